@@ -1,0 +1,6 @@
+import { Hono } from "hono";
+
+const app = new Hono().basePath("/storefront");
+app.get("/health", (c) => c.json({ success: true }));
+
+export default { fetch: app.fetch };

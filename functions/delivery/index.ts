@@ -1,6 +1,6 @@
-import { Hono } from "hono";
+import { serve } from "../../shared/serve.ts";
+import { processingPoints } from "./processing-points/routes.ts";
 
-const app = new Hono().basePath("/delivery");
-app.get("/health", (c) => c.json({ success: true }));
+export const endpoints = [...processingPoints];
 
-export default { fetch: app.fetch };
+export default serve("delivery", endpoints);

@@ -1,6 +1,5 @@
-import { Hono } from "hono";
+import { serve } from "../../shared/serve.ts";
 
-const app = new Hono().basePath("/payment");
-app.get("/health", (c) => c.json({ success: true }));
+export const endpoints = [];
 
-export default { fetch: app.fetch };
+export default serve("payment", endpoints);

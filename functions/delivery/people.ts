@@ -1,0 +1,8 @@
+/** The access rules that several features of the delivery function share. */
+import { can, either, role } from "../../shared/access.ts";
+
+/** Staff who look, and the drivers and institutions whose manifests pass through. */
+export const staffOrManifestPeople = either(can("view:tenant"), role("driver", "institution"));
+
+/** Those who scan at a processing point. */
+export const scanners = can("manage:operations:tenant", "manage:module:warehouse");

@@ -1,0 +1,93 @@
+import { can } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { pagination } from "../../../shared/list.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { staffOrManifestPeople } from "../people.ts";
+import {
+  CreatePoint,
+  PointCreated,
+  PointDeactivated,
+  PointResponse,
+  points,
+  PointsResponse,
+  UpdatePoint,
+} from "./schemas.ts";
+
+const feature = "transfer_manifest";
+
+/** Processing points: where drivers hand in what they collected. */
+export const processingPoints: AnyEndpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/transfer-processing-points",
+    summary: "Add a processing point",
+    access: can("manage:operations:tenant"),
+    feature,
+    body: CreatePoint,
+    response: PointCreated,
+    status: 201,
+    message: { literal: "created_successfully" },
+    errors: ["address_not_found", "processing_point_code_exists"],
+    run: async ({ db, body }) => ({
+      data: await db.call("delivery.processing_point_create", body),
+    }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/transfer-processing-points",
+    summary: "List processing points; the default of a branch first",
+    access: staffOrManifestPeople,
+    feature,
+    query: points.query,
+    response: PointsResponse,
+    async run({ db, query }) {
+      const page = await points.run(db, query);
+      return { data: page.rows, pagination: pagination(page) };
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/transfer-processing-points/:processing_point_id",
+    summary: "Read a processing point",
+    access: staffOrManifestPeople,
+    feature,
+    params: ids("processing_point_id"),
+    response: PointResponse,
+    errors: ["processing_point_not_found"],
+    run: async ({ db, params }) => ({
+      data: await db.call("delivery.processing_point_get", { id: params.processing_point_id }),
+    }),
+  }),
+  endpoint({
+    method: "patch",
+    path: "/transfer-processing-points/:processing_point_id",
+    summary: "Change a processing point",
+    access: can("manage:operations:tenant"),
+    feature,
+    params: ids("processing_point_id"),
+    body: UpdatePoint,
+    response: PointResponse,
+    errors: ["processing_point_not_found", "address_not_found", "processing_point_code_exists"],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("delivery.processing_point_update", {
+        ...body,
+        id: params.processing_point_id,
+      }),
+    }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/transfer-processing-points/:processing_point_id/deactivate",
+    summary: "Take a processing point out of use",
+    access: can("manage:operations:tenant"),
+    feature,
+    params: ids("processing_point_id"),
+    response: PointDeactivated,
+    errors: ["processing_point_not_found", "processing_point_in_use"],
+    run: async ({ db, params }) => ({
+      data: await db.call("delivery.processing_point_deactivate", {
+        id: params.processing_point_id,
+      }),
+    }),
+  }),
+];

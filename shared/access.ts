@@ -1,0 +1,85 @@
+/**
+ * Who may call an endpoint: a list of grants, any of which opens the door. The database applies the
+ * rule (it reads roles and permissions afresh); `says` puts it into the API reference.
+ */
+
+export interface Access {
+  /** Grants as `private.identify` words them. */
+  readonly any: readonly string[];
+  readonly says: string;
+  /** The code of the refusal; `forbidden` unless the interface names another. */
+  readonly denied?: string;
+  /** No token at all is needed. */
+  readonly open?: true;
+}
+
+export type Role =
+  | "system_admin"
+  | "tenant_admin"
+  | "operations_manager"
+  | "dispatcher"
+  | "warehouse_manager"
+  | "warehouse_staff"
+  | "driver"
+  | "institution"
+  | "customer";
+
+export type Permission =
+  | "view:tenant"
+  | "manage:tenant"
+  | "manage:operations:tenant"
+  | "manage:module:warehouse"
+  | "manage:system"
+  | "manage:user_access:system";
+
+/** People with one of these roles; system administrators always. */
+export function role(...roles: Role[]): Access {
+  return {
+    any: ["role:system_admin", ...roles.map((name) => `role:${name}`)],
+    says: `role ${roles.join(" or ")}`,
+  };
+}
+
+/** People with one of these permissions; system administrators have them all. */
+export function can(...permissions: Permission[]): Access {
+  return {
+    any: permissions.map((name) => `permission:${name}`),
+    says: `permission ${permissions.join(" or ")}`,
+  };
+}
+
+/** Every member of the tenant. */
+export function member(): Access {
+  return {
+    any: ["role:system_admin", "type:staff", "type:driver", "type:institution", "type:customer"],
+    says: "any member of the tenant",
+  };
+}
+
+/** Everybody with a valid token, in a tenant or not. */
+export function anyone(): Access {
+  return { any: ["anyone"], says: "any signed-in user" };
+}
+
+/** The system itself, with a secret key of the project. */
+export function service(): Access {
+  return { any: ["service"], says: "the system itself (secret key)" };
+}
+
+/** Nobody has to sign in. */
+export function open(): Access {
+  return { any: ["anyone"], says: "public, no token", open: true };
+}
+
+/** Any of several rules. */
+export function either(...rules: Access[]): Access {
+  return {
+    any: [...new Set(rules.flatMap((rule) => rule.any))],
+    says: rules.map((rule) => rule.says).join(", or "),
+  };
+}
+
+/** The same rule with the refusal code the interface documents for it. */
+export function denying(rule: Access, denied: string): Access {
+  return { ...rule, denied };
+}

@@ -1,0 +1,117 @@
+/**
+ * From a request's headers to who it claims to be. Tokens are verified here (signature, issuer,
+ * audience, expiry, role); what the person may do is read by the database, afresh each time.
+ */
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  errors,
+  importJWK,
+  type JSONWebKeySet,
+  jwtVerify,
+  type JWTVerifyGetKey,
+} from "jose";
+import { jwks, jwtIssuer, secretKeys, supabaseUrl } from "./env.ts";
+import { AppError } from "./errors.ts";
+
+export type Actor =
+  | { kind: "user"; id: string; tenantId?: string; token: string }
+  | { kind: "service"; actingFor?: string }
+  | { kind: "api_key"; hash: string };
+
+const given: JSONWebKeySet | undefined = jwks ? JSON.parse(jwks) : undefined;
+const publicKeys = given
+  ? createLocalJWKSet({ keys: given.keys.filter((key) => key.kty !== "oct") })
+  : createRemoteJWKSet(new URL(`${supabaseUrl}/auth/v1/.well-known/jwks.json`));
+/** The shared secret of projects that still sign with HS256; a public key can never stand in for it. */
+const sharedKeys = (given?.keys ?? []).filter((key) => key.kty === "oct");
+
+const keyFor: JWTVerifyGetKey = async (header, token) => {
+  if (header.alg !== "HS256") return await publicKeys(header, token);
+  const key = sharedKeys.find((candidate) => header.kid === undefined || candidate.kid === header.kid) ?? sharedKeys[0];
+  if (!key) throw new errors.JWKSNoMatchingKey();
+  return await importJWK(key, "HS256");
+};
+
+/** Tokens already verified, by the hash of their text, until they expire. */
+const verified = new Map<string, { actor: Actor; expiresAt: number }>();
+const verifiedMax = 2_000;
+const tokenLengthMax = 8_192;
+const guid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Who is asking. Fails with `unauthorized`, whatever the reason: a forger learns nothing. */
+export async function identify(headers: Headers): Promise<Actor> {
+  const apikey = headers.get("apikey");
+  const authorization = headers.get("authorization");
+  const bearer = authorization === null
+    ? undefined
+    : /^bearer +([^\s,]+)$/i.exec(authorization)?.[1];
+  if (authorization !== null && bearer === undefined) throw new AppError("unauthorized");
+
+  if (apikey !== null && isSecretKey(apikey) && (bearer === undefined || bearer === apikey)) {
+    const actingFor = headers.get("x-acting-user");
+    if (actingFor !== null && !guid.test(actingFor)) throw new AppError("unauthorized");
+    return { kind: "service", actingFor: actingFor ?? undefined };
+  }
+  if (bearer !== undefined) return await verify(bearer);
+
+  const key = headers.get("x-api-key");
+  if (key !== null && key.length <= 200) return { kind: "api_key", hash: await sha256Hex(key) };
+  throw new AppError("unauthorized");
+}
+
+async function verify(token: string): Promise<Actor> {
+  if (token.length > tokenLengthMax) throw new AppError("unauthorized");
+  const hash = await sha256Hex(token);
+  const known = verified.get(hash);
+  if (known) {
+    if (known.expiresAt > Date.now()) return known.actor;
+    verified.delete(hash);
+  }
+  const { payload } = await jwtVerify(token, keyFor, {
+    algorithms: ["ES256", "RS256", "HS256"],
+    issuer: jwtIssuer,
+    audience: "authenticated",
+    requiredClaims: ["exp", "sub", "role"],
+  }).catch((error) => {
+    if (error instanceof errors.JOSEError || error instanceof TypeError) {
+      throw new AppError("unauthorized");
+    }
+    throw error;
+  });
+  // The public key of a project is a signed token too, with the role anon.
+  if (payload.role !== "authenticated" || !guid.test(payload.sub ?? "")) {
+    throw new AppError("unauthorized");
+  }
+  const metadata = payload.app_metadata as { tenant_id?: unknown } | undefined;
+  const tenantId = typeof metadata?.tenant_id === "string" && guid.test(metadata.tenant_id)
+    ? metadata.tenant_id
+    : undefined;
+  const actor: Actor = { kind: "user", id: payload.sub!, tenantId, token };
+  if (verified.size >= verifiedMax) verified.delete(verified.keys().next().value!);
+  verified.set(hash, { actor, expiresAt: payload.exp! * 1000 });
+  return actor;
+}
+
+function isSecretKey(candidate: string): boolean {
+  let found = false;
+  for (const key of Object.values(secretKeys)) found = sameText(candidate, key) || found;
+  return found;
+}
+
+/** Compares in a time that does not depend on where the texts differ. */
+export function sameText(a: string, b: string): boolean {
+  const left = new TextEncoder().encode(a);
+  const right = new TextEncoder().encode(b);
+  let difference = left.length ^ right.length;
+  for (let i = 0; i < left.length; i++) difference |= left[i] ^ (right[i] ?? 0);
+  return difference === 0;
+}
+
+/** Lower-case hex SHA-256 of a text. */
+export async function sha256Hex(text: string): Promise<string> {
+  const digest = new Uint8Array(
+    await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)),
+  );
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,88 @@
+/**
+ * An endpoint is one declaration: who may call it, what it takes, what it answers, and a `run` of a
+ * few lines that hands the work to one database call.
+ */
+import type { z } from "zod";
+import type { Access } from "./access.ts";
+import type { Database } from "./db.ts";
+import type { ErrorCode } from "./errors.ts";
+import type { Language, MessageKey } from "./i18n/index.ts";
+
+type Schema = z.ZodType;
+type Output<S> = S extends Schema ? z.output<S> : Record<never, never>;
+
+export interface Run<P, Q, B> {
+  db: Database;
+  params: Output<P>;
+  query: Output<Q>;
+  body: Output<B>;
+  language: Language;
+  /** The request as it came, for what the declaration cannot say. */
+  request: Request;
+  requestId: string;
+  /** Keeps the process alive until the work ends; the answer does not wait for it. */
+  waitUntil(work: Promise<unknown>): void;
+}
+
+/** What `run` gives back: the body beside `success` and `message`, or a whole response. */
+export type Result =
+  | (Record<string, unknown> & { [status]?: number; [messageKey]?: string })
+  | Response;
+
+/** Put under this key, a number is the HTTP status of this one answer. */
+export const status: unique symbol = Symbol("status");
+/** Put under this key, a word is the message key of this one answer. */
+export const messageKey: unique symbol = Symbol("message");
+
+export interface Endpoint<
+  P extends Schema | undefined = Schema | undefined,
+  Q extends Schema | undefined = Schema | undefined,
+  B extends Schema | undefined = Schema | undefined,
+> {
+  method: "get" | "post" | "put" | "patch" | "delete";
+  /** Path inside the function, without its name: `/cod-collections/:id/receipt`. */
+  path: string;
+  summary: string;
+  access: Access;
+  /** A settings group of the tenant whose `enabled` must be true; asked before the input is looked at. */
+  feature?: "transfer_manifest";
+  /** `required` unless said otherwise; `path`: the `:tenantId` of the path; `none`: outside any tenant. */
+  tenant?: "required" | "optional" | "path" | "none";
+  params?: P;
+  query?: Q;
+  body?: B;
+  response: Schema | "pdf";
+  /** Success status; 200 unless said otherwise. */
+  status?: 200 | 201 | 202;
+  /** Text of `message`; `{ literal }` where the interface documents the key itself. */
+  message?: MessageKey | { literal: string };
+  /** The codes this endpoint adds to the common ones. */
+  errors?: readonly ErrorCode[];
+  /**
+   * Idempotency-Key on writes: taken when sent (`optional`), demanded (`required`), or handled by the
+   * cores themselves because the call takes several transactions (`own`).
+   */
+  idempotency?: "optional" | "required" | "own";
+  /** Code of "same key, other input" where the interface names one. */
+  conflict?: ErrorCode;
+  /** Not for clients: left out of the API reference. */
+  internal?: true;
+  run(context: Run<P, Q, B>): Promise<Result>;
+}
+
+// deno-lint-ignore no-explicit-any -- run's parameter is contravariant, so a list of endpoints needs it
+export type AnyEndpoint = Endpoint<any, any, any>;
+
+/** Declares an endpoint; `body`, `query` and `params` of `run` are typed by the schemas. */
+export function endpoint<
+  P extends Schema | undefined = undefined,
+  Q extends Schema | undefined = undefined,
+  B extends Schema | undefined = undefined,
+>(declaration: Endpoint<P, Q, B>): Endpoint<P, Q, B> {
+  return declaration;
+}
+
+/** True when the endpoint changes nothing; its transaction is read-only. */
+export function readsOnly(endpoint: AnyEndpoint): boolean {
+  return endpoint.method === "get";
+}

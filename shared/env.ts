@@ -1,0 +1,56 @@
+/**
+ * The only reader of the environment. Supabase sets the `SUPABASE_` names, locally and hosted;
+ * the `BARID_` names are ours (`supabase secrets set`), and every one of them has a default.
+ */
+import process from "node:process";
+
+function read(name: string): string | undefined {
+  const value = process.env[name];
+  return value === undefined || value === "" ? undefined : value;
+}
+
+function readNumber(name: string, fallback: number): number {
+  const value = Number(read(name) ?? fallback);
+  if (!Number.isFinite(value)) throw new Error(`${name} must be a number`);
+  return value;
+}
+
+/** Keys the platform hands over as JSON, `{"default": "sb_secret_…"}`; legacy single keys as well. */
+function readKeys(name: string, legacy: string): Record<string, string> {
+  const json = read(name);
+  if (json) return JSON.parse(json);
+  const single = read(legacy);
+  return single ? { default: single } : {};
+}
+
+/** Address of the project's API gateway, without a trailing slash. */
+export const supabaseUrl = (read("SUPABASE_URL") ?? "http://127.0.0.1:54321").replace(/\/+$/, "");
+
+/** Named secret keys of the project. Who presents one is the system itself. */
+export const secretKeys = readKeys("SUPABASE_SECRET_KEYS", "SUPABASE_SERVICE_ROLE_KEY");
+
+/** Signing keys as JSON Web Key Set text; unset: fetched from the project's Auth. */
+export const jwks = read("SUPABASE_JWKS");
+
+/** Issuer that tokens must name. Differs from `supabaseUrl` where functions see an inner address. */
+export const jwtIssuer = read("BARID_JWT_ISSUER") ?? `${supabaseUrl}/auth/v1`;
+
+/**
+ * Database address. Use the pooler in transaction mode (port 6543) with the login role `barid_api`;
+ * without it the platform's own direct connection serves.
+ */
+export const databaseUrl = read("BARID_DB_URL") ?? read("SUPABASE_DB_URL") ??
+  "postgresql://barid_api:barid-local@127.0.0.1:54322/postgres";
+
+/** Connections of one function process. A hosted isolate serves few requests at a time. */
+export const databasePool = readNumber("BARID_DB_POOL", 4);
+
+/** Prepared statements save a round trip but do not survive a pooler in transaction mode. */
+export const databasePrepare =
+  (read("BARID_DB_PREPARE") ?? (databaseUrl.includes(":6543") ? "0" : "1")) === "1";
+
+/** Milliseconds a request waits for a free connection before it is told to come back. */
+export const databaseWaitMs = readNumber("BARID_DB_WAIT_MS", 8_000);
+
+/** Tests and the local stack check every response and error against its declaration. */
+export const strict = read("BARID_STRICT") === "1";

@@ -1,0 +1,90 @@
+/**
+ * Every refusal Barid can give: its HTTP status and the parameters a client may see beside the
+ * message. SQL and TypeScript name a code; its text stands under the same name in `i18n/*.json`.
+ */
+
+type Definition = number | { status: number; fields: readonly string[] };
+
+const definitions = {
+  // Asked wrongly
+  validation_failed: { status: 400, fields: ["field"] },
+  invalid_uuid: { status: 400, fields: ["field"] },
+  invalid_json: 400,
+  invalid_column_filters: { status: 400, fields: ["field"] },
+  invalid_reference: { status: 400, fields: ["field"] },
+  invalid_idempotency_key: 400,
+  idempotency_key_required: 400,
+  tenant_id_required: 400,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  not_found: 404,
+  method_not_allowed: 405,
+
+  // Not allowed
+  unauthorized: 401,
+  forbidden: 403,
+  insufficient_permissions: 403,
+  tenant_inactive: 403,
+  transfer_manifest_disabled: 403,
+
+  // Clashes
+  idempotency_conflict: 409,
+  conflict: 409,
+
+  // Network: places that manifests and deliveries use
+  address_not_found: 404,
+  processing_point_not_found: 404,
+  processing_point_code_exists: 409,
+  processing_point_in_use: 409,
+
+  // Ours to mend
+  rate_limited: 429,
+  internal_server_error: 500,
+  service_unavailable: 503,
+} satisfies Record<string, Definition>;
+
+export type ErrorCode = keyof typeof definitions;
+
+/** Codes that any endpoint may answer; endpoints declare only what is theirs. */
+export const commonCodes: readonly ErrorCode[] = [
+  "validation_failed",
+  "invalid_uuid",
+  "invalid_json",
+  "invalid_idempotency_key",
+  "tenant_id_required",
+  "payload_too_large",
+  "unsupported_media_type",
+  "unauthorized",
+  "forbidden",
+  "tenant_inactive",
+  "idempotency_conflict",
+  "rate_limited",
+  "internal_server_error",
+  "service_unavailable",
+];
+
+const table: Readonly<Record<string, Definition>> = definitions;
+
+/** All codes, for the catalogue's tests and the reference. */
+export const errorCodes = Object.keys(definitions) as ErrorCode[];
+
+export function isErrorCode(word: string): word is ErrorCode {
+  return Object.hasOwn(definitions, word);
+}
+
+export function statusOf(code: ErrorCode): number {
+  const definition = table[code];
+  return typeof definition === "number" ? definition : definition.status;
+}
+
+export function publicFieldsOf(code: ErrorCode): readonly string[] {
+  const definition = table[code];
+  return typeof definition === "number" ? [] : definition.fields;
+}
+
+/** A refusal on its way to the client. `params` fill the message and, where declared, the body. */
+export class AppError extends Error {
+  constructor(readonly code: ErrorCode, readonly params: Record<string, unknown> = {}) {
+    super(code);
+  }
+}

@@ -1,0 +1,53 @@
+/** The languages people read, and the texts of every message in each of them. */
+import ar from "./ar.json" with { type: "json" };
+import en from "./en.json" with { type: "json" };
+import ku from "./ku.json" with { type: "json" };
+
+export type MessageKey = keyof typeof en;
+export type Language = "en" | "ar" | "ku";
+
+export const languages: readonly Language[] = ["en", "ar", "ku"];
+const catalogues: Record<Language, Record<string, string>> = { en, ar, ku };
+
+export function isLanguage(word: unknown): word is Language {
+  return word === "en" || word === "ar" || word === "ku";
+}
+
+/**
+ * The language a request asks for: `?language=`, then Accept-Language by weight, else undefined
+ * (the tenant's own language, then English). Unknown languages are passed over without a word.
+ */
+export function askedLanguage(query: string | null, accept: string | null): Language | undefined {
+  const wanted = query?.toLowerCase().split("-")[0];
+  if (isLanguage(wanted)) return wanted;
+  const ranked = (accept ?? "").split(",")
+    .map((part) => {
+      const [tag, ...options] = part.trim().toLowerCase().split(";");
+      const weight = Number(
+        options.find((option) => option.trim().startsWith("q="))?.trim().slice(2) ?? 1,
+      );
+      return { language: tag.split("-")[0], weight };
+    })
+    .filter(({ weight }) => weight > 0)
+    .sort((a, b) => b.weight - a.weight);
+  return ranked.map(({ language }) => language).find(isLanguage);
+}
+
+/** The text of a key in a language, its `{holes}` filled. */
+export function translate(
+  language: Language,
+  key: string,
+  params: Record<string, unknown> = {},
+): string {
+  const text = catalogues[language][key] ?? catalogues.en[key] ?? key;
+  return text.replace(/\{(\w+)\}/g, (_, name: string) => shown(language, params[name]));
+}
+
+function shown(language: Language, value: unknown): string {
+  if (value === undefined || value === null) return "";
+  if (typeof value === "string") {
+    // A status is a word of the interface; people read its name.
+    return catalogues[language][`status_${value}`] ?? value;
+  }
+  return String(value);
+}

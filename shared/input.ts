@@ -1,0 +1,95 @@
+/** Reads a request's input within limits and says in the caller's words what is wrong with it. */
+import type { z } from "zod";
+import { AppError, isErrorCode } from "./errors.ts";
+
+/** Bytes of a request body: 1 MiB. */
+export const bodyBytesMax = 1_048_576;
+const depthMax = 32;
+
+/** The JSON body, `{}` when there is none. */
+export async function readJson(request: Request): Promise<unknown> {
+  const bytes = await readBytes(request, bodyBytesMax);
+  if (bytes.length === 0) return {};
+  const type = (request.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase();
+  if (type !== "application/json") throw new AppError("unsupported_media_type");
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    if (nestingOf(text) > depthMax) throw new AppError("invalid_json");
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError("invalid_json");
+  }
+}
+
+/** The bytes of a body, refused as soon as they are too many, with or without a declared length. */
+export async function readBytes(request: Request, max: number): Promise<Uint8Array> {
+  if (Number(request.headers.get("content-length") ?? 0) > max) {
+    throw new AppError("payload_too_large");
+  }
+  if (request.body === null) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+    length += chunk.length;
+    if (length > max) throw new AppError("payload_too_large");
+    chunks.push(chunk);
+  }
+  if (chunks.length === 1) return chunks[0];
+  const bytes = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
+}
+
+/** Deepest nesting of brackets outside strings; found without parsing, which deep input would abuse. */
+function nestingOf(json: string): number {
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let i = 0; i < json.length; i++) {
+    const character = json.charCodeAt(i);
+    if (inString) {
+      if (character === 0x5c) i++;
+      else if (character === 0x22) inString = false;
+    } else if (character === 0x22) inString = true;
+    else if (character === 0x5b || character === 0x7b) deepest = Math.max(deepest, ++depth);
+    else if (character === 0x5d || character === 0x7d) depth--;
+  }
+  return deepest;
+}
+
+/** The value as its schema sees it, or the refusal that names the first wrong field. */
+export function accept<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const result = schema.safeParse(value, { reportInput: true });
+  if (result.success) return result.data;
+  throw refusal(result.error.issues[0]);
+}
+
+function refusal(issue: z.core.$ZodIssue): AppError {
+  const field = issue.path.map(String).join(".") || "body";
+  // A schema may name the code of the refusal itself: z.guid({ error: "invalid_uuid" }).
+  if (isErrorCode(issue.message)) return new AppError(issue.message, { field });
+  return new AppError("validation_failed", { field, ...reason(issue) });
+}
+
+function reason(issue: z.core.$ZodIssue): Record<string, unknown> {
+  switch (issue.code) {
+    case "invalid_type":
+      return issue.input === undefined
+        ? { reason_key: "reason_required" }
+        : { reason_key: "reason_type", expected: issue.expected };
+    case "too_small":
+      return { reason_key: "reason_too_small", bound: String(issue.minimum) };
+    case "too_big":
+      return { reason_key: "reason_too_big", bound: String(issue.maximum) };
+    case "invalid_value":
+      return { reason_key: "reason_options", options: issue.values.map(String).join(", ") };
+    default:
+      return { reason_key: "reason_invalid" };
+  }
+}

@@ -1,0 +1,17 @@
+/** One JSON line per event, so that the platform's log search finds fields. Never a token or a body. */
+export function log(
+  level: "info" | "warn" | "error",
+  event: string,
+  fields: Record<string, unknown> = {},
+): void {
+  const line = JSON.stringify({ level, event, at: new Date().toISOString(), ...fields });
+  if (level === "error") console.error(line);
+  else console.log(line);
+}
+
+/** What can be said of a thrown value in a log line. */
+export function describeError(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { error: String(error) };
+  const { code, routine, constraint_name } = error as Error & Record<string, unknown>;
+  return { error: error.message, code, routine, constraint: constraint_name, stack: error.stack };
+}

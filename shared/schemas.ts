@@ -1,0 +1,57 @@
+/** Pieces that request and response schemas are made of. */
+import { z } from "zod";
+
+/** Any id PostgreSQL accepts; zod's own `uuid` also judges version bits. */
+export const Id = z.guid({ error: "invalid_uuid" });
+
+/** An instant, ISO 8601, as PostgreSQL's JSON gives it. */
+export const Timestamp = z.string().meta({ format: "date-time" });
+
+/** A calendar day, `YYYY-MM-DD`, or an instant. */
+export const DayOrInstant = z.union([z.iso.date(), z.iso.datetime({ offset: true, local: true })]);
+
+/** Money in major units with at most three decimals, as the books keep it. */
+export const Money = z.number().min(0).max(999_999_999_999).refine(
+  (value) => Math.abs(value * 1000 - Math.round(value * 1000)) < 1e-6,
+  { error: "at most three decimals" },
+);
+
+/** Required text that says something. */
+export const Text = z.string().trim().min(1).max(500);
+export const LongText = z.string().trim().max(2000);
+export const Phone = z.string().trim().min(3).max(40);
+
+/** Free-form JSON object. */
+export const JsonObject = z.record(z.string(), z.unknown());
+
+/** Text in the languages people read; at least one of them. */
+export const LocalizedText = z.object({
+  en: z.string().trim().max(500).optional(),
+  ar: z.string().trim().max(500).optional(),
+  ku: z.string().trim().max(500).optional(),
+}).refine((text) => Object.values(text).some((value) => value), {
+  error: "needs a text in one language",
+});
+
+export const Latitude = z.number().min(-90).max(90);
+export const Longitude = z.number().min(-180).max(180);
+
+/** `true`/`false` in a query string. */
+export const Flag = z.enum(["true", "false"]).transform((value) => value === "true");
+
+/** Path parameters that are ids: `ids("manifest_id")`. */
+export function ids<Name extends string>(...names: Name[]): z.ZodObject<Record<Name, typeof Id>> {
+  return z.object(Object.fromEntries(names.map((name) => [name, Id])) as Record<Name, typeof Id>);
+}
+
+/** The pagination object of most lists of the delivery function. */
+export const Pagination = z.object({
+  page: z.int(),
+  limit: z.int(),
+  total: z.int(),
+  total_pages: z.int(),
+});
+
+/** A person or place named beside a row. */
+export const PersonRef = z.object({ id: Id, full_name: z.string() });
+export const NamedRef = z.object({ id: Id, name: z.string(), code: z.string() });

@@ -1,0 +1,49 @@
+-- Who is asking. private.enter() writes these settings for one transaction; policies and cores read them.
+
+-- The caller's tenant, or null outside a tenant. Falls back to the token's claim, which is what
+-- Supabase Realtime sets when it evaluates a policy for a subscriber.
+create or replace function app.tenant_id() returns uuid
+language sql stable set search_path = '' as $$
+  select coalesce(
+    nullif(current_setting('app.tenant_id', true), ''),
+    nullif(current_setting('request.jwt.claims', true), '')::jsonb #>> '{app_metadata,tenant_id}'
+  )::uuid
+$$;
+
+-- The caller's user id, or null for the system itself.
+create or replace function app.user_id() returns uuid
+language sql stable set search_path = '' as $$
+  select coalesce(
+    nullif(current_setting('app.user_id', true), ''),
+    nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'
+  )::uuid
+$$;
+
+-- What the caller may do: 'role:driver', 'permission:manage:tenant', 'anyone', ...
+create or replace function app.grants() returns text[]
+language sql stable set search_path = '' as $$
+  select coalesce(nullif(current_setting('app.grants', true), '')::text[], '{}')
+$$;
+
+create or replace function app.has_role(role_key text) returns boolean
+language sql stable set search_path = '' as $$
+  select ('role:' || role_key) = any (app.grants())
+$$;
+
+create or replace function app.has_permission(permission_key text) returns boolean
+language sql stable set search_path = '' as $$
+  select ('permission:' || permission_key) = any (app.grants())
+$$;
+
+-- True for people who see the whole tenant. Drivers, institutions and customers see their own rows,
+-- and the policies made by app.tenant_table() hold them to it.
+create or replace function app.sees_tenant() returns boolean
+language sql stable set search_path = '' as $$
+  select current_setting('app.sees_tenant', true) = 'on'
+$$;
+
+-- A setting of the running request ('request_id', 'operation', 'language'), or null.
+create or replace function app.request_setting(setting text) returns text
+language sql stable set search_path = '' as $$
+  select nullif(current_setting('app.' || setting, true), '')
+$$;

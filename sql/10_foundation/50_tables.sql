@@ -1,0 +1,74 @@
+-- The two helpers that give a table its guards. Called from 50_policies, one line a table.
+
+-- Puts a tenant table behind the second wall: row-level security enabled and forced, one policy, grants.
+--   own     columns that name the row's people; callers who do not see the whole tenant reach a row
+--           only when one of these is their user id. Null: every member of the tenant reaches it.
+--   writes  what a request may do besides reading ('insert, update, delete', 'insert', or '').
+--   audit   write app.audit_log rows for changes; false for append-only tables, which are a log already.
+--   hidden  columns never copied to the audit log.
+create or replace function app.tenant_table(
+  target regclass, own text[] default null, writes text default 'insert, update, delete',
+  audit boolean default true, hidden text default ''
+) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_rule text := 'tenant_id = (select app.tenant_id())';
+  v_event text;
+begin
+  if own is not null then
+    v_rule := v_rule || ' and ((select app.sees_tenant())'
+      || (select string_agg(format(' or %I = (select app.user_id())', c), '') from unnest(own) c) || ')';
+  end if;
+  execute format('alter table %s enable row level security', target);
+  execute format('alter table %s force row level security', target);
+  execute format('drop policy if exists tenant on %s', target);
+  execute format('create policy tenant on %s for all to barid_caller using (%s) with check (%s)', target, v_rule, v_rule);
+  execute format('revoke all on %s from public, barid_caller', target);
+  execute format('grant select on %s to barid_caller', target);
+  if writes <> '' then
+    execute format('grant %s on %s to barid_caller', writes, target);
+  end if;
+  foreach v_event in array array['insert', 'update', 'delete'] loop
+    execute format('drop trigger if exists audit_%s on %s', v_event, target);
+    if audit then
+      execute format(
+        'create trigger audit_%1$s after %1$s on %2$s referencing %3$s for each statement execute function private.audit(%4$L)',
+        v_event, target,
+        case v_event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
+          else 'old table as old_rows new table as new_rows' end,
+        hidden);
+    end if;
+  end loop;
+end $$;
+
+create or replace function private.refuse_change() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  raise exception 'rows of %.% are never changed or removed', tg_table_schema, tg_table_name
+    using errcode = 'integrity_constraint_violation';
+end $$;
+
+-- Makes a table a log: rows can be added, never changed or removed, not even by its owner.
+create or replace function app.append_only(target regclass) returns void
+language plpgsql set search_path = '' as $$
+begin
+  execute format('drop trigger if exists append_only on %s', target);
+  execute format('create trigger append_only before update or delete on %s for each row execute function private.refuse_change()', target);
+  execute format('drop trigger if exists append_only_truncate on %s', target);
+  execute format('create trigger append_only_truncate before truncate on %s for each statement execute function private.refuse_change()', target);
+end $$;
+
+create or replace function private.touch() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  new.updated_at := clock_timestamp();
+  return new;
+end $$;
+
+-- Keeps updated_at current on every update.
+create or replace function app.touched(target regclass) returns void
+language plpgsql set search_path = '' as $$
+begin
+  execute format('drop trigger if exists touch on %s', target);
+  execute format('create trigger touch before update on %s for each row execute function private.touch()', target);
+end $$;

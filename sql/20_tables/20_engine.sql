@@ -1,0 +1,47 @@
+-- What the engine itself keeps: idempotency keys, background jobs, number counters.
+
+-- One row per Idempotency-Key. Written by the transaction whose answer it remembers, so a failed
+-- attempt leaves nothing behind and a concurrent duplicate waits on the primary key.
+create table if not exists app.idempotency_keys (
+  scope text not null,
+  operation text not null,
+  key text not null check (length(key) between 1 and 200),
+  input_hash bytea not null,
+  -- Null while a call of several transactions is still running.
+  answer jsonb,
+  created_at timestamptz not null default now(),
+  primary key (scope, operation, key)
+);
+create index if not exists idempotency_keys_created on app.idempotency_keys (created_at);
+
+-- Work that must happen after a commit. A job belongs to the transaction that caused it.
+create table if not exists app.jobs (
+  id bigint generated always as identity primary key,
+  tenant_id uuid references tenancy.tenants (id) on delete cascade,
+  kind text not null,
+  -- Jobs of one entity run one after the other, in the order of their ids. Null: no order asked.
+  entity_key text,
+  payload jsonb not null default '{}',
+  status text not null default 'queued' check (status in ('queued', 'running', 'done', 'dead')),
+  attempts integer not null default 0,
+  attempts_max integer not null default 8 check (attempts_max > 0),
+  run_at timestamptz not null default now(),
+  lease_until timestamptz,
+  lease_token uuid,
+  last_error text,
+  created_at timestamptz not null default now(),
+  finished_at timestamptz
+);
+create index if not exists jobs_due on app.jobs (run_at, id) where status in ('queued', 'running');
+create index if not exists jobs_entity on app.jobs (entity_key, id) where status in ('queued', 'running') and entity_key is not null;
+create index if not exists jobs_dead on app.jobs (finished_at) where status = 'dead';
+create index if not exists jobs_tenant on app.jobs (tenant_id);
+
+-- Numbers that people read (delivery codes, manifest numbers): one row per tenant and kind. A row and
+-- not a sequence, because reserved numbers must be in order, without holes, and part of the transaction.
+create table if not exists app.counters (
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  counter text not null,
+  value bigint not null default 0 check (value >= 0),
+  primary key (tenant_id, counter)
+);

@@ -1,0 +1,91 @@
+-- Double-entry books. Amounts are numeric(18,3) in the account's currency; an entry's sign is the
+-- holder's view: positive adds to what the account holds, negative takes from it. Entries of a
+-- transaction sum to zero per currency.
+
+create table if not exists money.accounts (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  -- wallet: money a person or the tenant can spend. The others are books without a spender:
+  -- external (cash desk, bank), cod_clearing, cash_on_hand (a cashier), driver_cash (held by a driver).
+  kind text not null check (kind in ('wallet', 'external', 'cod_clearing', 'cash_on_hand', 'driver_cash')),
+  owner_type text not null check (owner_type in ('driver', 'customer', 'institution', 'staff', 'tenant')),
+  owner_user_id uuid,
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  balance numeric(18, 3) not null default 0,
+  -- How far the balance may go down; null for books that may go either way.
+  floor numeric(18, 3),
+  version bigint not null default 0,
+  is_active boolean not null default true,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint insufficient_wallet_balance check (floor is null or balance >= floor),
+  constraint tenant_owns_itself check ((owner_type = 'tenant') = (owner_user_id is null)),
+  constraint wallets_have_a_floor check (kind <> 'wallet' or floor is not null),
+  foreign key (tenant_id, owner_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
+);
+create unique index if not exists account_exists on money.accounts (tenant_id, kind, owner_type, owner_user_id, currency) nulls not distinct;
+create index if not exists accounts_owner on money.accounts (tenant_id, owner_user_id);
+create index if not exists accounts_currency on money.accounts (currency);
+create index if not exists accounts_recent on money.accounts (tenant_id, created_at desc, id);
+
+create table if not exists money.ledger_transactions (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  kind text not null,
+  reference_type text not null,
+  reference_id uuid not null,
+  description text,
+  actor_id uuid,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  -- One effect, one journal: the same payment or adjustment can never be booked twice.
+  constraint journal_already_booked unique (tenant_id, kind, reference_type, reference_id)
+);
+create index if not exists ledger_transactions_recent on money.ledger_transactions (tenant_id, created_at desc, id);
+
+create table if not exists money.ledger_entries (
+  id bigint generated always as identity primary key,
+  tenant_id uuid not null,
+  transaction_id uuid not null,
+  account_id uuid not null,
+  amount numeric(18, 3) not null check (amount <> 0),
+  currency char(3) not null,
+  -- The account right after this entry; version counts its entries without a gap.
+  balance_after numeric(18, 3) not null,
+  version bigint not null,
+  created_at timestamptz not null default now(),
+  constraint entry_version_taken unique (account_id, version),
+  foreign key (tenant_id, transaction_id) references money.ledger_transactions (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, account_id) references money.accounts (tenant_id, id) on delete restrict
+);
+create index if not exists ledger_entries_account on money.ledger_entries (tenant_id, account_id, version desc);
+create index if not exists ledger_entries_transaction on money.ledger_entries (tenant_id, transaction_id);
+
+create table if not exists money.payments (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  category text not null check (category in ('DELIVERY', 'ORDER', 'WALLET', 'SUBSCRIPTION')),
+  type text not null check (type in ('DELIVERY_FEE', 'COD_COLLECTION', 'COD_SETTLEMENT', 'ORDER', 'WALLET_ADJUSTMENT', 'WALLET_TOPUP', 'REFUND')),
+  status text not null default 'pending' check (status in ('pending', 'SUCCESS', 'FAILED', 'CANCELLED')),
+  payment_method text not null check (payment_method in ('cash', 'wallet', 'gateway', 'manual')),
+  amount numeric(18, 3) not null check (amount >= 0),
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  account_id uuid,
+  delivery_id uuid,
+  reference text,
+  snapshot jsonb,
+  actor_id uuid,
+  processed_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  foreign key (tenant_id, account_id) references money.accounts (tenant_id, id) on delete restrict
+);
+-- A delivery's fee is paid once.
+create unique index if not exists delivery_fee_already_paid on money.payments (tenant_id, delivery_id)
+  where type = 'DELIVERY_FEE' and status in ('pending', 'SUCCESS');
+create index if not exists payments_delivery on money.payments (tenant_id, delivery_id) where delivery_id is not null;
+create index if not exists payments_account on money.payments (tenant_id, account_id);
+create index if not exists payments_currency on money.payments (currency);
+create index if not exists payments_recent on money.payments (tenant_id, created_at desc, id);

@@ -1,0 +1,193 @@
+-- Transfer manifests: parcels that a driver brings from an institution to a processing point.
+
+create table if not exists delivery.transfer_barcode_batches (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  batch_number text not null,
+  quantity integer not null check (quantity between 1 and 1000),
+  service_indicator char(2) not null check (service_indicator ~ '^[A-Z]{2}$'),
+  issuer char(2) not null check (issuer ~ '^[A-Z]{2}$'),
+  institution_user_id uuid,
+  branch_id uuid,
+  first_serial integer not null,
+  created_by uuid,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  unique (tenant_id, batch_number),
+  foreign key (tenant_id, institution_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict
+);
+create index if not exists barcode_batches_recent on delivery.transfer_barcode_batches (tenant_id, created_at desc, id);
+create index if not exists barcode_batches_institution on delivery.transfer_barcode_batches (tenant_id, institution_user_id) where institution_user_id is not null;
+create index if not exists barcode_batches_branch on delivery.transfer_barcode_batches (tenant_id, branch_id) where branch_id is not null;
+
+create table if not exists delivery.transfer_barcodes (
+  tenant_id uuid not null,
+  barcode text not null check (length(barcode) = 14),
+  batch_id uuid not null,
+  position integer not null,
+  primary key (tenant_id, barcode),
+  foreign key (tenant_id, batch_id) references delivery.transfer_barcode_batches (tenant_id, id) on delete cascade
+);
+create index if not exists barcodes_batch on delivery.transfer_barcodes (tenant_id, batch_id, position);
+
+create table if not exists delivery.transfer_manifests (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  manifest_number text not null,
+  status text not null default 'draft' check (status in (
+    'draft', 'picked_up', 'in_transit', 'awaiting_receipt', 'receiving', 'received',
+    'received_with_exceptions', 'processing', 'completed', 'cancelled')),
+  institution_user_id uuid not null,
+  source_branch_id uuid not null,
+  source_address_id uuid not null,
+  -- Branch and address as they were when the manifest was made.
+  source_snapshot jsonb not null,
+  processing_point_id uuid not null,
+  driver_id uuid,
+  destination_branch_id uuid,
+  destination_address_id uuid,
+  creation_source text not null check (creation_source in ('form', 'institution_qr', 'item_scan')),
+  notes text,
+  picked_up_at timestamptz,
+  departed_at timestamptz,
+  driver_arrived_at timestamptz,
+  receiving_started_at timestamptz,
+  receiver_id uuid,
+  received_at timestamptz,
+  received_by uuid,
+  received_count integer check (received_count >= 0),
+  processing_started_at timestamptz,
+  completed_at timestamptz,
+  cancelled_at timestamptz,
+  cancel_reason text,
+  created_by uuid,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  unique (tenant_id, manifest_number),
+  constraint one_destination check (destination_branch_id is null or destination_address_id is null),
+  foreign key (tenant_id, institution_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, source_branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, source_address_id) references delivery.addresses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, processing_point_id) references delivery.transfer_processing_points (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, driver_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, destination_branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, destination_address_id) references delivery.addresses (tenant_id, id) on delete restrict
+);
+create index if not exists manifests_recent on delivery.transfer_manifests (tenant_id, created_at desc, id);
+create index if not exists manifests_status on delivery.transfer_manifests (tenant_id, status, created_at desc);
+create index if not exists manifests_institution on delivery.transfer_manifests (tenant_id, institution_user_id, created_at desc);
+create index if not exists manifests_driver on delivery.transfer_manifests (tenant_id, driver_id, created_at desc) where driver_id is not null;
+create index if not exists manifests_point on delivery.transfer_manifests (tenant_id, processing_point_id, created_at desc);
+create index if not exists manifests_branch on delivery.transfer_manifests (tenant_id, source_branch_id);
+create index if not exists manifests_source_address on delivery.transfer_manifests (tenant_id, source_address_id);
+create index if not exists manifests_to_branch on delivery.transfer_manifests (tenant_id, destination_branch_id) where destination_branch_id is not null;
+create index if not exists manifests_to_address on delivery.transfer_manifests (tenant_id, destination_address_id) where destination_address_id is not null;
+
+create table if not exists delivery.transfer_manifest_items (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  manifest_id uuid not null,
+  barcode_value text not null check (length(barcode_value) = 14),
+  -- An item exists from the moment it is scanned, so its first status is picked_up, also in a draft.
+  status text not null default 'picked_up' check (status in (
+    'picked_up', 'in_transit', 'received', 'scanned', 'processing', 'order_created', 'void')),
+  position integer not null,
+  destination_branch_id uuid,
+  destination_address_id uuid,
+  delivery_id uuid,
+  received_at timestamptz,
+  received_by uuid,
+  package_details jsonb,
+  metadata jsonb not null default '{}' check (jsonb_typeof(metadata) = 'object'),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  unique (tenant_id, manifest_id, position) deferrable initially immediate,
+  constraint item_one_destination check (destination_branch_id is null or destination_address_id is null),
+  constraint order_created_means_received check (status <> 'order_created' or (received_at is not null and delivery_id is not null)),
+  constraint received_means_when_and_by_whom check (status not in ('received', 'scanned', 'processing') or (received_at is not null and received_by is not null)),
+  foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, destination_branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, destination_address_id) references delivery.addresses (tenant_id, id) on delete restrict
+);
+create unique index if not exists barcode_already_used on delivery.transfer_manifest_items (tenant_id, barcode_value) where status <> 'void';
+create unique index if not exists item_delivery on delivery.transfer_manifest_items (tenant_id, delivery_id) where delivery_id is not null;
+create index if not exists items_barcode_part on delivery.transfer_manifest_items using gin (barcode_value extensions.gin_trgm_ops);
+create index if not exists items_searchable on delivery.transfer_manifest_items (tenant_id, created_at desc, id)
+  where status in ('picked_up', 'in_transit', 'received') and delivery_id is null;
+create index if not exists items_manifest_status on delivery.transfer_manifest_items (tenant_id, manifest_id, status);
+create index if not exists items_to_branch on delivery.transfer_manifest_items (tenant_id, destination_branch_id) where destination_branch_id is not null;
+create index if not exists items_to_address on delivery.transfer_manifest_items (tenant_id, destination_address_id) where destination_address_id is not null;
+
+create table if not exists delivery.transfer_manifest_proofs (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  manifest_id uuid not null,
+  stage text not null check (stage in ('pickup', 'delivery')),
+  kind text not null check (kind in ('photo', 'signature')),
+  url text not null,
+  signed_by text,
+  created_by uuid,
+  created_at timestamptz not null default now(),
+  foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete cascade
+);
+create index if not exists proofs_manifest on delivery.transfer_manifest_proofs (tenant_id, manifest_id, stage, kind);
+
+create table if not exists delivery.transfer_manifest_exceptions (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  manifest_item_id uuid not null,
+  manifest_id uuid not null,
+  reason text not null,
+  notes text,
+  photo_urls text[] not null default '{}',
+  status text not null default 'open' check (status in ('open', 'resolved')),
+  outcome text check (outcome in ('reprocess', 'void')),
+  resolution_notes text,
+  previous_item_status text not null,
+  created_by uuid,
+  created_at timestamptz not null default now(),
+  resolved_by uuid,
+  resolved_at timestamptz,
+  unique (tenant_id, id),
+  constraint resolved_says_how check ((status = 'resolved') = (outcome is not null and resolved_at is not null)),
+  foreign key (tenant_id, manifest_item_id) references delivery.transfer_manifest_items (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete cascade
+);
+create unique index if not exists exception_already_open on delivery.transfer_manifest_exceptions (tenant_id, manifest_item_id) where status = 'open';
+create index if not exists exceptions_item on delivery.transfer_manifest_exceptions (tenant_id, manifest_item_id);
+create index if not exists exceptions_manifest on delivery.transfer_manifest_exceptions (tenant_id, manifest_id, status);
+create index if not exists exceptions_recent on delivery.transfer_manifest_exceptions (tenant_id, status, created_at desc, id);
+
+create table if not exists delivery.transfer_manifest_events (
+  id bigint generated always as identity primary key,
+  tenant_id uuid not null,
+  manifest_id uuid not null,
+  manifest_item_id uuid,
+  event_type text not null,
+  actor_id uuid,
+  payload jsonb not null default '{}',
+  created_at timestamptz not null default clock_timestamp(),
+  foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, manifest_item_id) references delivery.transfer_manifest_items (tenant_id, id) on delete restrict
+);
+-- Receiving starts and completes once, and an item is received once, however often a call is repeated.
+create unique index if not exists receiving_event_once on delivery.transfer_manifest_events (manifest_id, event_type)
+  where event_type in ('receiving_started', 'receiving_completed');
+create unique index if not exists item_received_once on delivery.transfer_manifest_events (manifest_item_id)
+  where event_type = 'item_received';
+create index if not exists manifest_events on delivery.transfer_manifest_events (tenant_id, manifest_id, id);
+create index if not exists manifest_events_item on delivery.transfer_manifest_events (tenant_id, manifest_item_id) where manifest_item_id is not null;
+
+-- The delivery code an item will have, taken in scan order before any order is made. A retry finds it here.
+create table if not exists delivery.delivery_code_reservations (
+  tenant_id uuid not null,
+  manifest_item_id uuid not null,
+  delivery_code bigint not null,
+  created_at timestamptz not null default now(),
+  primary key (tenant_id, manifest_item_id),
+  constraint delivery_code_reserved_twice unique (tenant_id, delivery_code),
+  foreign key (tenant_id, manifest_item_id) references delivery.transfer_manifest_items (tenant_id, id) on delete cascade
+);

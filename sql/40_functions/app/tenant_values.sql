@@ -1,0 +1,50 @@
+-- Takes `quantity` numbers of a tenant's counter at once and answers the first. In order and without
+-- holes: the row stays locked until the transaction ends, and a rollback gives the numbers back.
+create or replace function app.take_numbers(counter text, quantity integer default 1) returns bigint
+language sql set search_path = '' as $$
+  insert into app.counters as c (tenant_id, counter, value)
+  values (app.tenant_id(), take_numbers.counter, take_numbers.quantity)
+  on conflict (tenant_id, counter) do update set value = c.value + excluded.value
+  returning c.value - take_numbers.quantity + 1
+$$;
+
+-- A settings group of the caller's tenant, {} when it was never saved.
+create or replace function app.settings(module text, group_key text) returns jsonb
+language sql stable set search_path = '' as $$
+  select coalesce((
+    select s.settings from tenancy.tenant_settings s
+    where s.tenant_id = app.tenant_id() and s.module = settings.module and s.group_key = settings.group_key), '{}')
+$$;
+
+-- The tenant's currency and the digits it rounds to: setting general.currency {currency_code, decimals},
+-- IQD when unset. Without decimals: 0 for IQD (cash practice), else the exponent of ISO 4217.
+create or replace function app.currency(out code text, out decimals integer)
+language sql stable set search_path = '' as $$
+  select s.code, coalesce(s.decimals, case when s.code = 'IQD' then 0 end,
+    (select c.exponent from tenancy.currencies c where c.code = s.code), 2)
+  from (
+    select coalesce(v ->> 'currency_code', 'IQD') as code, (v ->> 'decimals')::integer as decimals
+    from app.settings('general', 'currency') v
+  ) s
+$$;
+
+-- The tenant's time zone: setting general.timezone {name}, UTC when unset or unknown.
+create or replace function app.timezone() returns text
+language sql stable set search_path = '' as $$
+  select coalesce((
+    select z.name from pg_catalog.pg_timezone_names z
+    where z.name = app.settings('general', 'timezone') ->> 'name'), 'UTC')
+$$;
+
+-- Where a filter's lower end begins: an instant as it is, a day at its start in the tenant's time zone.
+create or replace function app.day_start(value text) returns timestamptz
+language sql stable set search_path = '' as $$
+  select case when length(value) = 10 then value::date::timestamp at time zone app.timezone() else value::timestamptz end
+$$;
+
+-- Where a filter's upper end stops (exclusive): a day includes all of itself, an instant itself.
+create or replace function app.day_end(value text) returns timestamptz
+language sql stable set search_path = '' as $$
+  select case when length(value) = 10 then (value::date + 1)::timestamp at time zone app.timezone()
+    else value::timestamptz + interval '1 microsecond' end
+$$;

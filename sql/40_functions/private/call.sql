@@ -1,0 +1,49 @@
+-- One request, one statement, one transaction: enter as the caller, run `work`, answer.
+--
+-- work is the name of a core, area.noun_verb(input jsonb) returns jsonb.
+-- With claims.idempotency_key the answer is remembered in the same transaction and replayed for the
+-- same caller, operation, key and input; jsonb is canonical, so key order and spacing do not matter.
+-- Answers {data, replayed, jobs, language}; jobs tells that background work waits for a runner.
+-- Fails: what private.enter and the core fail with, idempotency_conflict (or the rule's `conflict`).
+create or replace function private.call(claims jsonb, rule jsonb, work text, input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_language text := private.enter(claims, rule);
+  v_answer jsonb;
+  v_key text := claims ->> 'idempotency_key';
+begin
+  if v_key is not null then
+    v_answer := private.idempotency_claim(claims ->> 'operation', v_key, input, coalesce(rule ->> 'conflict', 'idempotency_conflict'));
+    if v_answer is not null then
+      return jsonb_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'call_id', claims ->> 'call_id');
+    end if;
+  end if;
+  execute format('select %I.%I($1)', split_part(work, '.', 1), split_part(work, '.', 2)) into v_answer using input;
+  if v_key is not null then
+    perform private.idempotency_store(claims ->> 'operation', v_key, coalesce(v_answer, 'null'));
+  end if;
+  return jsonb_build_object('data', v_answer, 'language', v_language, 'call_id', claims ->> 'call_id',
+    'jobs', coalesce(nullif(current_setting('app.jobs_queued', true), ''), 'off') = 'on');
+end $$;
+
+-- The same for a list: `statement` is written by the list engine from declared columns only; every
+-- value a client sent is inside `params`, which the statement reads as $1.
+create or replace function private.read(claims jsonb, rule jsonb, statement text, params jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_language text := private.enter(claims, rule);
+  v_answer jsonb;
+begin
+  execute statement into v_answer using params;
+  return jsonb_build_object('data', v_answer, 'language', v_language, 'call_id', claims ->> 'call_id');
+end $$;
+
+-- Only the checks that come before the input's: asked when the input is already known to be wrong.
+create or replace function private.check(claims jsonb, rule jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return jsonb_build_object('language', private.enter(claims, rule), 'call_id', claims ->> 'call_id');
+end $$;
+
+grant execute on function private.call(jsonb, jsonb, text, jsonb), private.read(jsonb, jsonb, text, jsonb),
+  private.check(jsonb, jsonb) to barid_api;

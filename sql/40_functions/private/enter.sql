@@ -1,0 +1,38 @@
+-- Opens a request: becomes the caller for the rest of the transaction and applies the endpoint's rule.
+--
+-- rule: access (any of these grants opens the door), denied (the code when none does),
+--       feature (a group of settings of module delivery whose `enabled` must be true), reads_only.
+-- Order as promised to clients: token, tenant, access, feature gate. Input is the caller's business.
+-- Security invoker: the role can only be changed where nobody else's rights are borrowed.
+-- Fails: what private.identify fails with, the rule's denied code, <feature>_disabled.
+create or replace function private.enter(claims jsonb, rule jsonb) returns text
+language plpgsql set search_path = '' as $$
+declare
+  v_who record;
+begin
+  perform set_config('app.call_id', coalesce(claims ->> 'call_id', ''), true);
+  v_who := private.identify(claims);
+  perform
+    set_config('app.user_id', coalesce(v_who.user_id::text, ''), true),
+    set_config('app.tenant_id', coalesce(v_who.tenant_id::text, ''), true),
+    set_config('app.grants', v_who.grants::text, true),
+    set_config('app.sees_tenant', case when v_who.sees_tenant then 'on' else 'off' end, true),
+    set_config('app.language', coalesce(claims ->> 'language', v_who.language, 'en'), true),
+    set_config('app.request_id', coalesce(claims ->> 'request_id', ''), true),
+    set_config('app.operation', coalesce(claims ->> 'operation', ''), true),
+    set_config('role', 'barid_caller', true);
+  if (rule ->> 'reads_only')::boolean then
+    perform set_config('transaction_read_only', 'on', true);
+  end if;
+  if not (rule -> 'access') ?| v_who.grants then
+    perform app.fail(coalesce(rule ->> 'denied', 'forbidden'));
+  end if;
+  if rule ? 'feature' and not coalesce((
+      select (s.settings ->> 'enabled')::boolean from tenancy.tenant_settings s
+      where s.tenant_id = v_who.tenant_id and s.module = 'delivery' and s.group_key = rule ->> 'feature'), false) then
+    perform app.fail((rule ->> 'feature') || '_disabled');
+  end if;
+  return v_who.language;
+end $$;
+
+grant execute on function private.enter(jsonb, jsonb) to barid_api;

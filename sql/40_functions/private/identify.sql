@@ -1,0 +1,99 @@
+-- Who a verified token (or service key, or API key) stands for, in which tenant, with which grants.
+--
+-- claims: sub (user id), tenant_id (the token's active tenant), asked_tenant_id (?tenant_id=),
+--         service (the function's own key), api_key_hash (hex SHA-256), tenant_mode (required, optional, none).
+-- Reads roles and permissions afresh, so taking a role away holds from the next request on.
+-- Security definer: it must see memberships before there is a tenant. Callable by the entry points only.
+-- Fails: unauthorized, forbidden, tenant_id_required, tenant_inactive.
+create or replace function private.identify(
+  claims jsonb, out user_id uuid, out tenant_id uuid, out grants text[], out sees_tenant boolean, out language text
+)
+language plpgsql stable security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_user uuid := (claims ->> 'sub')::uuid;
+  v_asked uuid := (claims ->> 'asked_tenant_id')::uuid;
+  v_tenant uuid := coalesce(v_asked, (claims ->> 'tenant_id')::uuid);
+  v_service boolean := coalesce((claims ->> 'service')::boolean, false);
+  v_system boolean := false;
+  v_type text;
+  v_grants text[] := '{anyone}';
+  v_roles text[];
+  v_status text;
+  v_effective boolean;
+  v_key record;
+begin
+  if claims ? 'api_key_hash' then
+    select k.tenant_id, k.scopes, k.is_system_capable into v_key
+    from tenancy.api_keys k
+    where k.key_hash = decode(claims ->> 'api_key_hash', 'hex') and k.revoked_at is null
+      and (k.expires_at is null or k.expires_at > now());
+    if not found or (v_key.tenant_id is null and not v_key.is_system_capable) then
+      perform app.fail('unauthorized');
+    end if;
+    if v_key.tenant_id is not null and v_asked is not null and v_asked <> v_key.tenant_id then
+      perform app.fail('forbidden');
+    end if;
+    v_tenant := coalesce(v_key.tenant_id, v_tenant);
+    v_system := v_key.tenant_id is null;
+    v_type := 'staff';
+    v_grants := v_grants || (select coalesce(array_agg('permission:' || s), '{}') from unnest(v_key.scopes) s);
+  elsif v_user is not null then
+    if not exists (select from tenancy.profiles p where p.id = v_user) then
+      perform app.fail('unauthorized');
+    end if;
+    v_system := exists (select from tenancy.system_users s where s.user_id = v_user);
+  end if;
+
+  if v_service then
+    v_grants := v_grants || array['service'];
+  end if;
+  if v_system and not claims ? 'api_key_hash' then
+    v_grants := v_grants || array['role:system_admin']
+      || (select array_agg('permission:' || p.key) from tenancy.permissions p);
+  end if;
+
+  if v_tenant is not null then
+    select t.status, t.effective_active, s.settings ->> 'default' into v_status, v_effective, language
+    from tenancy.tenants t
+    left join tenancy.tenant_settings s on s.tenant_id = t.id and s.module = 'general' and s.group_key = 'language'
+    where t.id = v_tenant;
+    if not found then
+      perform app.fail('forbidden');
+    end if;
+    if v_user is not null and v_type is null then
+      select u.tenant_user_type,
+        (select coalesce(array_agg(r.role_key), '{}') from tenancy.tenant_user_roles r
+          where r.tenant_id = v_tenant and r.user_id = v_user)
+      into v_type, v_roles
+      from tenancy.tenant_users u
+      where u.tenant_id = v_tenant and u.user_id = v_user and u.is_active;
+      if found then
+        v_grants := v_grants || ('type:' || v_type)
+          || (select coalesce(array_agg('role:' || r), '{}') from unnest(v_roles) r)
+          || (select coalesce(array_agg(distinct 'permission:' || p.permission_key), '{}')
+              from tenancy.role_permissions p where p.role_key = any (v_roles));
+      elsif not v_system and not v_service then
+        -- Calls outside any tenant go on without the one the token still names.
+        if v_asked is null and claims ->> 'tenant_mode' = 'none' then
+          v_tenant := null;
+        else
+          perform app.fail('forbidden');
+        end if;
+      end if;
+    end if;
+    if v_tenant is not null and not (v_effective and v_status not in ('suspended', 'archived'))
+      and not v_system and claims ->> 'tenant_mode' <> 'none' then
+      perform app.fail('tenant_inactive');
+    end if;
+  elsif claims ->> 'tenant_mode' = 'required' then
+    perform app.fail('tenant_id_required');
+  end if;
+
+  user_id := v_user;
+  tenant_id := v_tenant;
+  grants := v_grants;
+  sees_tenant := v_system or v_service or coalesce(v_type = 'staff', false);
+end $$;
+
+grant execute on function private.identify(jsonb) to barid_api;

@@ -1,0 +1,89 @@
+-- Background jobs: added by the transaction that needs them, claimed under a lease, tried again with
+-- a growing pause, set aside as dead when they keep failing. At least once: a handler may run twice.
+
+-- Adds a job for the caller's tenant. `entity_key` keeps the jobs of one thing in order.
+create or replace function app.job_add(
+  kind text, payload jsonb, entity_key text default null, run_at timestamptz default null, attempts_max integer default 8
+) returns bigint
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_id bigint;
+begin
+  insert into app.jobs (tenant_id, kind, payload, entity_key, run_at, attempts_max)
+  values (app.tenant_id(), job_add.kind, job_add.payload, job_add.entity_key, coalesce(job_add.run_at, now()), job_add.attempts_max)
+  returning id into v_id;
+  if job_add.run_at is null or job_add.run_at <= now() then
+    perform set_config('app.jobs_queued', 'on', true);
+  end if;
+  return v_id;
+end $$;
+
+-- Leases up to `batch` due jobs of these kinds, oldest first. A job waits while an earlier one of its
+-- entity is unfinished. A lease that ran out (its runner died) is taken over.
+-- Answers [{id, tenant_id, kind, payload, attempts, lease_token}].
+create or replace function private.jobs_claim(kinds text[], batch integer default 10, lease interval default '2 minutes')
+returns jsonb
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_jobs jsonb;
+begin
+  with due as (
+    select j.id from app.jobs j
+    where j.kind = any (kinds) and j.run_at <= now()
+      and (j.status = 'queued' or (j.status = 'running' and j.lease_until < now()))
+      and not exists (
+        select from app.jobs e where e.entity_key = j.entity_key and e.id < j.id and e.status in ('queued', 'running'))
+    order by j.run_at, j.id
+    limit batch
+    for update of j skip locked
+  ), leased as (
+    update app.jobs j set status = 'running', attempts = j.attempts + 1, lease_until = now() + lease,
+      lease_token = gen_random_uuid()
+    from due where j.id = due.id
+    returning j.*
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('id', l.id, 'tenant_id', l.tenant_id, 'kind', l.kind,
+    'payload', l.payload, 'attempts', l.attempts, 'lease_token', l.lease_token) order by l.id), '[]')
+  into v_jobs from leased l;
+  return v_jobs;
+end $$;
+
+-- Ends a leased job. error null: done. Otherwise it is queued again after 5 s, 10 s, 20 s ... at most
+-- an hour, or dead after its last attempt. False when the lease was lost meanwhile.
+create or replace function private.job_finish(job_id bigint, token uuid, error text default null) returns boolean
+language plpgsql security definer set search_path = '' as $$
+begin
+  update app.jobs j set
+    status = case when error is null then 'done' when j.attempts >= j.attempts_max then 'dead' else 'queued' end,
+    run_at = case when error is null then j.run_at
+      else now() + least(interval '1 hour', interval '5 seconds' * 2 ^ least(j.attempts - 1, 12)) end,
+    finished_at = case when error is null or j.attempts >= j.attempts_max then now() end,
+    last_error = left(error, 2000), lease_until = null, lease_token = null
+  where j.id = job_id and j.status = 'running' and j.lease_token = token;
+  return found;
+end $$;
+
+-- Withdraws a job that is no longer needed, unless it is already running.
+create or replace function app.job_withdraw(job_id bigint) returns boolean
+language plpgsql security definer set search_path = '' as $$
+begin
+  update app.jobs j set status = 'done', finished_at = now(), last_error = 'withdrawn'
+  where j.id = job_id and j.status = 'queued' and j.tenant_id is not distinct from app.tenant_id();
+  return found;
+end $$;
+
+-- Removes jobs done more than 7 days ago. Dead ones stay until someone looked. Run by cron.
+create or replace function private.jobs_purge() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  delete from app.jobs where status = 'done' and finished_at < now() - interval '7 days';
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+grant execute on function app.job_add(text, jsonb, text, timestamptz, integer), app.job_withdraw(bigint) to barid_caller;
+grant execute on function private.jobs_claim(text[], integer, interval), private.job_finish(bigint, uuid, text) to barid_api;

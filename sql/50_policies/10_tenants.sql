@@ -1,0 +1,91 @@
+-- The second wall on one screen. Every tenant table stands here; `own` names the people of a row, who
+-- are all that drivers, institutions and customers get to see. Exceptions follow below the list.
+
+select app.tenant_table('tenancy.tenant_users', writes => 'insert, update');
+select app.tenant_table('tenancy.tenant_user_roles');
+select app.tenant_table('tenancy.tenant_settings');
+select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false);
+select app.tenant_table('app.counters', writes => 'insert, update', audit => false);
+
+select app.tenant_table('delivery.zones');
+select app.tenant_table('delivery.zone_tags');
+select app.tenant_table('delivery.zone_tag_map');
+select app.tenant_table('delivery.addresses');
+select app.tenant_table('delivery.transfer_processing_points');
+select app.tenant_table('delivery.institution_branches');
+select app.tenant_table('delivery.vehicles');
+select app.tenant_table('delivery.drivers', own => '{user_id}');
+select app.tenant_table('delivery.driver_zones', own => '{driver_id}');
+select app.tenant_table('warehousing.warehouses');
+
+select app.tenant_table('delivery.delivery_types');
+select app.tenant_table('delivery.delivery_services');
+select app.tenant_table('delivery.delivery_service_users');
+select app.tenant_table('delivery.delivery_service_zones');
+select app.tenant_table('delivery.delivery_service_zone_tags');
+
+select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '');
+select app.tenant_table('money.ledger_transactions', writes => '', audit => false);
+select app.tenant_table('money.ledger_entries', writes => '', audit => false);
+select app.tenant_table('money.payments', writes => 'insert, update');
+
+select app.tenant_table('delivery.transfer_barcode_batches', writes => 'insert');
+select app.tenant_table('delivery.transfer_barcodes', writes => 'insert', audit => false);
+select app.tenant_table('delivery.transfer_manifests', own => '{driver_id,institution_user_id}', writes => 'insert, update');
+select app.tenant_table('delivery.transfer_manifest_items');
+select app.tenant_table('delivery.transfer_manifest_proofs', writes => 'insert');
+select app.tenant_table('delivery.transfer_manifest_exceptions', writes => 'insert, update');
+select app.tenant_table('delivery.transfer_manifest_events', writes => 'insert', audit => false);
+select app.tenant_table('delivery.delivery_code_reservations', writes => 'insert', audit => false);
+select app.tenant_table('delivery.deliveries', own => '{customer_id,institution_user_id}', writes => 'insert, update');
+select app.tenant_table('delivery.delivery_status_history', writes => 'insert', audit => false);
+
+-- Logs.
+select app.append_only('app.audit_log');
+select app.append_only('money.ledger_transactions');
+select app.append_only('money.ledger_entries');
+select app.append_only('delivery.transfer_manifest_events');
+select app.append_only('delivery.delivery_status_history');
+
+select app.touched(t) from unnest(array[
+  'tenancy.profiles', 'tenancy.tenants', 'tenancy.tenant_users', 'tenancy.tenant_settings', 'delivery.zones', 'delivery.addresses',
+  'delivery.transfer_processing_points', 'delivery.institution_branches', 'delivery.vehicles', 'delivery.drivers',
+  'warehousing.warehouses', 'delivery.delivery_services', 'money.accounts', 'money.payments',
+  'delivery.transfer_manifests', 'delivery.transfer_manifest_items', 'delivery.deliveries']::regclass[]) t;
+
+-- What belongs to a manifest is seen by whoever sees the manifest.
+do $$
+declare
+  v_table text;
+begin
+  foreach v_table in array array['transfer_manifest_items', 'transfer_manifest_proofs', 'transfer_manifest_exceptions',
+    'transfer_manifest_events'] loop
+    execute format('drop policy tenant on delivery.%I', v_table);
+    execute format($policy$
+      create policy tenant on delivery.%1$I for all to barid_caller
+      using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+        select from delivery.transfer_manifests m where m.tenant_id = %1$I.tenant_id and m.id = %1$I.manifest_id)))
+      with check (tenant_id = (select app.tenant_id()))$policy$, v_table);
+  end loop;
+end $$;
+
+-- An address of a person is his and the staff's; an address of the tenant is everybody's, but only
+-- staff change it.
+drop policy tenant on delivery.addresses;
+create policy tenant on delivery.addresses for all to barid_caller
+  using (tenant_id = (select app.tenant_id())
+    and ((select app.sees_tenant()) or owner_user_id is null or owner_user_id = (select app.user_id())))
+  with check (tenant_id = (select app.tenant_id())
+    and ((select app.sees_tenant()) or owner_user_id = (select app.user_id())));
+
+-- Entries and journals: staff, or whoever sees the account.
+drop policy tenant on money.ledger_entries;
+create policy tenant on money.ledger_entries for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+    select from money.accounts a where a.tenant_id = ledger_entries.tenant_id and a.id = ledger_entries.account_id)))
+  with check (tenant_id = (select app.tenant_id()));
+drop policy tenant on money.ledger_transactions;
+create policy tenant on money.ledger_transactions for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+    select from money.ledger_entries e where e.tenant_id = ledger_transactions.tenant_id and e.transaction_id = ledger_transactions.id)))
+  with check (tenant_id = (select app.tenant_id()));

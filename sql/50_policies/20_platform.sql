@@ -1,0 +1,56 @@
+-- Tables that span tenants.
+
+alter table tenancy.tenants enable row level security;
+alter table tenancy.tenants force row level security;
+drop policy if exists tenant on tenancy.tenants;
+create policy tenant on tenancy.tenants for all to barid_caller
+  using (id = (select app.tenant_id()) or (select app.has_role('system_admin')))
+  with check (id = (select app.tenant_id()) or (select app.has_role('system_admin')));
+grant select, insert, update on tenancy.tenants to barid_caller;
+
+-- A person is known to himself, to those who share his tenant, and to the system's administrators.
+alter table tenancy.profiles enable row level security;
+alter table tenancy.profiles force row level security;
+drop policy if exists member on tenancy.profiles;
+create policy member on tenancy.profiles for all to barid_caller
+  using (id = (select app.user_id()) or (select app.has_role('system_admin')) or exists (
+    select from tenancy.tenant_users u where u.user_id = profiles.id and u.tenant_id = (select app.tenant_id())))
+  with check (id = (select app.user_id()) or (select app.has_permission('manage:tenant')));
+grant select, insert, update on tenancy.profiles to barid_caller;
+
+-- Reference data: everybody reads, nobody writes through a request.
+do $$
+declare
+  v_table regclass;
+begin
+  foreach v_table in array array['tenancy.roles', 'tenancy.permissions', 'tenancy.role_permissions', 'tenancy.currencies',
+    'tenancy.system_settings']::regclass[] loop
+    execute format('alter table %s enable row level security', v_table);
+    execute format('alter table %s force row level security', v_table);
+    execute format('drop policy if exists readable on %s', v_table);
+    execute format('create policy readable on %s for select to barid_caller using (true)', v_table);
+    execute format('grant select on %s to barid_caller', v_table);
+  end loop;
+end $$;
+
+-- The audit log is read by a tenant's administrators and written by triggers alone.
+alter table app.audit_log enable row level security;
+alter table app.audit_log force row level security;
+drop policy if exists administrators on app.audit_log;
+create policy administrators on app.audit_log for select to barid_caller
+  using (tenant_id = (select app.tenant_id()) and (select app.has_permission('manage:tenant')));
+grant select on app.audit_log to barid_caller;
+
+-- No request reads these; the definers in `private` do. A policy that admits nobody says so.
+do $$
+declare
+  v_table regclass;
+begin
+  foreach v_table in array array['app.idempotency_keys', 'app.jobs', 'tenancy.system_users', 'tenancy.active_tenants',
+    'tenancy.api_keys']::regclass[] loop
+    execute format('alter table %s enable row level security', v_table);
+    execute format('alter table %s force row level security', v_table);
+    execute format('drop policy if exists nobody on %s', v_table);
+    execute format('create policy nobody on %s for all to barid_caller using (false)', v_table);
+  end loop;
+end $$;

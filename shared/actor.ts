@@ -28,7 +28,9 @@ const sharedKeys = (given?.keys ?? []).filter((key) => key.kty === "oct");
 
 const keyFor: JWTVerifyGetKey = async (header, token) => {
   if (header.alg !== "HS256") return await publicKeys(header, token);
-  const key = sharedKeys.find((candidate) => header.kid === undefined || candidate.kid === header.kid) ?? sharedKeys[0];
+  const key =
+    sharedKeys.find((candidate) => header.kid === undefined || candidate.kid === header.kid) ??
+      sharedKeys[0];
   if (!key) throw new errors.JWKSNoMatchingKey();
   return await importJWK(key, "HS256");
 };

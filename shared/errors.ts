@@ -37,6 +37,33 @@ const definitions = {
   processing_point_code_exists: 409,
   processing_point_in_use: 409,
 
+  // Manifests
+  manifest_not_found: 404,
+  item_not_found: 404,
+  invalid_status_transition: { status: 409, fields: ["from", "to"] },
+  item_already_has_order: 409,
+  manifest_bulk_order_creation_not_allowed: {
+    status: 409,
+    fields: ["manifest_id", "manifest_number", "manifest_status"],
+  },
+  manifest_arrival_required: {
+    status: 409,
+    fields: ["manifest_id", "manifest_number", "manifest_status"],
+  },
+  manifest_delivery_proof_required: {
+    status: 409,
+    fields: ["manifest_id", "manifest_number", "manifest_status"],
+  },
+  manifest_bulk_receipt_incomplete: {
+    status: 409,
+    fields: ["manifest_id", "manifest_number", "manifest_status"],
+  },
+
+  // Money
+  wallet_not_found: 404,
+  insufficient_wallet_balance: 400,
+  journal_already_booked: 409,
+
   // Ours to mend
   rate_limited: 429,
   internal_server_error: 500,

@@ -26,6 +26,9 @@ create table if not exists delivery.transfer_barcodes (
   barcode text not null check (length(barcode) = 14),
   batch_id uuid not null,
   position integer not null,
+  status text not null default 'unused' check (status in ('unused', 'used')),
+  used_at timestamptz,
+  received_at timestamptz,
   primary key (tenant_id, barcode),
   foreign key (tenant_id, batch_id) references delivery.transfer_barcode_batches (tenant_id, id) on delete cascade
 );

@@ -30,7 +30,7 @@ select app.tenant_table('money.ledger_entries', writes => '', audit => false);
 select app.tenant_table('money.payments', writes => 'insert, update');
 
 select app.tenant_table('delivery.transfer_barcode_batches', writes => 'insert');
-select app.tenant_table('delivery.transfer_barcodes', writes => 'insert', audit => false);
+select app.tenant_table('delivery.transfer_barcodes', writes => 'insert, update', audit => false);
 select app.tenant_table('delivery.transfer_manifests', own => '{driver_id,institution_user_id}', writes => 'insert, update');
 select app.tenant_table('delivery.transfer_manifest_items');
 select app.tenant_table('delivery.transfer_manifest_proofs', writes => 'insert');

@@ -1,0 +1,57 @@
+-- The legal moves of manifests and their items, kept by the database whatever a core forgets.
+
+create or replace function private.guard_manifest() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if new.status <> old.status and not (old.status || '>' || new.status) = any (array[
+    'draft>picked_up', 'draft>cancelled',
+    'picked_up>in_transit', 'picked_up>awaiting_receipt', 'picked_up>cancelled',
+    'in_transit>awaiting_receipt', 'in_transit>cancelled',
+    'awaiting_receipt>receiving',
+    'receiving>received', 'receiving>received_with_exceptions',
+    'received>received_with_exceptions', 'received_with_exceptions>received',
+    'received>processing', 'received_with_exceptions>processing',
+    'processing>completed']) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
+  end if;
+  return new;
+end $$;
+
+create or replace function private.guard_manifest_item() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if new.status <> old.status then
+    if old.status in ('order_created', 'void') or (new.status = 'order_created' and old.status not in ('received', 'scanned', 'processing')) then
+      perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
+    end if;
+  end if;
+  if old.delivery_id is not null and new.delivery_id is distinct from old.delivery_id then
+    perform app.fail('item_already_has_order');
+  end if;
+  return new;
+end $$;
+
+-- An order's origin is written once.
+create or replace function private.guard_snapshot() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if old.source_snapshot is not null
+    and (new.source_snapshot is distinct from old.source_snapshot or new.snapshot_version is distinct from old.snapshot_version
+      or new.manifest_id is distinct from old.manifest_id or new.manifest_item_id is distinct from old.manifest_item_id) then
+    raise exception 'the source snapshot of delivery % is immutable', old.id using errcode = 'integrity_constraint_violation';
+  end if;
+  return new;
+end $$;
+
+drop trigger if exists guard on delivery.transfer_manifests;
+create trigger guard before update of status on delivery.transfer_manifests
+  for each row execute function private.guard_manifest();
+drop trigger if exists guard on delivery.transfer_manifest_items;
+create trigger guard before update on delivery.transfer_manifest_items
+  for each row execute function private.guard_manifest_item();
+drop trigger if exists guard_snapshot on delivery.deliveries;
+create trigger guard_snapshot before update on delivery.deliveries
+  for each row execute function private.guard_snapshot();
+
+grant execute on function private.guard_manifest(), private.guard_manifest_item(), private.guard_snapshot(),
+  private.touch(), private.refuse_change() to barid_caller;

@@ -1,0 +1,122 @@
+-- Receiving: the steps that the bulk screen and the step-by-step calls share. Callers lock first, in
+-- one order everywhere: manifests by id, then items by id.
+
+-- Locks manifests of the tenant, in the order of their ids.
+create or replace function delivery.manifests_lock(manifest_ids uuid[]) returns setof delivery.transfer_manifests
+language sql set search_path = '' as $$
+  select m.* from delivery.transfer_manifests m
+  where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) order by m.id for no key update
+$$;
+
+-- Adds events to the history of manifests: [{manifest_id, event_type, manifest_item_id?, payload?}].
+-- Manifest number, actor and processing point are filled in. Events that happen once are not repeated.
+create or replace function delivery.manifest_events_add(events jsonb) returns void
+language sql set search_path = '' as $$
+  insert into delivery.transfer_manifest_events (tenant_id, manifest_id, manifest_item_id, event_type, actor_id, payload)
+  select app.tenant_id(), m.id, i.id, e.event ->> 'event_type', app.user_id(),
+    jsonb_strip_nulls(jsonb_build_object('manifest_id', m.id, 'manifest_number', m.manifest_number, 'item_id', i.id,
+      'barcode_value', i.barcode_value, 'actor_id', app.user_id(), 'processing_point_id', m.processing_point_id))
+      || coalesce(e.event -> 'payload', '{}')
+  from jsonb_array_elements(events) with ordinality e (event, position)
+  join delivery.transfer_manifests m on m.tenant_id = app.tenant_id() and m.id = (e.event ->> 'manifest_id')::uuid
+  left join delivery.transfer_manifest_items i
+    on i.tenant_id = m.tenant_id and i.id = (e.event ->> 'manifest_item_id')::uuid
+  order by e.position
+  on conflict do nothing
+$$;
+
+-- awaiting_receipt -> receiving for these manifests, with the caller as receiver and receiving_started.
+-- source: 'bulk_set_destination' or 'receiving'.
+create or replace function delivery.manifests_start_receiving(manifest_ids uuid[], source text) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_started jsonb;
+begin
+  with started as (
+    update delivery.transfer_manifests m set status = 'receiving', receiving_started_at = now(), receiver_id = app.user_id()
+    where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) and m.status = 'awaiting_receipt'
+    returning m.id
+  )
+  select jsonb_agg(jsonb_build_object('manifest_id', s.id, 'event_type', 'receiving_started',
+    'payload', jsonb_build_object('source', source)) order by s.id)
+  into v_started from started s;
+  perform delivery.manifest_events_add(coalesce(v_started, '[]'));
+end $$;
+
+-- picked_up or in_transit -> received for these items, with item_received each; their barcodes are
+-- marked as received. Items in another status stay as they are. Answers how many moved.
+create or replace function delivery.items_receive(item_ids uuid[], source text) returns integer
+language plpgsql set search_path = '' as $$
+declare
+  v_received uuid[];
+  v_events jsonb;
+begin
+  with received as (
+    update delivery.transfer_manifest_items i set status = 'received', received_at = now(), received_by = app.user_id()
+    where i.tenant_id = app.tenant_id() and i.id = any (item_ids) and i.status in ('picked_up', 'in_transit')
+    returning i.id, i.manifest_id
+  )
+  select array_agg(r.id), jsonb_agg(jsonb_build_object('manifest_id', r.manifest_id, 'manifest_item_id', r.id,
+    'event_type', 'item_received', 'payload', jsonb_build_object('source', source)) order by array_position(item_ids, r.id))
+  into v_received, v_events from received r;
+  if v_received is null then
+    return 0;
+  end if;
+  update delivery.transfer_barcodes b set received_at = now()
+  from delivery.transfer_manifest_items i
+  where i.tenant_id = app.tenant_id() and i.id = any (v_received)
+    and b.tenant_id = i.tenant_id and b.barcode = i.barcode_value;
+  perform delivery.manifest_events_add(v_events);
+  return cardinality(v_received);
+end $$;
+
+-- How many items of a manifest nobody has accounted for: not received, and in no open exception.
+create or replace function delivery.manifest_remaining(manifest_id uuid) returns integer
+language sql stable set search_path = '' as $$
+  select count(*)::integer from delivery.transfer_manifest_items i
+  where i.tenant_id = app.tenant_id() and i.manifest_id = manifest_remaining.manifest_id
+    and i.status in ('picked_up', 'in_transit')
+    and not exists (select from delivery.transfer_manifest_exceptions x
+      where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open')
+$$;
+
+-- receiving -> received (or received_with_exceptions while one is open) for those of these manifests
+-- whose every item is accounted for, with received_at, received_by, the count and receiving_completed.
+create or replace function delivery.manifests_complete_receiving(manifest_ids uuid[], source text) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_completed jsonb;
+begin
+  with completed as (
+    update delivery.transfer_manifests m set received_at = now(), received_by = app.user_id(),
+      received_count = (select count(*) from delivery.transfer_manifest_items i
+        where i.tenant_id = m.tenant_id and i.manifest_id = m.id and i.received_at is not null),
+      status = case when exists (select from delivery.transfer_manifest_exceptions x
+          where x.tenant_id = m.tenant_id and x.manifest_id = m.id and x.status = 'open')
+        then 'received_with_exceptions' else 'received' end
+    where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) and m.status = 'receiving'
+      and delivery.manifest_remaining(m.id) = 0
+    returning m.id, m.received_count
+  )
+  select jsonb_agg(jsonb_build_object('manifest_id', c.id, 'event_type', 'receiving_completed',
+    'payload', jsonb_build_object('source', source, 'received_count', c.received_count)) order by c.id)
+  into v_completed from completed c;
+  perform delivery.manifest_events_add(coalesce(v_completed, '[]'));
+end $$;
+
+-- Why orders cannot be made from a manifest in its present state, or null when they can.
+-- manifest_bulk_order_creation_not_allowed, manifest_arrival_required, manifest_delivery_proof_required,
+-- manifest_bulk_receipt_incomplete.
+create or replace function delivery.manifest_obstacle(m delivery.transfer_manifests) returns text
+language sql stable set search_path = '' as $$
+  select case
+    when m.status not in ('awaiting_receipt', 'receiving', 'received', 'received_with_exceptions', 'processing')
+      then 'manifest_bulk_order_creation_not_allowed'
+    when m.status in ('awaiting_receipt', 'receiving') and m.driver_arrived_at is null then 'manifest_arrival_required'
+    when m.status in ('awaiting_receipt', 'receiving') and not delivery.manifest_has_proof(m.id, 'delivery')
+      then 'manifest_delivery_proof_required'
+    when m.status = 'receiving' and m.receiver_id is null then 'manifest_bulk_receipt_incomplete'
+    when m.status in ('received', 'received_with_exceptions', 'processing')
+      and (m.received_at is null or m.received_by is null or m.received_count is null) then 'manifest_bulk_receipt_incomplete'
+  end
+$$;

@@ -1,0 +1,61 @@
+/** Starts one stack for the whole run: a real Postgres, the real functions on Deno, free ports. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+import { type Stack, startStack } from "../../supabase/local/stack.ts";
+import { startMinter } from "./minter.ts";
+
+export interface StackAddresses {
+  /** The gateway, as clients see it. */
+  url: string;
+  /** The functions themselves. */
+  functionsUrl: string;
+  dbUrl: string;
+  publishableKey: string;
+  secretKey: string;
+  /** Signs tokens with the stack's key. */
+  minterUrl: string;
+  /** Process id of this process, which owns the stack. */
+  pid: number;
+}
+
+declare module "vitest" {
+  interface ProvidedContext {
+    stack: StackAddresses;
+  }
+}
+
+let stack: Stack | undefined;
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dataDir = mkdtempSync(join(tmpdir(), "barid-test-"));
+  const lines: string[] = [];
+  stack = await startStack({
+    dataDir,
+    port: 0,
+    dbPort: 0,
+    durable: false,
+    env: { BARID_STRICT: "1" },
+    log: (line) => {
+      // Refusals are what tests ask for; only what should never happen is worth a reader's time.
+      if (/"level":"error"|TypeError|ReferenceError/.test(line)) lines.push(line);
+    },
+  });
+  const minter = await startMinter(stack);
+  project.provide("stack", {
+    url: stack.url,
+    functionsUrl: stack.apiUrl,
+    dbUrl: stack.dbUrl,
+    publishableKey: stack.publishableKey,
+    secretKey: stack.secretKey,
+    minterUrl: minter.url,
+    pid: process.pid,
+  });
+  return async () => {
+    minter.close();
+    await stack?.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+    if (lines.length) console.error(`Errors the functions logged:\n${lines.slice(0, 40).join("\n")}`);
+  };
+}

@@ -17,7 +17,12 @@ export interface CallOptions {
 }
 
 export class Person {
-  constructor(readonly id: string, readonly tenantId: string | null, private readonly token: Promise<string> | null, private readonly language?: string) {}
+  constructor(
+    readonly id: string,
+    readonly tenantId: string | null,
+    private readonly token: Promise<string> | null,
+    private readonly language?: string,
+  ) {}
 
   /** The same person asking for another language. */
   in(language: "en" | "ar" | "ku"): Person {
@@ -41,10 +46,20 @@ export class Person {
   }
 
   /** Any request; a string body is sent as it is. Objects in `query` are sent as JSON. */
-  async send(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Answer> {
+  async send(
+    method: string,
+    path: string,
+    body?: unknown,
+    options: CallOptions = {},
+  ): Promise<Answer> {
     const url = new URL(stack.functionsUrl + path);
     for (const [name, value] of Object.entries(options.query ?? {})) {
-      if (value !== undefined) url.searchParams.set(name, typeof value === "object" ? JSON.stringify(value) : String(value));
+      if (value !== undefined) {
+        url.searchParams.set(
+          name,
+          typeof value === "object" ? JSON.stringify(value) : String(value),
+        );
+      }
     }
     if (this.language) url.searchParams.set("language", this.language);
     const headers: Record<string, string> = { ...options.headers };
@@ -59,7 +74,9 @@ export class Person {
     return {
       status: response.status,
       headers: response.headers,
-      body: type.includes("json") ? await response.json() : new Uint8Array(await response.arrayBuffer()),
+      body: type.includes("json")
+        ? await response.json()
+        : new Uint8Array(await response.arrayBuffer()),
     };
   }
 }
@@ -69,7 +86,11 @@ export const nobody = new Person("", null, null);
 
 /** A person of a tenant with a valid token. */
 export function signedIn(id: string, tenantId: string | null): Person {
-  return new Person(id, tenantId, mint(stack.minterUrl, { sub: id, app_metadata: tenantId ? { tenant_id: tenantId } : {} }));
+  return new Person(
+    id,
+    tenantId,
+    mint(stack.minterUrl, { sub: id, app_metadata: tenantId ? { tenant_id: tenantId } : {} }),
+  );
 }
 
 /** Whoever holds a token made elsewhere. */

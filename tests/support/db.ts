@@ -6,7 +6,10 @@ export const stack = inject("stack");
 export const sql = postgres(stack.dbUrl, {
   max: 4,
   onnotice: () => {},
-  types: { bigint: postgres.BigInt, numeric: { to: 1700, from: [1700], parse: Number, serialize: String } },
+  types: {
+    bigint: postgres.BigInt,
+    numeric: { to: 1700, from: [1700], parse: Number, serialize: String },
+  },
 });
 
 afterAll(() => sql.end());

@@ -9,7 +9,10 @@ expect.extend({
       (status === undefined || answer.status === status);
     return {
       pass: right,
-      message: () => `expected success${status ? ` with ${status}` : ""}, got ${answer.status} ${JSON.stringify(answer.body)}`,
+      message: () =>
+        `expected success${status ? ` with ${status}` : ""}, got ${answer.status} ${
+          JSON.stringify(answer.body)
+        }`,
     };
   },
   /** This status and code, `success: false`, a message for people and nothing of the inside. */
@@ -19,7 +22,10 @@ expect.extend({
     const right = answer.status === status && body.success === false && body.code === code &&
       typeof body.message === "string" && body.message.length > 3 && body.message !== code &&
       !/\{\w+\}|undefined|select |insert |relation|PostgresError|call_id/i.test(text);
-    return { pass: right, message: () => `expected ${status} ${code}, got ${answer.status} ${text}` };
+    return {
+      pass: right,
+      message: () => `expected ${status} ${code}, got ${answer.status} ${text}`,
+    };
   },
 });
 

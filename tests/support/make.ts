@@ -11,16 +11,21 @@ export async function newAddress(
   at: { latitude?: number | null; longitude?: number | null; city?: string; phone?: string } = {},
 ): Promise<string> {
   const { latitude = 33.31, longitude = 44.36, city = "Baghdad", phone = "+9647700000000" } = at;
-  const [row] = await sql`insert into delivery.addresses (tenant_id, title, full_address, city, country, latitude, longitude, contact_info)
-    values (${tenant.id}, ${sql.json({ en: "Place" })}, ${"Street " + next()}, ${city}, 'IQ', ${latitude}, ${longitude}, ${
-    sql.json({ phone })
-  }) returning id`;
+  const [row] =
+    await sql`insert into delivery.addresses (tenant_id, title, full_address, city, country, latitude, longitude, contact_info)
+    values (${tenant.id}, ${sql.json({ en: "Place" })}, ${
+      "Street " + next()
+    }, ${city}, 'IQ', ${latitude}, ${longitude}, ${sql.json({ phone })}) returning id`;
   return row.id;
 }
 
-export async function newProcessingPoint(tenant: { id: string }, addressId?: string): Promise<string> {
+export async function newProcessingPoint(
+  tenant: { id: string },
+  addressId?: string,
+): Promise<string> {
   const address = addressId ?? await newAddress(tenant);
-  const [row] = await sql`insert into delivery.transfer_processing_points (tenant_id, name, code, address_id)
+  const [row] =
+    await sql`insert into delivery.transfer_processing_points (tenant_id, name, code, address_id)
     values (${tenant.id}, ${"Point " + next()}, ${"PP" + next()}, ${address}) returning id`;
   return row.id;
 }

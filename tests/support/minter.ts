@@ -8,11 +8,16 @@ export async function startMinter(stack: Stack): Promise<{ url: string; close():
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const claims = JSON.parse(Buffer.concat(chunks).toString() || "{}");
-    for (const [name, value] of Object.entries(claims)) if (value === null) claims[name] = undefined;
+    for (const [name, value] of Object.entries(claims)) {
+      if (value === null) claims[name] = undefined;
+    }
     response.end(await stack.jwtSign(claims));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => server.close(),
+  };
 }
 
 /** A signed token. A claim given as null is left out. */

@@ -28,14 +28,24 @@ export interface TenantOptions {
 export async function newTenant(options: TenantOptions = {}): Promise<Tenant> {
   const id = randomUUID();
   const settings = {
-    "delivery.transfer_manifest": { enabled: true, reasons: [{ value: "damaged", label: "Damaged", description: "" }] },
+    "delivery.transfer_manifest": {
+      enabled: true,
+      reasons: [{ value: "damaged", label: "Damaged", description: "" }],
+    },
     "general.currency": { currency_code: "IQD" },
     "general.unit_size": { missing_unit_size_fallback: "service_min" },
     ...options.settings,
   };
-  const people = Object.entries(cast).map(([part, [type, role]]) => ({ part, type, role, id: randomUUID() }));
+  const people = Object.entries(cast).map(([part, [type, role]]) => ({
+    part,
+    type,
+    role,
+    id: randomUUID(),
+  }));
   await sql.begin(async (tx) => {
-    await tx`insert into tenancy.tenants (id, name, slug, status) values (${id}, ${tx.json({ en: "Tenant" })}, ${"t-" + id}, 'active')`;
+    await tx`insert into tenancy.tenants (id, name, slug, status) values (${id}, ${
+      tx.json({ en: "Tenant" })
+    }, ${"t-" + id}, 'active')`;
     await addPeople(tx, id, people);
     for (const [key, value] of Object.entries(settings)) {
       const [module, group] = key.split(".");
@@ -60,13 +70,19 @@ export async function newPerson(tenantId: string, type: string, role: string): P
 export async function newSystemAdmin(): Promise<Person> {
   const id = randomUUID();
   await sql`insert into auth.users (id, email) values (${id}, ${id + "@barid.test"})`;
-  await sql`insert into tenancy.profiles (id, full_name, email) values (${id}, 'System', ${id + "@barid.test"})`;
+  await sql`insert into tenancy.profiles (id, full_name, email) values (${id}, 'System', ${
+    id + "@barid.test"
+  })`;
   await sql`insert into tenancy.system_users (user_id, role) values (${id}, 'system_admin')`;
   return signedIn(id, null);
 }
 
 /** Changes a settings group of a tenant (merges at the top). */
-export async function saveSettings(tenantId: string, key: string, value: Record<string, unknown>): Promise<void> {
+export async function saveSettings(
+  tenantId: string,
+  key: string,
+  value: Record<string, unknown>,
+): Promise<void> {
   const [module, group] = key.split(".");
   await sql`insert into tenancy.tenant_settings (tenant_id, module, group_key, settings)
     values (${tenantId}, ${module}, ${group}, ${sql.json(value as never)})
@@ -75,7 +91,11 @@ export async function saveSettings(tenantId: string, key: string, value: Record<
 
 type Tx = Parameters<Parameters<typeof sql.begin>[1]>[0];
 
-async function addPeople(tx: Tx, tenantId: string, people: { part: string; type: string; role: string; id: string }[]) {
+async function addPeople(
+  tx: Tx,
+  tenantId: string,
+  people: { part: string; type: string; role: string; id: string }[],
+) {
   const rows = people.map((person) => ({
     id: person.id,
     email: `${person.part}-${person.id.slice(0, 8)}@barid.test`,
@@ -87,7 +107,13 @@ async function addPeople(tx: Tx, tenantId: string, people: { part: string; type:
   await tx`insert into tenancy.profiles ${tx(rows)}
     on conflict (id) do update set full_name = excluded.full_name, phone = excluded.phone, email = excluded.email`;
   await tx`insert into tenancy.tenant_users ${
-    tx(people.map((person) => ({ tenant_id: tenantId, user_id: person.id, tenant_user_type: person.type })))
+    tx(
+      people.map((person) => ({
+        tenant_id: tenantId,
+        user_id: person.id,
+        tenant_user_type: person.type,
+      })),
+    )
   }`;
   await tx`insert into tenancy.tenant_user_roles ${
     tx(people.map((person) => ({ tenant_id: tenantId, user_id: person.id, role_key: person.role })))

@@ -56,6 +56,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     minter.close();
     await stack?.stop();
     rmSync(dataDir, { recursive: true, force: true });
-    if (lines.length) console.error(`Errors the functions logged:\n${lines.slice(0, 40).join("\n")}`);
+    if (lines.length) {
+      console.error(`Errors the functions logged:\n${lines.slice(0, 40).join("\n")}`);
+    }
   };
 }

@@ -38,12 +38,15 @@ const slack = 0.01;
  */
 export function fitBlock(text: string, box: Box, layout: LayoutLine): Block {
   const size_min = Math.min(box.size, box.size_min);
+  const whole = layout(text.replace(/\s*\n\s*/g, " ").trim()).width;
   for (let size = box.size;; size = Math.max(size_min, size - step)) {
     const room = Math.floor((box.height ?? Infinity) / (size * box.leading) + slack);
     const lines_max = Math.max(1, Math.min(box.lines_max, room));
     const width = box.width * 1000 / size + slack;
+    // Trying to break is the costly part: not at sizes where all lines together are too short.
+    if (size > size_min && (room < 1 || whole > width * lines_max)) continue;
     const block = breakLines(text, width, lines_max, layout);
-    if ((!block.truncated && room >= 1) || size <= size_min) return { ...block, size };
+    if (!block.truncated || size <= size_min) return { ...block, size };
   }
 }
 

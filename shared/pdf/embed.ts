@@ -1,19 +1,19 @@
 /** A face as a PDF font: the whole file once, widths and characters of the used glyphs only. */
 import type { PDFContext, PDFRef } from "pdf-lib";
 import { type Face, number } from "./faces.ts";
-import type { Line } from "./line.ts";
+import { deflate } from "./zlib.ts";
 
 /**
  * Registers `face` in the document and returns the font's reference. Glyphs are addressed by their
- * number (Identity-H). The file goes in as it lies in font-data.ts, already compressed: taking only
+ * number (Identity-H); `characters` tells those that were used and what they stand for. The file goes in as it lies in font-data.ts, already compressed: taking only
  * the used glyphs would save some 50 KB and cost more time than all the text of twenty labels.
  */
-export function embedFace(
+export async function embedFace(
   pdf: typeof import("pdf-lib"),
   context: PDFContext,
   face: Face,
-  lines: Set<Line>,
-): PDFRef {
+  characters: Map<number, number[]>,
+): Promise<PDFRef> {
   const { font } = face;
   const scale = 1000 / font.unitsPerEm;
   const name = font.postscriptName ?? "Vazirmatn";
@@ -37,7 +37,6 @@ export function embedFace(
     StemV: face.weight === "bold" ? 140 : 80,
     FontFile2: file,
   }));
-  const characters = charactersByGlyph(lines);
   const ids = [...characters.keys()].sort((a, b) => a - b);
   const widths = ids.flatMap((id) => [
     pdf.PDFNumber.of(id),
@@ -63,18 +62,19 @@ export function embedFace(
     BaseFont: name,
     Encoding: "Identity-H",
     DescendantFonts: [descendant],
-    ToUnicode: context.register(context.flateStream(toUnicode(ids, characters))),
+    ToUnicode: await embedStream(pdf, context, toUnicode(ids, characters)),
   }));
 }
 
-function charactersByGlyph(lines: Set<Line>): Map<number, number[]> {
-  const characters = new Map<number, number[]>();
-  for (const run of new Set([...lines].flatMap((line) => line.runs))) {
-    for (const glyph of run.glyphs) {
-      if (!characters.has(glyph.id)) characters.set(glyph.id, glyph.codePoints);
-    }
-  }
-  return characters;
+/** Registers a compressed stream. */
+export async function embedStream(
+  pdf: typeof import("pdf-lib"),
+  context: PDFContext,
+  text: string,
+): Promise<PDFRef> {
+  const packed = await deflate(text);
+  const dictionary = context.obj({ Length: packed.length, Filter: "FlateDecode" });
+  return context.register(pdf.PDFRawStream.of(dictionary, packed));
 }
 
 /** The CMap that lets a reader copy and search: glyph number → characters in UTF-16BE. */

@@ -1,5 +1,6 @@
 /** The embedded font faces: loaded once per process, with every shaped run remembered. */
 import type { Font, Glyph, GlyphPosition } from "@pdf-lib/fontkit";
+import { inflate } from "./zlib.ts";
 
 export type Weight = "regular" | "bold";
 
@@ -35,7 +36,7 @@ export type Face = {
 export type Faces = Record<Weight, Face>;
 
 /** Texts repeat (captions, cities, services); past this many per face the memory starts anew. */
-const runs_max = 20_000;
+const runs_max = 4_000;
 
 let loaded: Promise<Faces> | undefined;
 
@@ -56,9 +57,7 @@ async function load(): Promise<Faces> {
   const face = async (weight: Weight): Promise<Face> => {
     const { length, zlib } = fontData[weight];
     const packed = Uint8Array.from(atob(zlib), (character) => character.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-    return createFace(weight, fontkit.create(bytes), { zlib: packed, length });
+    return createFace(weight, fontkit.create(await inflate(packed)), { zlib: packed, length });
   };
   const [regular, bold] = await Promise.all([face("regular"), face("bold")]);
   return { regular, bold };

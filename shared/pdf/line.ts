@@ -15,7 +15,8 @@ export type Line = {
   width: number;
 };
 
-const lines_max = 10_000;
+/** Per face. Captions stay far below it, attempts at breaking a text pass through. */
+const lines_max = 1_000;
 const memory = new WeakMap<Face, Map<string, Line>>();
 
 /** Any character that is written, or makes its neighbours be written, from right to left. */
@@ -38,7 +39,9 @@ export function layoutLine(bidi: Bidi, face: Face, text: string, direction: "ltr
   const key = direction + text;
   let line = lines.get(key);
   if (!line) {
-    const runs = direction === "ltr" && !rightToLeft.test(text)
+    // Codes, dates and amounts need no algorithm, and there are more of them than of names.
+    const plain = direction === "ltr" || /^\u2066[^\u2066-\u2069]*\u2069$/.test(text);
+    const runs = plain && !rightToLeft.test(text)
       ? shapeWords(face, withoutControls(text), false)
       : shapeLevels(bidi, face, text, direction);
     const width = runs.reduce((sum, run) => sum + run.width, 0);

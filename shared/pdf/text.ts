@@ -10,7 +10,7 @@
 import type { Bidi } from "bidi-js";
 import { type Block, fitBlock } from "./block.ts";
 import { isolate, readable } from "./characters.ts";
-import { embedFace } from "./embed.ts";
+import { embedFace, embedStream } from "./embed.ts";
 import { type Face, loadFaces, number, type Weight } from "./faces.ts";
 import { type Direction, directionOf, layoutLine, type Line } from "./line.ts";
 
@@ -31,6 +31,8 @@ export type TextBox = TextStyle & {
   y: number;
   width?: number;
   height?: number;
+  /** Centres the lines in `height`. */
+  middle?: boolean;
   /** "start" and "end" follow the text's direction. Default "start". */
   align?: "start" | "end" | "center" | "left" | "right";
   /** Most lines; default 1, or as many as `height` takes when that is given. */
@@ -64,8 +66,6 @@ export type Page = {
 export type TextDocument = {
   /** Width of the text on one line, in millimetres. */
   measure(text: string, style: TextStyle): number;
-  /** What `Page.text` would draw, without drawing it. */
-  fit(text: string, box: TextBox): Drawn;
   /** One line as it would be drawn: runs and glyphs from left to right. */
   line(text: string, style: Omit<TextStyle, "size">): Line;
   /** Adds a page; sizes in millimetres. */
@@ -107,7 +107,7 @@ export async function openDocument(
   file.setTitle(title, { showInWindowTitleBar: true });
   file.setLanguage(language);
   file.setProducer("Barid");
-  const used: Record<Weight, Set<Line>> = { regular: new Set(), bold: new Set() };
+  const used: Record<Weight, Map<number, number[]>> = { regular: new Map(), bold: new Map() };
   const pages: { operators: string[]; width: number; height: number }[] = [];
 
   const clean = (face: Face, text: string) => readable(text, face.has, transliterate);
@@ -132,16 +132,21 @@ export async function openDocument(
       size_min: box.size_min ?? box.size,
     }, layoutFor(face, cleaned, box.direction));
   };
+
   const drawText = (page: typeof pages[number], text: string, box: TextBox): Drawn => {
     const { weight = "regular", leading = leading_default, gray = 0 } = box;
     const block = fit(text, box);
     const { size } = block;
+    const result = drawn(block, leading);
+    const spare = box.middle && box.height !== undefined ? box.height - result.height : 0;
+    const first = (box.y + Math.max(0, spare / 2)) * millimetre;
     const commands = [`BT ${number(gray)} g /${weight} 1 Tf`];
     block.lines.forEach((line, index) => {
-      used[weight].add(line);
+      for (const run of line.runs) {
+        for (const { id, codePoints } of run.glyphs) used[weight].set(id, codePoints);
+      }
       const x = box.x * millimetre + indent(line, box, size);
-      const top = box.y * millimetre +
-        (index * leading + (leading + ink.above - ink.below) / 2) * size;
+      const top = first + (index * leading + (leading + ink.above - ink.below) / 2) * size;
       const y = page.height * millimetre - top;
       const scale = number(size);
       const operands = line.runs.map((run) => run.operands).join("").replaceAll("><", "");
@@ -149,12 +154,11 @@ export async function openDocument(
     });
     commands.push("ET");
     if (block.lines.length > 0) page.operators.push(commands.join("\n"));
-    return drawn(block, leading);
+    return result;
   };
 
   return {
     measure: (text, style) => oneLine(text, style).width * style.size / 1000 / millimetre,
-    fit: (text, box) => drawn(fit(text, box), box.leading ?? leading_default),
     line: oneLine,
     addPage(width, height) {
       const page = { operators: [] as string[], width, height };
@@ -171,16 +175,15 @@ export async function openDocument(
       const { context } = file;
       const fonts: Record<string, unknown> = {};
       for (const weight of ["regular", "bold"] as const) {
-        if (used[weight].size > 0) {
-          fonts[weight] = embedFace(pdf, context, faces[weight], used[weight]);
-        }
+        if (used[weight].size === 0) continue;
+        fonts[weight] = await embedFace(pdf, context, faces[weight], used[weight]);
       }
       // One dictionary for all pages: a page then costs its own drawing and a few words.
       const resources = context.register(context.obj({ Font: fonts as never }));
       for (const { operators, width, height } of pages) {
         const page = file.addPage([width * millimetre, height * millimetre]);
         page.node.set(pdf.PDFName.of("Resources"), resources);
-        const content = context.register(context.flateStream(operators.join("\n")));
+        const content = await embedStream(pdf, context, operators.join("\n"));
         page.node.set(pdf.PDFName.of("Contents"), content);
       }
       return await file.save({ addDefaultPage: false });

@@ -29,6 +29,11 @@ export async function openPdf(bytes: Uint8Array) {
       const [left, bottom, right, top] = (await pdf.getPage(number)).view;
       return { width: (right - left) / 72 * 25.4, height: (top - bottom) / 72 * 25.4 };
     },
+    /** The characters of a page; in order within a run, which is enough for Latin and digits. */
+    async text(number: number) {
+      const { items } = await (await pdf.getPage(number)).getTextContent();
+      return items.map((item) => "str" in item ? item.str : "").join("");
+    },
     async raster(number: number, dpi = 203): Promise<Raster> {
       const page = await pdf.getPage(number);
       const viewport = page.getViewport({ scale: dpi / 72 });
@@ -69,8 +74,24 @@ export async function openPdf(bytes: Uint8Array) {
 }
 
 /** Deno reads Node's Buffer from its types without the array members it has. */
-function bytesOf(buffer: unknown): Uint8Array {
+export function bytesOf(buffer: unknown): Uint8Array {
   return Uint8Array.from(buffer as ArrayLike<number>);
+}
+
+/** Edges of the dark pixels within a rectangle, all in millimetres; undefined if it is blank. */
+export function inkBox(raster: Raster, x: number, y: number, width: number, height: number) {
+  const { scale } = raster;
+  const box = { left: Infinity, right: -Infinity, top: Infinity, bottom: -Infinity };
+  for (let row = Math.round(y * scale); row < Math.round((y + height) * scale); row++) {
+    for (let column = Math.round(x * scale); column < Math.round((x + width) * scale); column++) {
+      if (raster.data[(row * raster.width + column) * 4] >= 128) continue;
+      box.left = Math.min(box.left, column / scale);
+      box.right = Math.max(box.right, (column + 1) / scale);
+      box.top = Math.min(box.top, row / scale);
+      box.bottom = Math.max(box.bottom, (row + 1) / scale);
+    }
+  }
+  return box.left === Infinity ? undefined : box;
 }
 
 let scanner: Promise<unknown> | undefined;

@@ -94,13 +94,14 @@ const barcode_top = 119;
 
 /**
  * Renders page n for the n-th label. Long texts wrap, shrink, then end in an ellipsis; they never
- * leave their band. Throws a RangeError, and draws nothing, when a barcode cannot be printed as
- * Code 128 or is too long to be scanned at this width.
+ * leave their band. Throws a RangeError, and draws nothing, without labels, or when a barcode cannot
+ * be printed as Code 128 or is too long to be scanned at this width.
  */
 export async function renderLabels(
   labels: ShipmentLabel[],
   { language, brand }: LabelOptions,
 ): Promise<Uint8Array> {
+  if (labels.length === 0) throw new RangeError("A PDF has at least one page");
   const words = captions[language];
   const rightToLeft = language !== "en";
   const codes = await Promise.all(labels.map((label) => encodeCode128(label.barcode)));

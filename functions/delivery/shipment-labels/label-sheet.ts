@@ -17,8 +17,6 @@ export type Cell = {
   y: number;
   width: number;
   height?: number;
-  /** Centres the text vertically in `height`. */
-  middle?: boolean;
 };
 
 export type CellText = Cell & Omit<TextBox, "x" | "y" | "width" | "height">;
@@ -34,11 +32,11 @@ export type Sheet = {
   /** A small heading on one line. */
   caption(text: string, cell: Cell): void;
   /** A heading with its value below, both on one line each. */
-  fact(caption: string, value: string, cell: Required<Omit<Cell, "middle">>): void;
+  fact(caption: string, value: string, cell: Required<Cell>): void;
   /** A word in white on black at the starting edge; returns where the text beside it begins. */
   tab(text: string, y: number): number;
   /** A black rectangle. */
-  fill(cell: Required<Omit<Cell, "middle">>): void;
+  fill(cell: Required<Cell>): void;
   /** A line across the page at y. */
   rule(y: number): void;
   /** A line down from y. */
@@ -51,15 +49,12 @@ export function sheetOf(document: TextDocument, rightToLeft: boolean): Sheet {
   const left = (x: number, width: number) =>
     rightToLeft ? page_width - margin - x - width : margin + x;
 
-  const text: Sheet["text"] = (value, { middle, ...cell }) => {
+  const text: Sheet["text"] = (value, cell) => {
     const align = cell.align ?? "start";
     const side = align === "start" || align === "end"
       ? ((align === "start") === rightToLeft ? "right" : "left")
       : align;
-    const box = { ...cell, x: left(cell.x, cell.width), align: side } as const;
-    if (!middle || cell.height === undefined) return page.text(value, box);
-    const { height } = document.fit(value, box);
-    return page.text(value, { ...box, y: cell.y + Math.max(0, (cell.height - height) / 2) });
+    return page.text(value, { ...cell, x: left(cell.x, cell.width), align: side });
   };
   const caption: Sheet["caption"] = (value, cell) => {
     text(value, { ...cell, size: 6.5, size_min: 5, lines: 1, leading: 1.25 });

@@ -84,7 +84,7 @@ describe("barcode", () => {
   );
 
   test("one that cannot be printed or scanned is refused by name", async () => {
-    for (const barcode of ["", "باركود", "tab\t", "X".repeat(40)]) {
+    for (const barcode of ["", "باركود", "tab\t", "X".repeat(22), "1".repeat(44)]) {
       const labels = [samples.en, { ...samples.en, barcode }];
       const rendered = renderLabels(labels, { language: "en", brand });
       await expect(rendered).rejects.toThrow(RangeError);

@@ -39,7 +39,7 @@ export type LabelManifest = {
 export type ShipmentLabel = {
   template: "shipment_label" | "manifest_shipment_label";
   delivery_code: number;
-  /** Printed as Code 128: printable ASCII, up to 22 characters (40 when they are digits). */
+  /** Printed as Code 128: printable ASCII, up to 21 characters, or 42 when all are digits. */
   barcode: string;
   tenant_name: string;
   service_name: string | null;

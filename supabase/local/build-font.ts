@@ -1,7 +1,7 @@
 /**
- * Writes shared/pdf/font-data.ts from the npm package `vazirmatn`. Run it with Node or Deno from
- * the root of the repository whenever the package's version changes:
- * `npx tsx supabase/local/build-font.ts`.
+ * Writes shared/pdf/font-data.ts from the npm package `vazirmatn`. Run it from the root of the
+ * repository whenever the package's version changes: `npx tsx supabase/local/build-font.ts` (under
+ * Deno another zlib packs the same fonts into other bytes).
  *
  * A function deployed through the API is modules only, it cannot read a font file. So the faces
  * travel as text: the TrueType file in a zlib stream (level 9) in base64. The very same stream is

@@ -116,6 +116,7 @@ create table if not exists delivery.transfer_manifest_items (
   foreign key (tenant_id, destination_address_id) references delivery.addresses (tenant_id, id) on delete restrict
 );
 create unique index if not exists barcode_already_used on delivery.transfer_manifest_items (tenant_id, barcode_value) where status <> 'void';
+create index if not exists items_barcode on delivery.transfer_manifest_items (tenant_id, barcode_value, created_at desc);
 create unique index if not exists item_delivery on delivery.transfer_manifest_items (tenant_id, delivery_id) where delivery_id is not null;
 create index if not exists items_barcode_part on delivery.transfer_manifest_items using gin (barcode_value extensions.gin_trgm_ops);
 create index if not exists items_searchable on delivery.transfer_manifest_items (tenant_id, created_at desc, id)

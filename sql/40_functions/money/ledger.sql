@@ -104,3 +104,15 @@ drop trigger if exists journal_open on money.ledger_entries;
 create trigger journal_open before insert on money.ledger_entries for each row execute function private.check_entry();
 
 grant execute on function money.account_of(text, text, uuid, text), money.post(jsonb) to barid_caller;
+
+-- Locks accounts of the caller's tenant in the order of their ids and answers their balances,
+-- {account id: balance}, for deciding before posting.
+create or replace function money.balances_locked(account_ids uuid[]) returns jsonb
+language sql security definer set search_path = '' as $$
+  select coalesce(jsonb_object_agg(a.id, a.balance), '{}') from (
+    select l.id, l.balance from money.accounts l
+    where l.tenant_id = app.tenant_id() and l.id = any (account_ids) order by l.id for no key update
+  ) a
+$$;
+
+grant execute on function money.balances_locked(uuid[]) to barid_caller;

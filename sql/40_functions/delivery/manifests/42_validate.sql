@@ -1,0 +1,55 @@
+-- Why an item of a manifest that is itself fit for orders cannot become one, or null when it can.
+-- item_already_has_order, item_void, item_has_open_exception, item_status_not_allowed.
+create or replace function delivery.item_obstacle(i delivery.transfer_manifest_items, m delivery.transfer_manifests) returns text
+language sql stable set search_path = '' as $$
+  select case
+    when i.status = 'order_created' or i.delivery_id is not null then 'item_already_has_order'
+    when i.status = 'void' then 'item_void'
+    when exists (select from delivery.transfer_manifest_exceptions x
+      where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open') then 'item_has_open_exception'
+    when i.status not in ('picked_up', 'in_transit', 'received') then 'item_status_not_allowed'
+    when m.status in ('received', 'received_with_exceptions', 'processing')
+      and (i.status <> 'received' or i.received_at is null) then 'item_status_not_allowed'
+  end
+$$;
+
+-- Checks a scanned batch without changing anything.
+-- {identifiers: [{item_id} or {barcode} or {}, ...]} -> one row per entry, in order:
+--   {error_key, manifest_item_id, barcode_value, manifest_id, manifest_number, manifest_status, current_status}
+-- An entry that names nothing ({}) answers {}: the caller already knows why. A barcode that was voided
+-- and scanned again means its live item.
+create or replace function delivery.manifest_items_validate(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  with found as materialized (
+    select e.position, e.entry, f.id
+    from jsonb_array_elements(input -> 'identifiers') with ordinality e (entry, position)
+    left join lateral (
+      select c.id from (
+        select a.id, a.status, a.created_at from delivery.transfer_manifest_items a
+        where e.entry ? 'item_id' and a.id = (e.entry ->> 'item_id')::uuid
+        union all
+        select b.id, b.status, b.created_at from delivery.transfer_manifest_items b
+        where e.entry ? 'barcode' and b.barcode_value = e.entry ->> 'barcode'
+      ) c
+      order by c.status = 'void', c.created_at desc limit 1
+    ) f on true
+  ), manifest as materialized (
+    -- Judged once each, not once an item.
+    select m.id, m as manifest, delivery.manifest_obstacle(m) as obstacle
+    from delivery.transfer_manifests m
+    where m.id in (select i.manifest_id from found f join delivery.transfer_manifest_items i on i.id = f.id)
+  )
+  select coalesce(jsonb_agg(
+    case
+      when f.entry = '{}' then '{}'::jsonb
+      when i.id is null then jsonb_build_object('error_key', 'item_not_found')
+      else jsonb_build_object(
+        'error_key', coalesce(m.obstacle, delivery.item_obstacle(i, m.manifest)),
+        'manifest_item_id', i.id, 'barcode_value', i.barcode_value, 'manifest_id', m.id,
+        'manifest_number', (m.manifest).manifest_number, 'manifest_status', (m.manifest).status,
+        'current_status', i.status)
+    end order by f.position), '[]')
+  from found f
+  left join delivery.transfer_manifest_items i on i.id = f.id
+  left join manifest m on m.id = i.manifest_id
+$$;

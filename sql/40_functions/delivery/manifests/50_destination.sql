@@ -1,0 +1,48 @@
+-- Where a batch goes and with which service: resolved once for the whole request.
+-- {destination_branch_id | destination_address_id, delivery_service_id?} ->
+-- {address_id, branch_id, service_id, recipient{name, phone}}
+-- Fails: branch_not_found, address_not_found, delivery_service_id_required, service_not_found,
+-- delivery_service_not_available (switched off, or not among the tenant's services for this flow).
+create or replace function delivery.manifest_destination(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_settings jsonb := delivery.manifest_settings();
+  v_service uuid := coalesce(input ->> 'delivery_service_id', v_settings ->> 'default_delivery_service_id')::uuid;
+  v_address uuid;
+  v_branch uuid;
+  v_recipient jsonb;
+  v_active boolean;
+begin
+  if input ->> 'destination_branch_id' is not null then
+    select b.id, b.address_id,
+      jsonb_build_object('name', b.name, 'phone', coalesce(b.contact_info ->> 'phone', a.contact_info ->> 'phone', p.phone))
+    into v_branch, v_address, v_recipient
+    from delivery.institution_branches b
+    join delivery.addresses a on a.tenant_id = b.tenant_id and a.id = b.address_id
+    left join tenancy.profiles p on p.id = b.institution_user_id
+    where b.id = (input ->> 'destination_branch_id')::uuid and b.is_active;
+    if not found then
+      perform app.fail('branch_not_found', '{"field": "destination_branch_id"}');
+    end if;
+  else
+    select a.id, jsonb_build_object('name', coalesce(app.localized(a.title), a.full_address), 'phone', a.contact_info ->> 'phone')
+    into v_address, v_recipient
+    from delivery.addresses a where a.id = (input ->> 'destination_address_id')::uuid;
+    if not found then
+      perform app.fail('address_not_found', '{"field": "destination_address_id"}');
+    end if;
+  end if;
+
+  if v_service is null then
+    perform app.fail('delivery_service_id_required', '{"field": "delivery_service_id"}');
+  end if;
+  select s.active into v_active from delivery.delivery_services s where s.id = v_service and s.deleted_at is null;
+  if not found then
+    perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
+  end if;
+  if not v_active or (jsonb_array_length(v_settings -> 'available_delivery_service_ids') > 0
+      and not v_settings -> 'available_delivery_service_ids' ? v_service::text) then
+    perform app.fail('delivery_service_not_available', '{"field": "delivery_service_id"}');
+  end if;
+  return jsonb_build_object('address_id', v_address, 'branch_id', v_branch, 'service_id', v_service, 'recipient', v_recipient);
+end $$;

@@ -1,0 +1,61 @@
+-- What became of a request, read from what is durable, in the order the items were scanned.
+-- {item_ids, failures: [{item_id, code}], idempotency_key?} -> {created, failed, receipt, code}
+--   created  every requested item that has its order, made now or before
+--   failed   the others that should have one: [{item_id, barcode_value, manifest_*, current_status, code}];
+--            received items of a manifest that is still being received are neither
+--   receipt  requested, received (received_at set, not void), ready (their manifest's receiving is complete)
+--   code     manifest_receiving_incomplete when a manifest is still being received, else null
+create or replace function delivery.manifest_orders_outcome(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_key text := input ->> 'idempotency_key';
+  v_answer jsonb;
+begin
+  with asked as materialized (
+    select a.position, a.id, i as item, m as manifest, i.id is not null as known,
+      m.status in ('received', 'received_with_exceptions', 'processing', 'completed') as complete
+    from unnest(app.uuids(input -> 'item_ids')) with ordinality a (id, position)
+    left join delivery.transfer_manifest_items i on i.id = a.id
+    left join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+  ), judged as materialized (
+    select a.*, d.id as delivery_id, d.delivery_code, d.status as delivery_status,
+      coalesce((a.item).received_at is not null and (a.item).status <> 'void', false) as received,
+      case when d.id is not null then null
+        when not a.known then 'item_not_found'
+        else coalesce(
+          (select f ->> 'code' from jsonb_array_elements(input -> 'failures') f where f ->> 'item_id' = a.id::text limit 1),
+          delivery.item_obstacle(a.item, a.manifest),
+          case when a.complete then 'order_creation_interrupted' end)
+      end as failure
+    from asked a
+    left join delivery.deliveries d on d.tenant_id = (a.item).tenant_id and d.id = (a.item).delivery_id
+  ), manifests as (
+    select (j.manifest).id as manifest_id, (array_agg(j.manifest))[1] as manifest, min(j.position) as position,
+      jsonb_agg(j.id order by j.position) as item_ids
+    from judged j where j.known group by 1
+  )
+  select jsonb_build_object(
+    'created', coalesce((select jsonb_agg(jsonb_build_object('item_id', j.id, 'delivery', jsonb_build_object(
+        'id', j.delivery_id, 'delivery_code', j.delivery_code, 'status', j.delivery_status)) order by j.position)
+      from judged j where j.delivery_id is not null), '[]'),
+    'failed', coalesce((select jsonb_agg(jsonb_build_object('item_id', j.id, 'barcode_value', (j.item).barcode_value,
+        'manifest_id', (j.manifest).id, 'manifest_number', (j.manifest).manifest_number,
+        'manifest_status', (j.manifest).status, 'current_status', (j.item).status, 'code', j.failure) order by j.position)
+      from judged j where j.failure is not null), '[]'),
+    'receipt', jsonb_build_object(
+      'requested_count', (select count(*) from judged),
+      'received_count', (select count(*) from judged j where j.received),
+      'received_item_ids', coalesce((select jsonb_agg(j.id order by j.position) from judged j where j.received), '[]'),
+      'ready_item_ids', coalesce((select jsonb_agg(j.id order by j.position) from judged j where j.received and j.complete), '[]'),
+      'manifests', coalesce((select jsonb_agg(jsonb_build_object('manifest_id', m.manifest_id,
+          'manifest_number', (m.manifest).manifest_number, 'status', (m.manifest).status,
+          'remaining_count', delivery.manifest_remaining(m.manifest_id),
+          'ready', (m.manifest).status in ('received', 'received_with_exceptions', 'processing', 'completed'),
+          'item_ids', m.item_ids) order by m.position) from manifests m), '[]')),
+    'code', case when exists (select from manifests m where (m.manifest).status = 'receiving') then 'manifest_receiving_incomplete' end)
+  into v_answer;
+  if v_key is not null then
+    perform private.idempotency_store(app.request_setting('operation'), v_key, v_answer);
+  end if;
+  return jsonb_build_object('answer', v_answer);
+end $$;

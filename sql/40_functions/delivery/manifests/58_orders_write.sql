@@ -1,0 +1,99 @@
+-- Writes the orders that manifest_orders_create priced and paid: parents, legs, payments, history, and
+-- the items' own end. The barcode on the parcel stays its barcode.
+create or replace function delivery.manifest_orders_write(lines jsonb, destination jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_currency text := (app.currency()).code;
+  v_staging uuid := delivery.staging_warehouse();
+  v_service jsonb;
+  v_to jsonb;
+begin
+  if jsonb_array_length(lines) = 0 then
+    return;
+  end if;
+  select jsonb_build_object('id', s.id, 'code', s.code, 'name', s.name, 'service_level', s.service_level,
+    'default_price', s.default_price, 'price_per_km', s.price_per_km, 'free_km', s.free_km) into v_service
+  from delivery.delivery_services s where s.id = (destination ->> 'service_id')::uuid;
+  select to_jsonb(a) into v_to from delivery.addresses_list a where a.id = (destination ->> 'address_id')::uuid;
+
+  insert into delivery.deliveries (id, tenant_id, delivery_code, barcode, delivery_flow, status, institution_user_id,
+    delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size, unit_size_source, package_details,
+    distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot, pickup_zone_id, dropoff_zone_id,
+    recipient, service_snapshot, manifest_id, manifest_item_id, source_snapshot, snapshot_version, label_assignment, created_by)
+  select (l.line ->> 'delivery_id')::uuid, v_tenant, (l.line ->> 'delivery_code')::bigint, i.barcode_value,
+    case when v_staging is null then 'standard' else 'pnd_parent' end, 'pending', m.institution_user_id,
+    (destination ->> 'service_id')::uuid, 'sender', 'wallet', (l.line ->> 'price')::numeric, v_currency,
+    (l.line ->> 'unit_size')::numeric, l.line ->> 'unit_size_source', i.package_details,
+    (l.line ->> 'distance_km')::numeric, a.id, (destination ->> 'address_id')::uuid, to_jsonb(a), v_to, a.zone_id, (v_to ->> 'zone_id')::uuid,
+    destination -> 'recipient', v_service, m.id, i.id,
+    jsonb_build_object('snapshot_version', 'manifest_origin_v1', 'manifest', jsonb_build_object('id', m.id, 'number', m.manifest_number),
+      'item', jsonb_build_object('id', i.id, 'barcode_value', i.barcode_value), 'source', m.source_snapshot,
+      'processing_point', jsonb_build_object('id', p.id, 'name', p.name, 'code', p.code)),
+    'manifest_origin_v1', 'manifest_shipment_label', app.user_id()
+  from jsonb_array_elements(lines) with ordinality l (line, position)
+  join delivery.transfer_manifest_items i on i.id = (l.line ->> 'item_id')::uuid
+  join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+  join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
+  join delivery.addresses_list a on a.id = p.address_id
+  order by l.position;
+
+  if v_staging is not null then
+    perform delivery.delivery_legs_create((select array_agg((l ->> 'delivery_id')::uuid) from jsonb_array_elements(lines) l), v_staging);
+  end if;
+
+  insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, actor_id, processed_at)
+  select (l ->> 'payment_id')::uuid, v_tenant, 'DELIVERY', 'DELIVERY_FEE', 'SUCCESS', 'wallet', (l ->> 'price')::numeric,
+    v_currency, (l ->> 'wallet_id')::uuid, (l ->> 'delivery_id')::uuid, app.user_id(), now()
+  from jsonb_array_elements(lines) l;
+
+  insert into delivery.delivery_status_history (tenant_id, delivery_id, to_status, actor_id)
+  select v_tenant, (l.line ->> 'delivery_id')::uuid, 'pending', app.user_id()
+  from jsonb_array_elements(lines) with ordinality l (line, position) order by l.position;
+
+  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = (l ->> 'delivery_id')::uuid
+  from jsonb_array_elements(lines) l where i.id = (l ->> 'item_id')::uuid;
+
+  perform delivery.manifest_events_add((
+    select jsonb_agg(jsonb_build_object('manifest_id', i.manifest_id, 'manifest_item_id', i.id, 'event_type', 'order_created',
+      'payload', jsonb_build_object('delivery_id', i.delivery_id, 'delivery_code', (l.line ->> 'delivery_code')::bigint)) order by l.position)
+    from jsonb_array_elements(lines) with ordinality l (line, position)
+    join delivery.transfer_manifest_items i on i.id = (l.line ->> 'item_id')::uuid));
+end $$;
+
+-- The warehouse through which deliveries are staged: general.warehouse {handoff_required,
+-- default_warehouse_id}. Null when deliveries go straight.
+create or replace function delivery.staging_warehouse() returns uuid
+language sql stable set search_path = '' as $$
+  select w.id from app.settings('general', 'warehouse') s
+  join warehousing.warehouses w on w.id = (s ->> 'default_warehouse_id')::uuid
+  where (s ->> 'handoff_required')::boolean and w.deleted_at is null and w.status in ('active', 'full')
+$$;
+
+-- Gives staged parents their legs: A into the warehouse, ready to be assigned, and B out of it, a draft
+-- until the parcel is there. Legs share the parent's barcode and snapshot and carry no fee of their own.
+create or replace function delivery.delivery_legs_create(parent_ids uuid[], warehouse uuid) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_first bigint := app.take_numbers('delivery_code', 2 * cardinality(parent_ids));
+begin
+  insert into delivery.deliveries (tenant_id, delivery_code, barcode, parent_id, leg, sequence_plan, delivery_flow, status,
+    customer_id, institution_user_id, delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size,
+    unit_size_source, package_details, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot,
+    pickup_zone_id, dropoff_zone_id, pickup_warehouse_id, dropoff_warehouse_id, recipient, service_snapshot, manifest_id,
+    source_snapshot, snapshot_version, label_assignment, created_by)
+  select p.tenant_id, v_first + 2 * (asked.position - 1) + g.sequence_plan - 1, p.barcode, p.id, g.leg, g.sequence_plan, g.flow, g.status,
+    p.customer_id, p.institution_user_id, p.delivery_service_id, p.payer_type, p.payment_method, 0, p.currency, p.unit_size,
+    p.unit_size_source, p.package_details,
+    case g.leg when 'A' then p.pickup_address_id else a.id end, case g.leg when 'A' then a.id else p.dropoff_address_id end,
+    case g.leg when 'A' then p.pickup_snapshot else to_jsonb(a) end, case g.leg when 'A' then to_jsonb(a) else p.dropoff_snapshot end,
+    case g.leg when 'A' then p.pickup_zone_id else a.zone_id end, case g.leg when 'A' then a.zone_id else p.dropoff_zone_id end,
+    case g.leg when 'B' then w.id end, case g.leg when 'A' then w.id end,
+    p.recipient, p.service_snapshot, p.manifest_id, p.source_snapshot, p.snapshot_version, p.label_assignment, p.created_by
+  from unnest(parent_ids) with ordinality asked (id, position)
+  join delivery.deliveries p on p.tenant_id = app.tenant_id() and p.id = asked.id
+  join warehousing.warehouses w on w.tenant_id = p.tenant_id and w.id = warehouse
+  join delivery.addresses_list a on a.id = w.address_id
+  cross join (values ('A', 1, 'pnd_inbound', 'pending'), ('B', 2, 'pnd_outbound', 'draft')) g (leg, sequence_plan, flow, status)
+  order by asked.position, g.sequence_plan;
+end $$;

@@ -1,0 +1,49 @@
+-- Units of a package. Every price in Barid goes through these functions: previews, deliveries, orders.
+
+-- A measurement from JSON: a number or a numeric text. Null when it is missing or empty (''), the
+-- given code is raised nowhere: `wrong` is true for anything negative or not numeric.
+create or replace function delivery.read_measure(value jsonb, out measure numeric, out wrong boolean)
+language sql immutable set search_path = '' as $$
+  select r.number, coalesce(r.number < 0, false)
+    or (r.number is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''))
+  from (
+    select case
+      when jsonb_typeof(value) = 'number' then (value #>> '{}')::numeric
+      when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,12}(\.[0-9]{1,6})?$' then trim(value #>> '{}')::numeric
+    end as number
+  ) r
+$$;
+
+-- How many units a package {items: [{quantity, weight, length, width, height}]} has, by the tenant's
+-- settings general.unit_size {unit_weight, unit_length, volumetric_divisor, use_volumetric_weight}:
+--   weight     = sum of weight x quantity; length, width, height = the largest of each
+--   chargeable = the larger of weight and length x width x height / volumetric_divisor (when used)
+--   units      = ceil(max(chargeable / unit_weight, longest side / unit_length)), at least 1
+-- units is null when a measurement is missing or zero; wrong when one is negative or no number, or a
+-- quantity is no positive whole number.
+create or replace function delivery.package_units(package jsonb, unit_settings jsonb, out units numeric, out wrong boolean)
+language sql immutable set search_path = '' as $$
+  with item as (
+    select q.measure as quantity, w.measure as weight, l.measure as length, d.measure as width, h.measure as height,
+      q.wrong or w.wrong or l.wrong or d.wrong or h.wrong
+        or (q.measure is not null and (q.measure < 1 or q.measure <> trunc(q.measure))) as wrong
+    from jsonb_array_elements(case when jsonb_typeof(package -> 'items') = 'array' then package -> 'items' else '[]' end) i,
+      delivery.read_measure(i -> 'quantity') q, delivery.read_measure(i -> 'weight') w,
+      delivery.read_measure(i -> 'length') l, delivery.read_measure(i -> 'width') d, delivery.read_measure(i -> 'height') h
+  ), total as (
+    select count(*) as items, coalesce(bool_or(wrong), false) as wrong,
+      bool_and(coalesce(weight > 0 and length > 0 and width > 0 and height > 0, false)) as complete,
+      sum(weight * coalesce(quantity, 1)) as weight, max(length) as length, max(width) as width, max(height) as height
+    from item
+  ), setting as (
+    select nullif((unit_settings ->> 'unit_weight')::numeric, 0) as weight, nullif((unit_settings ->> 'unit_length')::numeric, 0) as length,
+      case when (unit_settings ->> 'use_volumetric_weight')::boolean
+        then nullif((unit_settings ->> 'volumetric_divisor')::numeric, 0) end as divisor
+  )
+  select case when t.items > 0 and t.complete and not t.wrong then
+      greatest(1, ceil(greatest(
+        greatest(t.weight, coalesce(t.length * t.width * t.height / s.divisor, 0)) / s.weight,
+        greatest(t.length, t.width, t.height) / s.length)))
+    end, t.wrong
+  from total t, setting s
+$$;

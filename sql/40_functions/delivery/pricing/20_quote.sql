@@ -1,0 +1,66 @@
+-- The price of moving a package with a service.
+--
+-- Units: measured when every item is fully measured (this overrides asked units), else the asked units,
+-- else the tenant's missing_unit_size_fallback over the service's range (service_half: its middle).
+-- price = default_price x units + price_per_km x max(0, km - free_km), rounded to `decimals`.
+-- Distance is the great circle; without coordinates on both ends it is null and costs nothing.
+-- Never raises: error_code is null or invalid_package, unit_size_or_dimensions_required,
+-- can_not_use_this_delivery_for_this_unit_size (error_params: calculated_unit_size, allowed_unit_min,
+-- allowed_unit_max, violation below_minimum or above_maximum).
+create or replace function delivery.quote(
+  service delivery.delivery_services, package jsonb, asked_units numeric, distance_km double precision,
+  unit_settings jsonb, decimals integer,
+  out price numeric, out unit_size numeric, out unit_size_source text, out error_code text, out error_params jsonb
+)
+language plpgsql immutable set search_path = '' as $$
+declare
+  v_measured record;
+  v_fallback text := unit_settings ->> 'missing_unit_size_fallback';
+begin
+  v_measured := delivery.package_units(package, unit_settings);
+  if v_measured.wrong then
+    error_code := 'invalid_package';
+    return;
+  end if;
+  if v_measured.units is not null then
+    unit_size := v_measured.units;
+    unit_size_source := 'package_details';
+  elsif asked_units is not null then
+    unit_size := asked_units;
+    unit_size_source := 'unit_size';
+  elsif v_fallback in ('service_min', 'service_half', 'service_max') then
+    unit_size := case v_fallback when 'service_min' then service.unit_min when 'service_max' then service.unit_max
+      else (service.unit_min + service.unit_max) / 2 end;
+    unit_size_source := v_fallback;
+  else
+    error_code := 'unit_size_or_dimensions_required';
+    return;
+  end if;
+  if unit_size < service.unit_min or unit_size > service.unit_max then
+    error_code := 'can_not_use_this_delivery_for_this_unit_size';
+    error_params := jsonb_build_object('calculated_unit_size', unit_size, 'allowed_unit_min', service.unit_min,
+      'allowed_unit_max', service.unit_max,
+      'violation', case when unit_size < service.unit_min then 'below_minimum' else 'above_maximum' end);
+    return;
+  end if;
+  price := round(service.default_price * unit_size
+    + service.price_per_km * greatest(0, coalesce(distance_km, 0)::numeric - service.free_km), decimals);
+end $$;
+
+-- True when a service may be used by a person and for a drop-off zone (access_mode, zone_access_mode).
+create or replace function delivery.service_allows(service delivery.delivery_services, user_id uuid, zone_id uuid) returns boolean
+language sql stable set search_path = '' as $$
+  select case service.access_mode when 'all_users' then true
+      else (service.access_mode = 'select_users') = exists (
+        select from delivery.delivery_service_users u
+        where u.tenant_id = service.tenant_id and u.service_id = service.id and u.user_id = service_allows.user_id) end
+    and case service.zone_access_mode when 'all_zones' then true
+      else (service.zone_access_mode = 'select_zones') = case service.zone_selector_type
+        when 'zone' then exists (
+          select from delivery.delivery_service_zones z
+          where z.tenant_id = service.tenant_id and z.service_id = service.id and z.zone_id = service_allows.zone_id)
+        else exists (
+          select from delivery.delivery_service_zone_tags t
+          join delivery.zone_tag_map m on m.tenant_id = t.tenant_id and m.tag_id = t.tag_id
+          where t.tenant_id = service.tenant_id and t.service_id = service.id and m.zone_id = service_allows.zone_id) end end
+$$;

@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode, explain, Failure } from "./failure.ts";
 import { startTime } from "./processes.ts";
@@ -23,7 +23,9 @@ export function lockDataDir(dir: string): () => void {
   const file = join(dir, "lock.json");
   const own = `${file}.${process.pid}`;
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o755 });
+    mkdirSync(dir, { recursive: true });
+    // Closed to others but to be passed through: Postgres runs as another user when we are root.
+    chmodSync(dir, 0o711);
     writeFileSync(own, JSON.stringify({ pid: process.pid, started: startTime(process.pid) }));
     const owner = readOwner(file);
     if (owner) {

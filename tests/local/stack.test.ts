@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { createServer } from "node:net";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -128,7 +128,7 @@ test("a killed Postgres comes back with everything that was committed, and the s
 });
 
 test("a Postgres left behind by a crash is stopped before the next one starts", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "barid-left-"));
+  const dir = openFolder("barid-left-");
   const first = await startPostgres({ dataDir: join(dir, "postgres"), port: 0, durable: false });
   const second = await startPostgres({ dataDir: join(dir, "postgres"), port: 0, durable: false });
   expect(first.pid).toBeUndefined();
@@ -150,7 +150,7 @@ test("a taken port is one line that says what to do", async () => {
     return typeof address === "object" && address ? address.port : undefined;
   });
   await expect(listen(port)).rejects.toThrow(`Port ${port} is taken`);
-  const dir = mkdtempSync(join(tmpdir(), "barid-port-"));
+  const dir = openFolder("barid-port-");
   await expect(startPostgres({ dataDir: join(dir, "postgres"), port })).rejects.toThrow(
     "--db-port",
   );
@@ -168,3 +168,10 @@ test("options are read, and an unknown one is a line and exit code 2", () => {
   expect(run.status).toBe(2);
   expect(run.stderr.toString().trim().split("\n")).toHaveLength(1);
 });
+
+/** A temporary folder that Postgres's user can pass through, also when the tests run as root. */
+function openFolder(prefix: string): string {
+  const dir = mkdtempSync(join(tmpdir(), prefix));
+  chmodSync(dir, 0o711);
+  return dir;
+}

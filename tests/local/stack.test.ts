@@ -9,6 +9,7 @@ import { parseStartOptions } from "../../supabase/local/options.ts";
 import { migrate } from "../../supabase/local/migrate.ts";
 import { startPostgres } from "../../supabase/local/postgres.ts";
 import { isAlive, processesIn } from "../../supabase/local/processes.ts";
+import { startStack } from "../../supabase/local/stack.ts";
 import { client, temporaryStack, until } from "./support.ts";
 
 let rig: Awaited<ReturnType<typeof temporaryStack>>;
@@ -138,7 +139,7 @@ test("a Postgres left behind by a crash is stopped before the next one starts", 
 });
 
 test("a second stack on the same folder is refused with one line", async () => {
-  await expect(temporaryStack({ dataDir: rig.dataDir })).rejects.toThrow(
+  await expect(startStack({ dataDir: rig.dataDir, port: 0, dbPort: 0 })).rejects.toThrow(
     /already running \(process \d+\)/,
   );
 });

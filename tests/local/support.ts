@@ -6,7 +6,7 @@ import ws from "ws";
 import { type Stack, type StackOptions, startStack } from "../../supabase/local/stack.ts";
 
 /** A stack on free ports and in its own folder; `close` leaves neither process nor file behind. */
-export async function temporaryStack(options: StackOptions = {}) {
+export async function temporaryStack(options: Omit<StackOptions, "dataDir"> = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), "barid-test-"));
   const lines: string[] = [];
   const stack = await startStack({

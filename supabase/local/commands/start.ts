@@ -1,5 +1,5 @@
 // npm start: the whole backend on this machine.
-import { setTimeout } from "node:timers";
+import { setInterval, setTimeout } from "node:timers";
 import { Failure, messageOf } from "../failure.ts";
 import { parseStartOptions, startHelp, UsageFailure } from "../options.ts";
 import { type Stack, startStack } from "../stack.ts";
@@ -14,6 +14,7 @@ for (const stream of [process.stdout, process.stderr]) stream.on("error", () => 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(signal, () => void stop());
 }
+stopWithNpm();
 
 try {
   starting = start();
@@ -43,6 +44,13 @@ async function start(): Promise<void> {
   if (stopping) return;
   console.log(`  Ready at ${stack.url} after ${((performance.now() - began) / 1000).toFixed(1)} s`);
   if (!quiet) console.log(await welcome(stack));
+}
+
+/** A signal sent to npm alone ends npm and its shell but never arrives here; our parent is then another process. */
+function stopWithNpm(): void {
+  if (process.env.npm_lifecycle_event !== "start") return;
+  const parent = process.ppid;
+  setInterval(() => process.ppid === parent || void stop(), 250).unref();
 }
 
 /** A signal during the start waits for it to end, either way: stopping half a start would leave the other half. */

@@ -165,7 +165,8 @@ async function typesHold(log: (line: string) => void): Promise<boolean> {
   check.stderr.on("data", (chunk) => findings += chunk);
   const code = await new Promise<number | null>((resolve) => check.once("close", resolve));
   if (code === 0) return true;
-  log(`${findings.trim()}\nthe old code keeps running`);
+  for (const line of findings.trim().split("\n")) log(line);
+  log("the old code keeps running");
   return false;
 }
 

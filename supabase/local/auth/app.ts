@@ -1,0 +1,149 @@
+import { Hono } from "hono";
+import { hasApiKey } from "../callers.ts";
+import { platformCors } from "../cors.ts";
+import { errorCode, messageOf } from "../failure.ts";
+import { admin } from "./admin.ts";
+import { AuthFailure } from "./failure.ts";
+import {
+  currentUser,
+  endSessions,
+  openSession,
+  refreshSession,
+  type TokenIssuer,
+} from "./sessions.ts";
+import { createUser, findByPassword, updateUser, userJson } from "./users.ts";
+
+/** The paths that need no API key. */
+const open = ["/auth/v1/health", "/auth/v1/.well-known/jwks.json"];
+
+/** The part of Supabase Auth that this backend and supabase-js use; e-mails, phones, MFA and OAuth are not. */
+export function authApp(issuer: TokenIssuer, log: (line: string) => void): Hono {
+  const { sql, keys, config } = issuer;
+  const app = new Hono().basePath("/auth/v1");
+
+  app.use(platformCors);
+  app.use(async (c, next) => {
+    if (
+      open.includes(c.req.path) || hasApiKey(c.req.raw.headers, new URL(c.req.url).searchParams)
+    ) return await next();
+    return c.json({
+      message: "No API key found in request",
+      hint: "Send the publishable key as apikey.",
+    }, 401);
+  });
+
+  app.get(
+    "/health",
+    (c) => c.json({ name: "GoTrue", version: "local", description: "Local stand-in" }),
+  );
+  app.get("/settings", (c) =>
+    c.json({
+      external: { email: true, phone: false },
+      disable_signup: !config.signupEnabled,
+      mailer_autoconfirm: true,
+      phone_autoconfirm: true,
+      sms_provider: "",
+      saml_enabled: false,
+    }));
+  app.get(
+    "/.well-known/jwks.json",
+    (c) => c.json(keys.jwks, 200, { "cache-control": "public, max-age=600" }),
+  );
+
+  app.post("/token", async (c) => {
+    const body = await readBody(c.req.raw);
+    switch (c.req.query("grant_type")) {
+      case "password": {
+        const password = text(body.password);
+        const user = await findByPassword(sql, {
+          email: text(body.email),
+          phone: text(body.phone),
+          password,
+        });
+        if (!user) throw new AuthFailure(400, "invalid_credentials", "Invalid login credentials");
+        return c.json(await openSession(issuer, user, c.req.header("user-agent") ?? null));
+      }
+      case "refresh_token":
+        return c.json(await refreshSession(issuer, text(body.refresh_token)));
+      default:
+        throw new AuthFailure(400, "validation_failed", "unsupported_grant_type");
+    }
+  });
+
+  app.post("/signup", async (c) => {
+    const body = await readBody(c.req.raw);
+    if (!config.signupEnabled) {
+      throw new AuthFailure(422, "signup_disabled", "Signups not allowed for this instance");
+    }
+    const user = await sql.begin((transaction) =>
+      createUser(transaction, {
+        email: text(body.email) || undefined,
+        phone: text(body.phone) || undefined,
+        password: text(body.password),
+        user_metadata: isObject(body.data) ? body.data : undefined,
+        email_confirm: Boolean(body.email),
+        phone_confirm: Boolean(body.phone),
+      })
+    );
+    return c.json(await openSession(issuer, user, c.req.header("user-agent") ?? null));
+  });
+
+  app.get("/user", async (c) => {
+    const { user } = await currentUser(issuer, bearer(c.req.raw.headers));
+    return c.json(await userJson(sql, user));
+  });
+  app.put("/user", async (c) => {
+    const { user } = await currentUser(issuer, bearer(c.req.raw.headers));
+    const body = await readBody(c.req.raw);
+    const changed = await updateUser(sql, user.id, {
+      email: text(body.email) || undefined,
+      password: body.password === undefined ? undefined : text(body.password),
+      user_metadata: isObject(body.data) ? body.data : undefined,
+    });
+    return c.json(await userJson(sql, changed));
+  });
+  app.post("/logout", async (c) => {
+    const { user, sessionId } = await currentUser(issuer, bearer(c.req.raw.headers));
+    await endSessions(issuer, user.id, sessionId, c.req.query("scope") ?? "global");
+    return c.body(null, 204);
+  });
+
+  app.route("/admin", admin(issuer));
+  app.notFound((c) =>
+    c.json({ code: 404, error_code: "not_found", msg: "Not in the local stand-in" }, 404)
+  );
+  app.onError((error, c) => {
+    if (error instanceof AuthFailure) return c.json(error.body, error.status);
+    if (errorCode(error) === "23505") {
+      // Two requests created the same user at the same moment; the check before the insert saw neither.
+      const taken = new AuthFailure(422, "user_already_exists", "User already registered");
+      return c.json(taken.body, taken.status);
+    }
+    log(`auth: ${messageOf(error)} ${errorCode(error)}`.trim());
+    return c.json({ code: 500, error_code: "unexpected_failure", msg: messageOf(error) }, 500);
+  });
+  return app;
+}
+
+/** The JSON object of a request; fails with bad_json. */
+export async function readBody(request: Request): Promise<Record<string, unknown>> {
+  const body: unknown = await request.json().catch(() => undefined);
+  if (isObject(body)) return body;
+  throw new AuthFailure(
+    400,
+    "bad_json",
+    "Could not parse request body as JSON: an object is expected",
+  );
+}
+
+function bearer(headers: Headers): string | undefined {
+  return /^bearer\s+(.+)$/i.exec(headers.get("authorization") ?? "")?.[1];
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

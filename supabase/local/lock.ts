@@ -1,0 +1,75 @@
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { errorCode, explain, Failure } from "./failure.ts";
+import { startTime } from "./processes.ts";
+
+/** Who runs the stack of a data folder, as `npm run status` shows it. */
+export interface State {
+  url: string;
+  publishable_key: string;
+  secret_key: string;
+  db_url: string;
+  pid: number;
+  workers: number[];
+}
+
+interface Owner {
+  pid: number;
+  started: string;
+}
+
+/** Takes the data folder for this process; fails with one line while another one has it. Returns the way to give it back. */
+export function lockDataDir(dir: string): () => void {
+  const file = join(dir, "lock.json");
+  const own = `${file}.${process.pid}`;
+  try {
+    mkdirSync(dir, { recursive: true });
+    // Closed to others but to be passed through: Postgres runs as another user when we are root.
+    chmodSync(dir, 0o711);
+    writeFileSync(own, JSON.stringify({ pid: process.pid, started: startTime(process.pid) }));
+    const owner = readOwner(file);
+    if (owner) {
+      throw new Failure(
+        `The stack is already running (process ${owner.pid}): npm run status shows it.`,
+      );
+    }
+    // What a crashed run left. Linking fails when another start is quicker.
+    rmSync(file, { force: true });
+    linkSync(own, file);
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") {
+      throw new Failure("Another start is under way: npm run status shows it.");
+    }
+    throw explain(error, dir);
+  } finally {
+    rmSync(own, { force: true });
+  }
+  return () => rmSync(file, { force: true });
+}
+
+/** Records what runs, for `npm run status`. */
+export function writeState(dir: string, state: State): void {
+  writeFileSync(join(dir, "state.json"), JSON.stringify(state, null, 2), { mode: 0o600 });
+}
+
+/** What runs on the data folder, undefined when nothing does. */
+export function readState(dir: string): State | undefined {
+  const owner = readOwner(join(dir, "lock.json"));
+  const state = owner && readJson<State>(join(dir, "state.json"));
+  return state?.pid === owner?.pid ? state : undefined;
+}
+
+function readOwner(file: string): Owner | undefined {
+  const owner = readJson<Owner>(file);
+  return owner && startTime(owner.pid) === owner.started ? owner : undefined;
+}
+
+function readJson<T>(file: string): T | undefined {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    // Missing, or cut short by a crash: both mean that nobody who is alive wrote it.
+    if (errorCode(error) === "ENOENT" || error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,88 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type postgres from "postgres";
+import { Failure, messageOf } from "./failure.ts";
+import { root } from "./paths.ts";
+
+const migrationsDir = join(root, "supabase", "migrations");
+const seedsDir = join(root, "sql", "90_demo");
+
+/** What Supabase provides before the first migration. Safe to run at every start. */
+export async function applyPlatform(sql: postgres.Sql): Promise<void> {
+  await sql.unsafe(readFileSync(join(root, "supabase", "local", "platform.sql"), "utf8"));
+}
+
+/**
+ * Applies the migrations that are not applied yet, in the order of their names, each in one transaction with its
+ * history row. Fails when the text of an applied one changed since: the database would no longer be what the files
+ * say. Returns the names applied now.
+ */
+export async function migrate(sql: postgres.Sql, dir = migrationsDir): Promise<string[]> {
+  const history = new Map(
+    (await sql<{ version: string; sha256: string | null }[]>`
+      select m.version, a.sha256 from supabase_migrations.schema_migrations m
+      left join local.applied a using (version)`).map((row) => [row.version, row.sha256]),
+  );
+  const applied: string[] = [];
+  for (const file of sqlFiles(dir)) {
+    const [, version, name] = /^(\d+)_(.*)\.sql$/.exec(file) ?? [];
+    if (!version) {
+      throw new Failure(`${join(dir, file)} is not named <digits>_<name>.sql: rename it.`);
+    }
+    const text = readFileSync(join(dir, file), "utf8");
+    const sha256 = createHash("sha256").update(text).digest("hex");
+    if (!history.has(version)) {
+      await applyOne(sql, file, text, async (transaction) => {
+        await transaction`insert into supabase_migrations.schema_migrations (version, name, statements)
+          values (${version}, ${name ?? ""}, ${[text]})`;
+        await transaction`insert into local.applied (version, sha256) values (${version}, ${sha256})`;
+      });
+      applied.push(file);
+    } else if (history.get(version) && history.get(version) !== sha256) {
+      throw new Failure(
+        `Migration ${file} changed after it was applied: rebuild the database with npm start -- --reset.`,
+      );
+    }
+  }
+  return applied;
+}
+
+/** Runs the demo data; each file in one transaction. Returns the names of the files. */
+export async function seed(sql: postgres.Sql, dir = seedsDir): Promise<string[]> {
+  const files = sqlFiles(dir);
+  for (const file of files) {
+    await applyOne(sql, file, readFileSync(join(dir, file), "utf8"), () => Promise.resolve());
+  }
+  return files;
+}
+
+function sqlFiles(dir: string): string[] {
+  if (!existsSync(dir)) return [];
+  return readdirSync(dir).filter((file) => file.endsWith(".sql")).sort();
+}
+
+async function applyOne(
+  sql: postgres.Sql,
+  file: string,
+  text: string,
+  record: (transaction: postgres.TransactionSql) => Promise<void>,
+): Promise<void> {
+  try {
+    await sql.begin(async (transaction) => {
+      await transaction.unsafe(text);
+      // A file may set the search path or the role for itself; neither may reach our own rows.
+      await transaction.unsafe("reset role; reset search_path");
+      await record(transaction);
+    });
+  } catch (error) {
+    const at = error instanceof Error && "position" in error
+      ? lineOf(text, Number(error.position))
+      : "";
+    throw new Failure(`${file}${at} failed: ${messageOf(error)}. Nothing of this file was kept.`);
+  }
+}
+
+function lineOf(text: string, position: number): string {
+  return position > 0 ? ` line ${text.slice(0, position).split("\n").length}` : "";
+}

@@ -1,0 +1,60 @@
+import type { Stack } from "./stack.ts";
+
+/** The password of every account in sql/90_demo. */
+export const demoPassword = "barid-demo";
+
+/** The call that shows that all parts work together. */
+const firstCall = "GET /functions/v1/tenants/tenants/me";
+
+/** What `npm start` prints when everything runs. */
+export async function welcome(stack: Stack): Promise<string> {
+  const accounts = await demoAccounts(stack);
+  return [
+    "",
+    `  API              ${stack.url}/functions/v1/<function>`,
+    `  Documentation    ${stack.url}/docs`,
+    `  Publishable key  ${stack.publishableKey}`,
+    `  Database         ${stack.dbUrl}`,
+    "",
+    ...(accounts.length > 0
+      ? accountLines(stack, accounts)
+      : ["  No demo accounts: sql/90_demo is empty.", ""]),
+    "  Ctrl-C stops everything; the data is kept.",
+  ].join("\n");
+}
+
+interface Account {
+  email: string;
+  label: string;
+}
+
+/** Demo accounts carry what they are under "demo" in their user metadata. */
+async function demoAccounts({ sql }: Stack): Promise<Account[]> {
+  return await sql<Account[]>`
+    select email, raw_user_meta_data ->> 'demo' as label from auth.users
+    where raw_user_meta_data ->> 'demo' <> '' order by created_at, email`;
+}
+
+function accountLines(stack: Stack, accounts: Account[]): string[] {
+  const width = Math.max(...accounts.map(({ email }) => email.length));
+  return [
+    `  Demo accounts, password ${demoPassword}:`,
+    ...accounts.map(({ email, label }) => `    ${email.padEnd(width)}  ${label}`),
+    "",
+    "  Try:",
+    `    ${curl(stack, accounts[0]!.email)}`,
+    "",
+  ];
+}
+
+/** One line to paste: signs in, takes the token out of the answer, makes the call with it. */
+function curl(stack: Stack, email: string): string {
+  const [method, path] = firstCall.split(" ");
+  const signIn = [
+    `curl -s '${stack.url}/auth/v1/token?grant_type=password'`,
+    `-H 'apikey: ${stack.publishableKey}' -H 'content-type: application/json'`,
+    `-d '{"email":"${email}","password":"${demoPassword}"}'`,
+    `| sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/'`,
+  ].join(" ");
+  return `curl -s -X ${method} '${stack.url}${path}' -H "authorization: Bearer $(${signIn})"`;
+}

@@ -1,0 +1,140 @@
+import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from "jose";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { client, signedIn, temporaryStack } from "./support.ts";
+
+let rig: Awaited<ReturnType<typeof temporaryStack>>;
+beforeAll(async () => rig = await temporaryStack());
+afterAll(() => rig.close());
+
+test("a user signs in with the right password and with no other", async () => {
+  const { user, session } = await signedIn(rig.stack, "right@example.com", "the right one");
+  expect(user?.email).toBe("right@example.com");
+  expect(session?.expires_in).toBe(3600);
+  const wrong = await client(rig.stack).auth.signInWithPassword({
+    email: "right@example.com",
+    password: "another",
+  });
+  expect(wrong.error).toMatchObject({ status: 400, code: "invalid_credentials" });
+});
+
+test("a user written by SQL signs in", async () => {
+  await rig.stack
+    .sql`insert into auth.users (id, aud, role, email, encrypted_password, email_confirmed_at, created_at)
+    values (gen_random_uuid(), 'authenticated', 'authenticated', 'seeded@example.com',
+      extensions.crypt('from a seed', extensions.gen_salt('bf')), now(), now())`;
+  const { data, error } = await client(rig.stack).auth.signInWithPassword({
+    email: "seeded@example.com",
+    password: "from a seed",
+  });
+  expect(error).toBeNull();
+  expect(data.user?.email).toBe("seeded@example.com");
+});
+
+test("the access token names its key and verifies against the published keys", async () => {
+  const { session, user } = await signedIn(rig.stack, "token@example.com");
+  const keys = createRemoteJWKSet(new URL(`${rig.stack.url}/auth/v1/.well-known/jwks.json`));
+  const { payload, protectedHeader } = await jwtVerify(session!.access_token, keys, {
+    issuer: `${rig.stack.url}/auth/v1`,
+    audience: "authenticated",
+  });
+  expect(protectedHeader).toMatchObject({ alg: "ES256", kid: expect.any(String) });
+  expect(payload).toMatchObject({
+    sub: user!.id,
+    role: "authenticated",
+    aal: "aal1",
+    session_id: expect.any(String),
+  });
+  expect(decodeProtectedHeader(await rig.stack.jwtSign({ sub: user!.id })).kid).toBe(
+    protectedHeader.kid,
+  );
+});
+
+test("a refresh token works once; used again it ends the session", async () => {
+  const { session } = await signedIn(rig.stack, "refresh@example.com");
+  const app = client(rig.stack);
+  const first = await app.auth.refreshSession({ refresh_token: session!.refresh_token });
+  expect(first.data.session?.refresh_token).not.toBe(session!.refresh_token);
+  const reused = await app.auth.refreshSession({ refresh_token: session!.refresh_token });
+  expect(reused.error).toMatchObject({ status: 400, code: "refresh_token_already_used" });
+  const next = await app.auth.refreshSession({ refresh_token: first.data.session!.refresh_token });
+  expect(next.error).toMatchObject({ code: "refresh_token_not_found" });
+});
+
+test("two refreshes at the same moment give one new token", async () => {
+  const { session } = await signedIn(rig.stack, "race@example.com");
+  const answers = await Promise.all(
+    [1, 2, 3, 4].map(() =>
+      client(rig.stack).auth.refreshSession({ refresh_token: session!.refresh_token })
+    ),
+  );
+  expect(answers.filter(({ error }) => error === null)).toHaveLength(1);
+});
+
+test("after signing out the token is refused although it has not expired", async () => {
+  const { app, session } = await signedIn(rig.stack, "gone@example.com");
+  expect((await app.auth.getUser(session!.access_token)).error).toBeNull();
+  await app.auth.signOut();
+  expect((await app.auth.getUser(session!.access_token)).error).toMatchObject({
+    name: "AuthSessionMissingError",
+  });
+});
+
+test("the secret key creates, finds, bans and deletes users; the publishable key may not", async () => {
+  const { admin } = client(rig.stack, rig.stack.secretKey).auth;
+  const { data: { user } } = await admin.createUser({
+    email: "made@example.com",
+    password: "by an admin",
+  });
+  expect((await admin.getUserById(user!.id)).data.user?.email).toBe("made@example.com");
+  expect((await admin.createUser({ email: "made@example.com", password: "by an admin" })).error)
+    .toMatchObject({ status: 422, code: "email_exists" });
+
+  await admin.updateUserById(user!.id, { ban_duration: "24h" });
+  const signIn = () =>
+    client(rig.stack).auth.signInWithPassword({
+      email: "made@example.com",
+      password: "by an admin",
+    });
+  expect((await signIn()).error).toMatchObject({ code: "user_banned" });
+  await admin.updateUserById(user!.id, { ban_duration: "none" });
+  expect((await signIn()).error).toBeNull();
+
+  await admin.deleteUser(user!.id);
+  expect((await signIn()).error).toMatchObject({ code: "invalid_credentials" });
+  expect((await client(rig.stack).auth.admin.listUsers()).error).toMatchObject({
+    status: 403,
+    code: "not_admin",
+  });
+});
+
+test("signing up is refused as config.toml says", async () => {
+  const { error } = await client(rig.stack).auth.signUp({
+    email: "new@example.com",
+    password: "long enough",
+  });
+  expect(error).toMatchObject({ status: 422, code: "signup_disabled" });
+});
+
+test("the token hook of the database changes the claims, and may refuse the sign-in", async () => {
+  await rig.stack.sql.unsafe(`
+    create function public.custom_access_token_hook(event jsonb) returns jsonb language sql as $$
+      select case when event -> 'claims' ->> 'email' = 'refused@example.com'
+        then '{"error": {"http_code": 403, "message": "not you"}}'
+        else jsonb_set(event, '{claims,app_metadata,by}', to_jsonb(current_user::text)) end
+    $$;
+    revoke execute on function public.custom_access_token_hook from public;
+    grant execute on function public.custom_access_token_hook to supabase_auth_admin`);
+  try {
+    const { session } = await signedIn(rig.stack, "hooked@example.com");
+    const claims = JSON.parse(
+      atob(session!.access_token.split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/")),
+    );
+    expect(claims.app_metadata.by).toBe("supabase_auth_admin");
+    await expect(signedIn(rig.stack, "refused@example.com")).rejects.toMatchObject({
+      status: 403,
+      message: "not you",
+    });
+  } finally {
+    await rig.stack.sql`drop function public.custom_access_token_hook`;
+  }
+});

@@ -20,6 +20,8 @@ export interface Run<P, Q, B> {
   /** The request as it came, for what the declaration cannot say. */
   request: Request;
   requestId: string;
+  /** The Idempotency-Key, for endpoints that handle it themselves (`idempotency: "own"`). */
+  idempotencyKey: string | undefined;
   /** Keeps the process alive until the work ends; the answer does not wait for it. */
   waitUntil(work: Promise<unknown>): void;
 }

@@ -32,7 +32,7 @@ const definitions = {
   conflict: 409,
 
   // Network: places that manifests and deliveries use
-  address_not_found: 404,
+  address_not_found: { status: 404, fields: ["field"] },
   processing_point_not_found: 404,
   processing_point_code_exists: 409,
   processing_point_in_use: 409,
@@ -57,6 +57,27 @@ const definitions = {
   manifest_bulk_receipt_incomplete: {
     status: 409,
     fields: ["manifest_id", "manifest_number", "manifest_status"],
+  },
+
+  // Commits what was received, so it comes with 200 and `data`, never as a refusal.
+  manifest_receiving_incomplete: 200,
+  one_destination_required: { status: 400, fields: ["field"] },
+  branch_not_found: { status: 404, fields: ["field"] },
+  invalid_barcode: { status: 400, fields: ["field"] },
+  item_void: 409,
+  item_has_open_exception: 409,
+  item_status_not_allowed: 409,
+  order_creation_interrupted: 503,
+
+  // Services and prices
+  delivery_service_id_required: { status: 400, fields: ["field"] },
+  service_not_found: { status: 404, fields: ["field"] },
+  delivery_service_not_available: { status: 400, fields: ["field"] },
+  invalid_package: { status: 400, fields: ["field"] },
+  unit_size_or_dimensions_required: 400,
+  can_not_use_this_delivery_for_this_unit_size: {
+    status: 400,
+    fields: ["calculated_unit_size", "allowed_unit_min", "allowed_unit_max", "violation"],
   },
 
   // Money

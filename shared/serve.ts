@@ -168,6 +168,7 @@ async function answer(
         },
         request,
         requestId: start.requestId,
+        idempotencyKey: sentKey(request),
         waitUntil: keepAlive,
       };
     } catch (wrongInput) {

@@ -19,7 +19,7 @@ async function through(
   // Not awaited one by one: the writer waits for the reader.
   const [result] = await Promise.all([
     new Response(readable).arrayBuffer(),
-    writer.write(bytes),
+    writer.write(bytes as BufferSource),
     writer.close(),
   ]);
   return new Uint8Array(result);

@@ -971,6 +971,7 @@ create table if not exists delivery.transfer_manifest_items (
   foreign key (tenant_id, destination_address_id) references delivery.addresses (tenant_id, id) on delete restrict
 );
 create unique index if not exists barcode_already_used on delivery.transfer_manifest_items (tenant_id, barcode_value) where status <> 'void';
+create index if not exists items_barcode on delivery.transfer_manifest_items (tenant_id, barcode_value, created_at desc);
 create unique index if not exists item_delivery on delivery.transfer_manifest_items (tenant_id, delivery_id) where delivery_id is not null;
 create index if not exists items_barcode_part on delivery.transfer_manifest_items using gin (barcode_value extensions.gin_trgm_ops);
 create index if not exists items_searchable on delivery.transfer_manifest_items (tenant_id, created_at desc, id)
@@ -1193,6 +1194,25 @@ from delivery.transfer_processing_points p;
 
 grant select on delivery.processing_points_list to barid_caller;
 
+-- sql/30_views/delivery/30_manifest_items.sql
+
+drop view if exists delivery.manifest_items_search_rows cascade;
+
+-- Items as the scan screen lists them.
+create view delivery.manifest_items_search_rows with (security_invoker = true) as
+select i.id as manifest_item_id, i.barcode_value, i.status, m.id as manifest_id, m.manifest_number, m.status as manifest_status,
+  jsonb_build_object('id', m.institution_user_id, 'full_name', p.full_name, 'phone', p.phone) as institution,
+  jsonb_build_object('id', b.id, 'name', b.name, 'code', b.code) as source_branch,
+  coalesce(i.destination_branch_id, m.destination_branch_id) as destination_branch_id,
+  coalesce(i.destination_address_id, m.destination_address_id) as destination_address_id,
+  i.delivery_id, i.delivery_id is not null as already_has_order, i.created_at
+from delivery.transfer_manifest_items i
+join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+join delivery.institution_branches b on b.tenant_id = m.tenant_id and b.id = m.source_branch_id
+left join tenancy.profiles p on p.id = m.institution_user_id;
+
+grant select on delivery.manifest_items_search_rows to barid_caller;
+
 -- sql/40_functions/app/tenant_values.sql
 
 -- Takes `quantity` numbers of a tenant's counter at once and answers the first. In order and without
@@ -1257,6 +1277,58 @@ begin
     perform app.fail('address_not_found');
   end if;
 end $$;
+
+-- sql/40_functions/delivery/barcodes.sql
+
+-- Barcodes of transfer manifests: 14 characters, the UPU S10 item identifier widened by one digit.
+--
+--   D M 0 4 7 3 1 2 4 8 2 9 I Q
+--   |   |                 | issuer, two letters (ISO 3166-1 of the tenant's country)
+--   |   |                 check digit of the serial
+--   |   serial, nine digits
+--   service indicator, two letters (DM by default, of the range S10 leaves to domestic use)
+--
+-- Check digit as in S10 with one more weight on the left: weights 10 8 6 4 2 3 5 9 7, S = sum of
+-- digit x weight, C = 11 - S mod 11, where 10 stands as 0 and 11 as 5. Letters do not enter the sum, so
+-- a serial that starts with 0 has the check digit of its eight-digit S10 serial.
+-- shared/barcode.ts is the twin of this file; tests/support/barcode-vectors.json holds for both.
+
+-- A scanned or typed value as barcodes are stored: no spaces or invisible marks, capital letters, and
+-- ASCII digits for the Arabic-Indic (U+0660) and extended Arabic-Indic (U+06F0) ones. Only a-z are
+-- raised: what other letters become differs between languages.
+create or replace function delivery.barcode_normalise(value text) returns text
+language sql immutable strict parallel safe set search_path = '' as $$
+  select translate(value,
+    'abcdefghijklmnopqrstuvwxyz٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹'
+    || E' \t\n\u000B\f\r\u00A0\u061C\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u200B'
+    || E'\u200C\u200D\u200E\u200F\u2028\u2029\u202A\u202B\u202C\u202D\u202E\u202F\u2060\u2066\u2067\u2068\u2069\u3000\uFEFF',
+    'ABCDEFGHIJKLMNOPQRSTUVWXYZ01234567890123456789')
+$$;
+
+-- The check digit of nine digits.
+create or replace function delivery.barcode_check_digit(serial_digits text) returns integer
+language sql immutable strict parallel safe set search_path = '' as $$
+  select case c.value when 10 then 0 when 11 then 5 else c.value end
+  from (
+    select 11 - sum(substr(serial_digits, w.position::integer, 1)::integer * w.weight)::integer % 11 as value
+    from unnest(array[10, 8, 6, 4, 2, 3, 5, 9, 7]) with ordinality w (weight, position)
+  ) c
+$$;
+
+-- True for a value that is a barcode as it is stored; normalise first. Never null.
+create or replace function delivery.barcode_is_valid(value text) returns boolean
+language sql immutable parallel safe set search_path = '' as $$
+  select case when value ~ '^[A-Z]{2}[0-9]{10}[A-Z]{2}$'
+    then substr(value, 12, 1)::integer = delivery.barcode_check_digit(substr(value, 3, 9)) else false end
+$$;
+
+-- The barcode of a serial, or null when the parts make none.
+create or replace function delivery.barcode_build(indicator text, serial bigint, issuer text) returns text
+language sql immutable strict parallel safe set search_path = '' as $$
+  select case when indicator ~ '^[A-Z]{2}$' and issuer ~ '^[A-Z]{2}$' and serial between 0 and 999999999
+    then indicator || d.digits || delivery.barcode_check_digit(d.digits) || issuer end
+  from (select lpad(serial::text, 9, '0') as digits) d
+$$;
 
 -- sql/40_functions/delivery/manifests/10_settings.sql
 
@@ -1485,6 +1557,676 @@ language sql stable set search_path = '' as $$
   end
 $$;
 
+-- sql/40_functions/delivery/manifests/40_search.sql
+
+-- Scanning: finding items while a dispatcher types, and checking a batch before it is used.
+
+-- Ids of items whose barcode contains `part`, newest first. A definer because ILIKE is not leakproof:
+-- under row-level security PostgreSQL may not use the trigram index for it, and a search over a million
+-- items would read them all. It looks at the caller's own tenant only, and answers ids that the caller
+-- still has to read through the policies.
+create or replace function private.items_with_barcode(part text, row_limit integer) returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_ids uuid[];
+begin
+  -- Executed as text, so that each search is planned for its own pattern: a rare one by the trigram
+  -- index, a common one by walking the newest items.
+  execute $query$
+    select array_agg(f.id) from (
+      select i.id from delivery.transfer_manifest_items i
+      where i.tenant_id = $1 and i.status in ('picked_up', 'in_transit', 'received') and i.delivery_id is null
+        and i.barcode_value operator(pg_catalog.~~*) $2
+      order by i.created_at desc, i.id limit $3) f
+  $query$ into v_ids using app.tenant_id(), app.contains_pattern(part), row_limit;
+  return coalesce(v_ids, '{}');
+end $$;
+
+grant execute on function private.items_with_barcode(text, integer) to barid_caller;
+
+-- Items that can still become orders. {q?, limit} -> search rows, newest first.
+-- A uuid is an exact item id; other text matches anywhere in the barcode; none lists the newest.
+create or replace function delivery.manifest_items_search(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_text text := trim(coalesce(input ->> 'q', ''));
+  v_limit integer := (input ->> 'limit')::integer;
+  v_ids uuid[];
+begin
+  if v_text = '' then
+    select array_agg(n.id) into v_ids from (
+      select i.id from delivery.transfer_manifest_items i
+      where i.status in ('picked_up', 'in_transit', 'received') and i.delivery_id is null
+      order by i.created_at desc, i.id limit v_limit) n;
+  elsif app.as_uuid(v_text) is not null then
+    v_ids := array[app.as_uuid(v_text)];
+  else
+    v_ids := private.items_with_barcode(v_text, v_limit);
+  end if;
+  return coalesce((
+    select jsonb_agg(to_jsonb(r) - 'created_at' order by r.created_at desc, r.manifest_item_id)
+    from delivery.manifest_items_search_rows r
+    where r.manifest_item_id = any (v_ids)
+      and r.status in ('picked_up', 'in_transit', 'received') and r.delivery_id is null), '[]');
+end $$;
+
+-- sql/40_functions/delivery/manifests/42_validate.sql
+
+-- Why an item of a manifest that is itself fit for orders cannot become one, or null when it can.
+-- item_already_has_order, item_void, item_has_open_exception, item_status_not_allowed.
+create or replace function delivery.item_obstacle(i delivery.transfer_manifest_items, m delivery.transfer_manifests) returns text
+language sql stable set search_path = '' as $$
+  select case
+    when i.status = 'order_created' or i.delivery_id is not null then 'item_already_has_order'
+    when i.status = 'void' then 'item_void'
+    when exists (select from delivery.transfer_manifest_exceptions x
+      where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open') then 'item_has_open_exception'
+    when i.status not in ('picked_up', 'in_transit', 'received') then 'item_status_not_allowed'
+    when m.status in ('received', 'received_with_exceptions', 'processing')
+      and (i.status <> 'received' or i.received_at is null) then 'item_status_not_allowed'
+  end
+$$;
+
+-- Checks a scanned batch without changing anything.
+-- {identifiers: [{item_id} or {barcode} or {}, ...]} -> one row per entry, in order:
+--   {error_key, manifest_item_id, barcode_value, manifest_id, manifest_number, manifest_status, current_status}
+-- An entry that names nothing ({}) answers {}: the caller already knows why. A barcode that was voided
+-- and scanned again means its live item.
+create or replace function delivery.manifest_items_validate(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  with found as materialized (
+    select e.position, e.entry, f.id
+    from jsonb_array_elements(input -> 'identifiers') with ordinality e (entry, position)
+    left join lateral (
+      select c.id from (
+        select a.id, a.status, a.created_at from delivery.transfer_manifest_items a
+        where e.entry ? 'item_id' and a.id = (e.entry ->> 'item_id')::uuid
+        union all
+        select b.id, b.status, b.created_at from delivery.transfer_manifest_items b
+        where e.entry ? 'barcode' and b.barcode_value = e.entry ->> 'barcode'
+      ) c
+      order by c.status = 'void', c.created_at desc limit 1
+    ) f on true
+  ), manifest as materialized (
+    -- Judged once each, not once an item.
+    select m.id, m as manifest, delivery.manifest_obstacle(m) as obstacle
+    from delivery.transfer_manifests m
+    where m.id in (select i.manifest_id from found f join delivery.transfer_manifest_items i on i.id = f.id)
+  )
+  select coalesce(jsonb_agg(
+    case
+      when f.entry = '{}' then '{}'::jsonb
+      when i.id is null then jsonb_build_object('error_key', 'item_not_found')
+      else jsonb_build_object(
+        'error_key', coalesce(m.obstacle, delivery.item_obstacle(i, m.manifest)),
+        'manifest_item_id', i.id, 'barcode_value', i.barcode_value, 'manifest_id', m.id,
+        'manifest_number', (m.manifest).manifest_number, 'manifest_status', (m.manifest).status,
+        'current_status', i.status)
+    end order by f.position), '[]')
+  from found f
+  left join delivery.transfer_manifest_items i on i.id = f.id
+  left join manifest m on m.id = i.manifest_id
+$$;
+
+-- sql/40_functions/delivery/manifests/50_destination.sql
+
+-- Where a batch goes and with which service: resolved once for the whole request.
+-- {destination_branch_id | destination_address_id, delivery_service_id?} ->
+-- {address_id, branch_id, service_id, recipient{name, phone}}
+-- Fails: branch_not_found, address_not_found, delivery_service_id_required, service_not_found,
+-- delivery_service_not_available (switched off, or not among the tenant's services for this flow).
+create or replace function delivery.manifest_destination(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_settings jsonb := delivery.manifest_settings();
+  v_service uuid := coalesce(input ->> 'delivery_service_id', v_settings ->> 'default_delivery_service_id')::uuid;
+  v_address uuid;
+  v_branch uuid;
+  v_recipient jsonb;
+  v_active boolean;
+begin
+  if input ->> 'destination_branch_id' is not null then
+    select b.id, b.address_id,
+      jsonb_build_object('name', b.name, 'phone', coalesce(b.contact_info ->> 'phone', a.contact_info ->> 'phone', p.phone))
+    into v_branch, v_address, v_recipient
+    from delivery.institution_branches b
+    join delivery.addresses a on a.tenant_id = b.tenant_id and a.id = b.address_id
+    left join tenancy.profiles p on p.id = b.institution_user_id
+    where b.id = (input ->> 'destination_branch_id')::uuid and b.is_active;
+    if not found then
+      perform app.fail('branch_not_found', '{"field": "destination_branch_id"}');
+    end if;
+  else
+    select a.id, jsonb_build_object('name', coalesce(app.localized(a.title), a.full_address), 'phone', a.contact_info ->> 'phone')
+    into v_address, v_recipient
+    from delivery.addresses a where a.id = (input ->> 'destination_address_id')::uuid;
+    if not found then
+      perform app.fail('address_not_found', '{"field": "destination_address_id"}');
+    end if;
+  end if;
+
+  if v_service is null then
+    perform app.fail('delivery_service_id_required', '{"field": "delivery_service_id"}');
+  end if;
+  select s.active into v_active from delivery.delivery_services s where s.id = v_service and s.deleted_at is null;
+  if not found then
+    perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
+  end if;
+  if not v_active or (jsonb_array_length(v_settings -> 'available_delivery_service_ids') > 0
+      and not v_settings -> 'available_delivery_service_ids' ? v_service::text) then
+    perform app.fail('delivery_service_not_available', '{"field": "delivery_service_id"}');
+  end if;
+  return jsonb_build_object('address_id', v_address, 'branch_id', v_branch, 'service_id', v_service, 'recipient', v_recipient);
+end $$;
+
+-- sql/40_functions/delivery/manifests/52_receive_and_order.sql
+
+-- The one action of the bulk screen: receive what was scanned and make orders of what is complete.
+--
+-- Two phases. First every manifest of the request is judged; one that may not be used (status, arrival,
+-- proof, receipt) refuses the whole request, named by the first item that belongs to it. After that
+-- only items can fail, each by itself.
+--
+-- {item_ids, destination_branch_id | destination_address_id, delivery_service_id?, orders_max, idempotency_key?}
+-- With no more than orders_max orders to make they are made here, in this transaction, and the answer is
+-- complete. Otherwise everything is received, the codes are reserved, and {pending, destination, asker} tell the
+-- caller which orders to make in parts (delivery.manifest_orders_create) before delivery.manifest_orders_outcome.
+-- Locks: the key, manifests by id, items by id, wallets by id. A repeat finds its work done.
+-- Fails: what delivery.manifest_destination fails with, manifest_bulk_order_creation_not_allowed,
+-- manifest_arrival_required, manifest_delivery_proof_required, manifest_bulk_receipt_incomplete.
+create or replace function delivery.manifest_receive_and_order(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_key text := input ->> 'idempotency_key';
+  v_ids uuid[] := app.uuids(input -> 'item_ids');
+  v_destination jsonb;
+  v_answer jsonb;
+  v_manifests uuid[];
+  v_offender record;
+  v_usable uuid[];
+  v_pending uuid[];
+  v_failures jsonb := '[]';
+begin
+  if v_key is not null then
+    v_answer := private.idempotency_claim(app.request_setting('operation'), v_key, input - 'idempotency_key', 'idempotency_conflict');
+    if v_answer is not null then
+      return jsonb_build_object('replayed', true, 'answer', v_answer);
+    end if;
+  end if;
+  v_destination := delivery.manifest_destination(input);
+
+  select array_agg(distinct i.manifest_id) into v_manifests
+  from delivery.transfer_manifest_items i where i.id = any (v_ids);
+  perform from delivery.manifests_lock(coalesce(v_manifests, '{}'));
+  perform from delivery.transfer_manifest_items i where i.id = any (v_ids) order by i.id for no key update;
+
+  -- A manifest whose items all became orders already is only read: a repeat after it moved on succeeds.
+  select m.id, m.manifest_number, m.status, o.obstacle into v_offender
+  from unnest(v_ids) with ordinality asked (id, position)
+  join delivery.transfer_manifest_items i on i.id = asked.id and i.status <> 'order_created'
+  join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+  cross join lateral (select delivery.manifest_obstacle(m) as obstacle) o
+  where o.obstacle is not null
+  order by asked.position limit 1;
+  if found then
+    perform app.fail(v_offender.obstacle, jsonb_build_object('manifest_id', v_offender.id,
+      'manifest_number', v_offender.manifest_number, 'manifest_status', v_offender.status));
+  end if;
+
+  select coalesce(array_agg(i.id order by asked.position), '{}'), array_agg(distinct i.manifest_id)
+  into v_usable, v_manifests
+  from unnest(v_ids) with ordinality asked (id, position)
+  join delivery.transfer_manifest_items i on i.id = asked.id
+  join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+  where delivery.item_obstacle(i, m) is null;
+
+  if v_manifests is not null then
+    perform delivery.manifests_start_receiving(v_manifests, 'bulk_set_destination');
+    perform delivery.items_receive(v_usable, 'bulk_set_destination');
+    perform delivery.manifests_complete_receiving(v_manifests, 'bulk_set_destination');
+  end if;
+
+  select coalesce(array_agg(i.id order by asked.position), '{}') into v_pending
+  from unnest(v_usable) with ordinality asked (id, position)
+  join delivery.transfer_manifest_items i on i.id = asked.id and i.status = 'received'
+  join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+    and m.status in ('received', 'received_with_exceptions', 'processing');
+  perform delivery.delivery_codes_reserve(v_pending);
+
+  if cardinality(v_pending) > (input ->> 'orders_max')::integer then
+    return jsonb_build_object('pending', v_pending, 'destination', v_destination,
+      'asker', jsonb_build_object('userId', app.user_id(), 'tenantId', app.tenant_id()));
+  end if;
+  if cardinality(v_pending) > 0 then
+    v_failures := delivery.manifest_orders_create(jsonb_build_object('item_ids', v_pending, 'destination', v_destination)) -> 'failures';
+  end if;
+  return delivery.manifest_orders_outcome(input || jsonb_build_object('failures', v_failures));
+end $$;
+
+-- Takes delivery codes for these items at once, in the order given; an item that has one keeps it.
+create or replace function delivery.delivery_codes_reserve(item_ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_new uuid[];
+  v_first bigint;
+begin
+  select coalesce(array_agg(a.id order by a.position), '{}') into v_new
+  from unnest(item_ids) with ordinality a (id, position)
+  where not exists (select from delivery.delivery_code_reservations r
+    where r.tenant_id = app.tenant_id() and r.manifest_item_id = a.id);
+  if cardinality(v_new) = 0 then
+    return;
+  end if;
+  v_first := app.take_numbers('delivery_code', cardinality(v_new));
+  insert into delivery.delivery_code_reservations (tenant_id, manifest_item_id, delivery_code)
+  select app.tenant_id(), n.id, v_first + n.position - 1
+  from unnest(v_new) with ordinality n (id, position);
+end $$;
+
+-- sql/40_functions/delivery/manifests/54_orders_outcome.sql
+
+-- What became of a request, read from what is durable, in the order the items were scanned.
+-- {item_ids, failures: [{item_id, code}], idempotency_key?} -> {created, failed, receipt, code}
+--   created  every requested item that has its order, made now or before
+--   failed   the others that should have one: [{item_id, barcode_value, manifest_*, current_status, code}];
+--            received items of a manifest that is still being received are neither
+--   receipt  requested, received (received_at set, not void), ready (their manifest's receiving is complete)
+--   code     manifest_receiving_incomplete when a manifest is still being received, else null
+create or replace function delivery.manifest_orders_outcome(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_key text := input ->> 'idempotency_key';
+  v_answer jsonb;
+begin
+  with asked as materialized (
+    select a.position, a.id, i as item, m as manifest, i.id is not null as known,
+      m.status in ('received', 'received_with_exceptions', 'processing', 'completed') as complete
+    from unnest(app.uuids(input -> 'item_ids')) with ordinality a (id, position)
+    left join delivery.transfer_manifest_items i on i.id = a.id
+    left join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+  ), judged as materialized (
+    select a.*, d.id as delivery_id, d.delivery_code, d.status as delivery_status,
+      coalesce((a.item).received_at is not null and (a.item).status <> 'void', false) as received,
+      case when d.id is not null then null
+        when not a.known then 'item_not_found'
+        else coalesce(
+          (select f ->> 'code' from jsonb_array_elements(input -> 'failures') f where f ->> 'item_id' = a.id::text limit 1),
+          delivery.item_obstacle(a.item, a.manifest),
+          case when a.complete then 'order_creation_interrupted' end)
+      end as failure
+    from asked a
+    left join delivery.deliveries d on d.tenant_id = (a.item).tenant_id and d.id = (a.item).delivery_id
+  ), manifests as (
+    select (j.manifest).id as manifest_id, (array_agg(j.manifest))[1] as manifest, min(j.position) as position,
+      jsonb_agg(j.id order by j.position) as item_ids
+    from judged j where j.known group by 1
+  )
+  select jsonb_build_object(
+    'created', coalesce((select jsonb_agg(jsonb_build_object('item_id', j.id, 'delivery', jsonb_build_object(
+        'id', j.delivery_id, 'delivery_code', j.delivery_code, 'status', j.delivery_status)) order by j.position)
+      from judged j where j.delivery_id is not null), '[]'),
+    'failed', coalesce((select jsonb_agg(jsonb_build_object('item_id', j.id, 'barcode_value', (j.item).barcode_value,
+        'manifest_id', (j.manifest).id, 'manifest_number', (j.manifest).manifest_number,
+        'manifest_status', (j.manifest).status, 'current_status', (j.item).status, 'code', j.failure) order by j.position)
+      from judged j where j.failure is not null), '[]'),
+    'receipt', jsonb_build_object(
+      'requested_count', (select count(*) from judged),
+      'received_count', (select count(*) from judged j where j.received),
+      'received_item_ids', coalesce((select jsonb_agg(j.id order by j.position) from judged j where j.received), '[]'),
+      'ready_item_ids', coalesce((select jsonb_agg(j.id order by j.position) from judged j where j.received and j.complete), '[]'),
+      'manifests', coalesce((select jsonb_agg(jsonb_build_object('manifest_id', m.manifest_id,
+          'manifest_number', (m.manifest).manifest_number, 'status', (m.manifest).status,
+          'remaining_count', delivery.manifest_remaining(m.manifest_id),
+          'ready', (m.manifest).status in ('received', 'received_with_exceptions', 'processing', 'completed'),
+          'item_ids', m.item_ids) order by m.position) from manifests m), '[]')),
+    'code', case when exists (select from manifests m where (m.manifest).status = 'receiving') then 'manifest_receiving_incomplete' end)
+  into v_answer;
+  if v_key is not null then
+    perform private.idempotency_store(app.request_setting('operation'), v_key, v_answer);
+  end if;
+  return jsonb_build_object('answer', v_answer);
+end $$;
+
+-- sql/40_functions/delivery/manifests/56_orders_create.sql
+
+-- Makes the delivery orders of received items, up to a part of a request at a time: priced, paid from
+-- the institution's wallet, with the origin of each written down for good. Sets, not loops: one
+-- statement each for deliveries, payments, books and items.
+--
+-- {item_ids (in scan order), destination (from delivery.manifest_destination)} -> {failures: [{item_id, code}]}
+-- Items that already have an order, or are not fit for one any more, are passed over. An item whose
+-- price cannot be found or whose wallet is short fails alone and stays received.
+-- Locks: manifests by id (shared: two parts of one manifest run side by side), items by id, wallets by id.
+create or replace function delivery.manifest_orders_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_ids uuid[] := app.uuids(input -> 'item_ids');
+  v_destination jsonb := input -> 'destination';
+  v_failures jsonb;
+  v_orders jsonb;
+begin
+  perform from delivery.transfer_manifests m
+  where m.id in (select i.manifest_id from delivery.transfer_manifest_items i where i.id = any (v_ids))
+  order by m.id for share;
+  perform from delivery.transfer_manifest_items i where i.id = any (v_ids) order by i.id for no key update;
+
+  select jsonb_agg(o.line order by o.place) into v_orders from delivery.manifest_orders_priced(v_ids, v_destination) o;
+  v_orders := delivery.manifest_orders_paid(coalesce(v_orders, '[]'));
+  select coalesce(jsonb_agg(jsonb_build_object('item_id', o ->> 'item_id', 'code', o ->> 'failure')), '[]') into v_failures
+  from jsonb_array_elements(v_orders) o where o ->> 'failure' is not null;
+  select coalesce(jsonb_agg(o.line order by o.position), '[]') into v_orders
+  from jsonb_array_elements(v_orders) with ordinality o (line, position) where o.line ->> 'failure' is null;
+
+  perform delivery.manifest_orders_write(v_orders, v_destination);
+  return jsonb_build_object('failures', v_failures);
+end $$;
+
+-- Prices the items that are still fit for an order; lines {item_id, delivery_id, delivery_code,
+-- institution_user_id, price, unit_size, ...} or {item_id, failure}.
+-- The price starts at the processing point, or at the manifest's stored source address when the setting
+-- delivery_fee_origin says source_location; the pick-up place is the processing point either way.
+create or replace function delivery.manifest_orders_priced(item_ids uuid[], destination jsonb)
+returns table (place bigint, line jsonb)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_units jsonb := app.settings('general', 'unit_size');
+  v_decimals integer := (app.currency()).decimals;
+  v_from_source boolean := delivery.manifest_settings() ->> 'delivery_fee_origin' = 'source_location';
+  v_service delivery.delivery_services;
+  v_to delivery.addresses;
+begin
+  select s.* into v_service from delivery.delivery_services s where s.id = (destination ->> 'service_id')::uuid;
+  select a.* into v_to from delivery.addresses a where a.id = (destination ->> 'address_id')::uuid;
+  return query
+  select asked.position, jsonb_build_object('item_id', i.id, 'delivery_id', gen_random_uuid(), 'payment_id', gen_random_uuid(),
+      'delivery_code', r.delivery_code, 'institution_user_id', m.institution_user_id,
+      'distance_km', round(d.km::numeric, 3), 'price', q.price, 'unit_size', q.unit_size, 'unit_size_source', q.unit_size_source,
+      'failure', case when not delivery.service_allows(v_service, m.institution_user_id, v_to.zone_id)
+        then 'delivery_service_not_available' else q.error_code end)
+  from unnest(item_ids) with ordinality asked (id, position)
+  join delivery.transfer_manifest_items i on i.id = asked.id and i.status = 'received' and i.delivery_id is null
+  join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+    and m.status in ('received', 'received_with_exceptions', 'processing')
+  join delivery.delivery_code_reservations r on r.tenant_id = i.tenant_id and r.manifest_item_id = i.id
+  join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
+  join delivery.addresses a on a.tenant_id = p.tenant_id and a.id = p.address_id
+  cross join lateral (select app.distance_km(
+    case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
+    case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
+    v_to.latitude, v_to.longitude) as km) d
+  cross join lateral delivery.quote(v_service, i.package_details, null, d.km, v_units, v_decimals) q
+  where delivery.item_obstacle(i, m) is null;
+end $$;
+
+-- Takes each price from the institution's wallet, in scan order, and books it to the tenant's; a line
+-- the wallet cannot bear gets the failure insufficient_wallet_balance and later, smaller ones may pass.
+create or replace function delivery.manifest_orders_paid(lines jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_currency text := (app.currency()).code;
+  v_tenant_wallet uuid := money.account_of('wallet', 'tenant', null, v_currency);
+  v_wallets jsonb;
+  v_left jsonb;
+  v_line jsonb;
+  v_lines jsonb := '[]';
+  v_owner text;
+begin
+  select jsonb_object_agg(o.owner, money.account_of('wallet', 'institution', o.owner::uuid, v_currency)) into v_wallets
+  from (select distinct l ->> 'institution_user_id' as owner from jsonb_array_elements(lines) l) o;
+  if v_wallets is null then
+    return lines;
+  end if;
+  v_left := money.balances_locked((select array_agg(w.value::uuid) from jsonb_each_text(v_wallets) w) || v_tenant_wallet);
+
+  for v_line in select l from jsonb_array_elements(lines) l loop
+    v_owner := v_wallets ->> (v_line ->> 'institution_user_id');
+    if v_line ->> 'failure' is null then
+      if (v_left ->> v_owner)::numeric < (v_line ->> 'price')::numeric then
+        v_line := v_line || '{"failure": "insufficient_wallet_balance"}';
+      else
+        v_left := v_left || jsonb_build_object(v_owner, (v_left ->> v_owner)::numeric - (v_line ->> 'price')::numeric);
+        v_line := v_line || jsonb_build_object('wallet_id', v_owner);
+      end if;
+    end if;
+    v_lines := v_lines || v_line;
+  end loop;
+
+  perform money.post(coalesce((
+    select jsonb_agg(jsonb_build_object('journal', l.line ->> 'payment_id', 'kind', 'delivery_fee', 'reference_type', 'payment',
+        'reference_id', l.line ->> 'payment_id', 'description', 'Delivery ' || (l.line ->> 'delivery_code'),
+        'account_id', e.account, 'amount', e.amount) order by l.position, e.amount)
+    from jsonb_array_elements(v_lines) with ordinality l (line, position)
+    cross join lateral (values
+      ((l.line ->> 'wallet_id')::uuid, -(l.line ->> 'price')::numeric), (v_tenant_wallet, (l.line ->> 'price')::numeric)
+    ) e (account, amount)
+    where l.line ->> 'failure' is null and (l.line ->> 'price')::numeric > 0), '[]'));
+  return v_lines;
+end $$;
+
+-- sql/40_functions/delivery/manifests/58_orders_write.sql
+
+-- Writes the orders that manifest_orders_create priced and paid: parents, legs, payments, history, and
+-- the items' own end. The barcode on the parcel stays its barcode.
+create or replace function delivery.manifest_orders_write(lines jsonb, destination jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_currency text := (app.currency()).code;
+  v_staging uuid := delivery.staging_warehouse();
+  v_service jsonb;
+  v_to jsonb;
+begin
+  if jsonb_array_length(lines) = 0 then
+    return;
+  end if;
+  select jsonb_build_object('id', s.id, 'code', s.code, 'name', s.name, 'service_level', s.service_level,
+    'default_price', s.default_price, 'price_per_km', s.price_per_km, 'free_km', s.free_km) into v_service
+  from delivery.delivery_services s where s.id = (destination ->> 'service_id')::uuid;
+  select to_jsonb(a) into v_to from delivery.addresses_list a where a.id = (destination ->> 'address_id')::uuid;
+
+  insert into delivery.deliveries (id, tenant_id, delivery_code, barcode, delivery_flow, status, institution_user_id,
+    delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size, unit_size_source, package_details,
+    distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot, pickup_zone_id, dropoff_zone_id,
+    recipient, service_snapshot, manifest_id, manifest_item_id, source_snapshot, snapshot_version, label_assignment, created_by)
+  select (l.line ->> 'delivery_id')::uuid, v_tenant, (l.line ->> 'delivery_code')::bigint, i.barcode_value,
+    case when v_staging is null then 'standard' else 'pnd_parent' end, 'pending', m.institution_user_id,
+    (destination ->> 'service_id')::uuid, 'sender', 'wallet', (l.line ->> 'price')::numeric, v_currency,
+    (l.line ->> 'unit_size')::numeric, l.line ->> 'unit_size_source', i.package_details,
+    (l.line ->> 'distance_km')::numeric, a.id, (destination ->> 'address_id')::uuid, to_jsonb(a), v_to, a.zone_id, (v_to ->> 'zone_id')::uuid,
+    destination -> 'recipient', v_service, m.id, i.id,
+    jsonb_build_object('snapshot_version', 'manifest_origin_v1', 'manifest', jsonb_build_object('id', m.id, 'number', m.manifest_number),
+      'item', jsonb_build_object('id', i.id, 'barcode_value', i.barcode_value), 'source', m.source_snapshot,
+      'processing_point', jsonb_build_object('id', p.id, 'name', p.name, 'code', p.code)),
+    'manifest_origin_v1', 'manifest_shipment_label', app.user_id()
+  from jsonb_array_elements(lines) with ordinality l (line, position)
+  join delivery.transfer_manifest_items i on i.id = (l.line ->> 'item_id')::uuid
+  join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+  join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
+  join delivery.addresses_list a on a.id = p.address_id
+  order by l.position;
+
+  if v_staging is not null then
+    perform delivery.delivery_legs_create((select array_agg((l ->> 'delivery_id')::uuid) from jsonb_array_elements(lines) l), v_staging);
+  end if;
+
+  insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, actor_id, processed_at)
+  select (l ->> 'payment_id')::uuid, v_tenant, 'DELIVERY', 'DELIVERY_FEE', 'SUCCESS', 'wallet', (l ->> 'price')::numeric,
+    v_currency, (l ->> 'wallet_id')::uuid, (l ->> 'delivery_id')::uuid, app.user_id(), now()
+  from jsonb_array_elements(lines) l;
+
+  insert into delivery.delivery_status_history (tenant_id, delivery_id, to_status, actor_id)
+  select v_tenant, (l.line ->> 'delivery_id')::uuid, 'pending', app.user_id()
+  from jsonb_array_elements(lines) with ordinality l (line, position) order by l.position;
+
+  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = (l ->> 'delivery_id')::uuid
+  from jsonb_array_elements(lines) l where i.id = (l ->> 'item_id')::uuid;
+
+  perform delivery.manifest_events_add((
+    select jsonb_agg(jsonb_build_object('manifest_id', i.manifest_id, 'manifest_item_id', i.id, 'event_type', 'order_created',
+      'payload', jsonb_build_object('delivery_id', i.delivery_id, 'delivery_code', (l.line ->> 'delivery_code')::bigint)) order by l.position)
+    from jsonb_array_elements(lines) with ordinality l (line, position)
+    join delivery.transfer_manifest_items i on i.id = (l.line ->> 'item_id')::uuid));
+end $$;
+
+-- The warehouse through which deliveries are staged: general.warehouse {handoff_required,
+-- default_warehouse_id}. Null when deliveries go straight.
+create or replace function delivery.staging_warehouse() returns uuid
+language sql stable set search_path = '' as $$
+  select w.id from app.settings('general', 'warehouse') s
+  join warehousing.warehouses w on w.id = (s ->> 'default_warehouse_id')::uuid
+  where (s ->> 'handoff_required')::boolean and w.deleted_at is null and w.status in ('active', 'full')
+$$;
+
+-- Gives staged parents their legs: A into the warehouse, ready to be assigned, and B out of it, a draft
+-- until the parcel is there. Legs share the parent's barcode and snapshot and carry no fee of their own.
+create or replace function delivery.delivery_legs_create(parent_ids uuid[], warehouse uuid) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_first bigint := app.take_numbers('delivery_code', 2 * cardinality(parent_ids));
+begin
+  insert into delivery.deliveries (tenant_id, delivery_code, barcode, parent_id, leg, sequence_plan, delivery_flow, status,
+    customer_id, institution_user_id, delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size,
+    unit_size_source, package_details, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot,
+    pickup_zone_id, dropoff_zone_id, pickup_warehouse_id, dropoff_warehouse_id, recipient, service_snapshot, manifest_id,
+    source_snapshot, snapshot_version, label_assignment, created_by)
+  select p.tenant_id, v_first + 2 * (asked.position - 1) + g.sequence_plan - 1, p.barcode, p.id, g.leg, g.sequence_plan, g.flow, g.status,
+    p.customer_id, p.institution_user_id, p.delivery_service_id, p.payer_type, p.payment_method, 0, p.currency, p.unit_size,
+    p.unit_size_source, p.package_details,
+    case g.leg when 'A' then p.pickup_address_id else a.id end, case g.leg when 'A' then a.id else p.dropoff_address_id end,
+    case g.leg when 'A' then p.pickup_snapshot else to_jsonb(a) end, case g.leg when 'A' then to_jsonb(a) else p.dropoff_snapshot end,
+    case g.leg when 'A' then p.pickup_zone_id else a.zone_id end, case g.leg when 'A' then a.zone_id else p.dropoff_zone_id end,
+    case g.leg when 'B' then w.id end, case g.leg when 'A' then w.id end,
+    p.recipient, p.service_snapshot, p.manifest_id, p.source_snapshot, p.snapshot_version, p.label_assignment, p.created_by
+  from unnest(parent_ids) with ordinality asked (id, position)
+  join delivery.deliveries p on p.tenant_id = app.tenant_id() and p.id = asked.id
+  join warehousing.warehouses w on w.tenant_id = p.tenant_id and w.id = warehouse
+  join delivery.addresses_list a on a.id = w.address_id
+  cross join (values ('A', 1, 'pnd_inbound', 'pending'), ('B', 2, 'pnd_outbound', 'draft')) g (leg, sequence_plan, flow, status)
+  order by asked.position, g.sequence_plan;
+end $$;
+
+-- sql/40_functions/delivery/pricing/10_measure.sql
+
+-- Units of a package. Every price in Barid goes through these functions: previews, deliveries, orders.
+
+-- A measurement from JSON: a number or a numeric text. Null when it is missing or empty (''), the
+-- given code is raised nowhere: `wrong` is true for anything negative or not numeric.
+create or replace function delivery.read_measure(value jsonb, out measure numeric, out wrong boolean)
+language sql immutable set search_path = '' as $$
+  select r.number, coalesce(r.number < 0, false)
+    or (r.number is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''))
+  from (
+    select case
+      when jsonb_typeof(value) = 'number' then (value #>> '{}')::numeric
+      when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,12}(\.[0-9]{1,6})?$' then trim(value #>> '{}')::numeric
+    end as number
+  ) r
+$$;
+
+-- How many units a package {items: [{quantity, weight, length, width, height}]} has, by the tenant's
+-- settings general.unit_size {unit_weight, unit_length, volumetric_divisor, use_volumetric_weight}:
+--   weight     = sum of weight x quantity; length, width, height = the largest of each
+--   chargeable = the larger of weight and length x width x height / volumetric_divisor (when used)
+--   units      = ceil(max(chargeable / unit_weight, longest side / unit_length)), at least 1
+-- units is null when a measurement is missing or zero; wrong when one is negative or no number, or a
+-- quantity is no positive whole number.
+create or replace function delivery.package_units(package jsonb, unit_settings jsonb, out units numeric, out wrong boolean)
+language sql immutable set search_path = '' as $$
+  with item as (
+    select q.measure as quantity, w.measure as weight, l.measure as length, d.measure as width, h.measure as height,
+      q.wrong or w.wrong or l.wrong or d.wrong or h.wrong
+        or (q.measure is not null and (q.measure < 1 or q.measure <> trunc(q.measure))) as wrong
+    from jsonb_array_elements(case when jsonb_typeof(package -> 'items') = 'array' then package -> 'items' else '[]' end) i,
+      delivery.read_measure(i -> 'quantity') q, delivery.read_measure(i -> 'weight') w,
+      delivery.read_measure(i -> 'length') l, delivery.read_measure(i -> 'width') d, delivery.read_measure(i -> 'height') h
+  ), total as (
+    select count(*) as items, coalesce(bool_or(wrong), false) as wrong,
+      bool_and(coalesce(weight > 0 and length > 0 and width > 0 and height > 0, false)) as complete,
+      sum(weight * coalesce(quantity, 1)) as weight, max(length) as length, max(width) as width, max(height) as height
+    from item
+  ), setting as (
+    select nullif((unit_settings ->> 'unit_weight')::numeric, 0) as weight, nullif((unit_settings ->> 'unit_length')::numeric, 0) as length,
+      case when (unit_settings ->> 'use_volumetric_weight')::boolean
+        then nullif((unit_settings ->> 'volumetric_divisor')::numeric, 0) end as divisor
+  )
+  select case when t.items > 0 and t.complete and not t.wrong then
+      greatest(1, ceil(greatest(
+        greatest(t.weight, coalesce(t.length * t.width * t.height / s.divisor, 0)) / s.weight,
+        greatest(t.length, t.width, t.height) / s.length)))
+    end, t.wrong
+  from total t, setting s
+$$;
+
+-- sql/40_functions/delivery/pricing/20_quote.sql
+
+-- The price of moving a package with a service.
+--
+-- Units: measured when every item is fully measured (this overrides asked units), else the asked units,
+-- else the tenant's missing_unit_size_fallback over the service's range (service_half: its middle).
+-- price = default_price x units + price_per_km x max(0, km - free_km), rounded to `decimals`.
+-- Distance is the great circle; without coordinates on both ends it is null and costs nothing.
+-- Never raises: error_code is null or invalid_package, unit_size_or_dimensions_required,
+-- can_not_use_this_delivery_for_this_unit_size (error_params: calculated_unit_size, allowed_unit_min,
+-- allowed_unit_max, violation below_minimum or above_maximum).
+create or replace function delivery.quote(
+  service delivery.delivery_services, package jsonb, asked_units numeric, distance_km double precision,
+  unit_settings jsonb, decimals integer,
+  out price numeric, out unit_size numeric, out unit_size_source text, out error_code text, out error_params jsonb
+)
+language plpgsql immutable set search_path = '' as $$
+declare
+  v_measured record;
+  v_fallback text := unit_settings ->> 'missing_unit_size_fallback';
+begin
+  v_measured := delivery.package_units(package, unit_settings);
+  if v_measured.wrong then
+    error_code := 'invalid_package';
+    return;
+  end if;
+  if v_measured.units is not null then
+    unit_size := v_measured.units;
+    unit_size_source := 'package_details';
+  elsif asked_units is not null then
+    unit_size := asked_units;
+    unit_size_source := 'unit_size';
+  elsif v_fallback in ('service_min', 'service_half', 'service_max') then
+    unit_size := case v_fallback when 'service_min' then service.unit_min when 'service_max' then service.unit_max
+      else (service.unit_min + service.unit_max) / 2 end;
+    unit_size_source := v_fallback;
+  else
+    error_code := 'unit_size_or_dimensions_required';
+    return;
+  end if;
+  if unit_size < service.unit_min or unit_size > service.unit_max then
+    error_code := 'can_not_use_this_delivery_for_this_unit_size';
+    error_params := jsonb_build_object('calculated_unit_size', unit_size, 'allowed_unit_min', service.unit_min,
+      'allowed_unit_max', service.unit_max,
+      'violation', case when unit_size < service.unit_min then 'below_minimum' else 'above_maximum' end);
+    return;
+  end if;
+  price := round(service.default_price * unit_size
+    + service.price_per_km * greatest(0, coalesce(distance_km, 0)::numeric - service.free_km), decimals);
+end $$;
+
+-- True when a service may be used by a person and for a drop-off zone (access_mode, zone_access_mode).
+create or replace function delivery.service_allows(service delivery.delivery_services, user_id uuid, zone_id uuid) returns boolean
+language sql stable set search_path = '' as $$
+  select case service.access_mode when 'all_users' then true
+      else (service.access_mode = 'select_users') = exists (
+        select from delivery.delivery_service_users u
+        where u.tenant_id = service.tenant_id and u.service_id = service.id and u.user_id = service_allows.user_id) end
+    and case service.zone_access_mode when 'all_zones' then true
+      else (service.zone_access_mode = 'select_zones') = case service.zone_selector_type
+        when 'zone' then exists (
+          select from delivery.delivery_service_zones z
+          where z.tenant_id = service.tenant_id and z.service_id = service.id and z.zone_id = service_allows.zone_id)
+        else exists (
+          select from delivery.delivery_service_zone_tags t
+          join delivery.zone_tag_map m on m.tenant_id = t.tenant_id and m.tag_id = t.tag_id
+          where t.tenant_id = service.tenant_id and t.service_id = service.id and m.zone_id = service_allows.zone_id) end end
+$$;
+
 -- sql/40_functions/delivery/processing_points.sql
 
 -- Processing points: where drivers hand manifests in.
@@ -1666,6 +2408,18 @@ drop trigger if exists journal_open on money.ledger_entries;
 create trigger journal_open before insert on money.ledger_entries for each row execute function private.check_entry();
 
 grant execute on function money.account_of(text, text, uuid, text), money.post(jsonb) to barid_caller;
+
+-- Locks accounts of the caller's tenant in the order of their ids and answers their balances,
+-- {account id: balance}, for deciding before posting.
+create or replace function money.balances_locked(account_ids uuid[]) returns jsonb
+language sql security definer set search_path = '' as $$
+  select coalesce(jsonb_object_agg(a.id, a.balance), '{}') from (
+    select l.id, l.balance from money.accounts l
+    where l.tenant_id = app.tenant_id() and l.id = any (account_ids) order by l.id for no key update
+  ) a
+$$;
+
+grant execute on function money.balances_locked(uuid[]) to barid_caller;
 
 -- sql/40_functions/private/call.sql
 

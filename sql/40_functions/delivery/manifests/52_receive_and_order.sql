@@ -6,7 +6,7 @@
 --
 -- {item_ids, destination_branch_id | destination_address_id, delivery_service_id?, orders_max, idempotency_key?}
 -- With no more than orders_max orders to make they are made here, in this transaction, and the answer is
--- complete. Otherwise everything is received, the codes are reserved, and {pending: [item ids]} tells the
+-- complete. Otherwise everything is received, the codes are reserved, and {pending, destination, asker} tell the
 -- caller which orders to make in parts (delivery.manifest_orders_create) before delivery.manifest_orders_outcome.
 -- Locks: the key, manifests by id, items by id, wallets by id. A repeat finds its work done.
 -- Fails: what delivery.manifest_destination fails with, manifest_bulk_order_creation_not_allowed,
@@ -71,7 +71,8 @@ begin
   perform delivery.delivery_codes_reserve(v_pending);
 
   if cardinality(v_pending) > (input ->> 'orders_max')::integer then
-    return jsonb_build_object('pending', v_pending, 'destination', v_destination);
+    return jsonb_build_object('pending', v_pending, 'destination', v_destination,
+      'asker', jsonb_build_object('userId', app.user_id(), 'tenantId', app.tenant_id()));
   end if;
   if cardinality(v_pending) > 0 then
     v_failures := delivery.manifest_orders_create(jsonb_build_object('item_ids', v_pending, 'destination', v_destination)) -> 'failures';

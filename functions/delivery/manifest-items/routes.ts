@@ -1,0 +1,81 @@
+import { service } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { scanners } from "../people.ts";
+import {
+  OrderPartBody,
+  OrderPartResponse,
+  SearchQuery,
+  SearchResponse,
+  SetDestinationBody,
+  SetDestinationResponse,
+  ValidateBody,
+  ValidateResponse,
+} from "./schemas.ts";
+import { present, setDestination } from "./set-destination.ts";
+import { validateIdentifiers } from "./validate.ts";
+
+const feature = "transfer_manifest";
+
+/** The bulk scan screen: search, check, receive and order. */
+export const manifestItems: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/transfer-manifest-items/search",
+    summary: "Find items that can still become orders",
+    access: scanners,
+    feature,
+    query: SearchQuery,
+    response: SearchResponse,
+    run: async ({ db, query }) => ({
+      data: await db.call("delivery.manifest_items_search", query),
+    }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/transfer-manifest-items/bulk/validate",
+    summary: "Check scanned items before they are used",
+    access: scanners,
+    feature,
+    body: ValidateBody,
+    response: ValidateResponse,
+    run: async ({ db, body, language }) => ({
+      data: await validateIdentifiers(db, body, language),
+    }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/transfer-manifest-items/bulk/set-destination",
+    summary: "Receive scanned items and make their delivery orders",
+    access: scanners,
+    feature,
+    body: SetDestinationBody,
+    response: SetDestinationResponse,
+    idempotency: "own",
+    errors: [
+      "one_destination_required",
+      "branch_not_found",
+      "address_not_found",
+      "delivery_service_id_required",
+      "service_not_found",
+      "delivery_service_not_available",
+      "manifest_bulk_order_creation_not_allowed",
+      "manifest_arrival_required",
+      "manifest_delivery_proof_required",
+      "manifest_bulk_receipt_incomplete",
+    ],
+    async run({ db, body, language, idempotencyKey }) {
+      return present(await setDestination(db, body, idempotencyKey), language);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/internal/manifest-order-parts",
+    summary: "Make one part of a large request's orders",
+    access: service(),
+    feature,
+    body: OrderPartBody,
+    response: OrderPartResponse,
+    internal: true,
+    run: ({ db, body }) => db.call("delivery.manifest_orders_create", body),
+  }),
+];

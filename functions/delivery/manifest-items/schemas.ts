@@ -1,0 +1,166 @@
+import { z } from "zod";
+import { Id, PersonRef } from "../../../shared/schemas.ts";
+
+const itemStatuses = [
+  "picked_up",
+  "in_transit",
+  "received",
+  "scanned",
+  "processing",
+  "order_created",
+  "void",
+] as const;
+
+/** Manifest statuses from which orders can be made. */
+export const orderableStatuses = [
+  "awaiting_receipt",
+  "receiving",
+  "received",
+  "received_with_exceptions",
+  "processing",
+];
+
+export const SearchQuery = z.object({
+  q: z.string().max(100).optional().meta({
+    description: "An item's id, or any part of its barcode; empty: the newest",
+  }),
+  limit: z.string().regex(/^\d{1,9}$/).optional().transform((text) =>
+    Math.min(Math.max(Number(text ?? 20), 1), 100)
+  )
+    .meta({ description: "1 to 100, 20 unless said otherwise" }),
+});
+
+const ManifestRefs = {
+  manifest_id: Id,
+  manifest_number: z.string(),
+  manifest_status: z.string(),
+};
+
+export const SearchResponse = z.object({
+  data: z.array(z.object({
+    manifest_item_id: Id,
+    barcode_value: z.string(),
+    status: z.enum(itemStatuses),
+    ...ManifestRefs,
+    institution: PersonRef.extend({ phone: z.string().nullable() }),
+    source_branch: z.object({ id: Id, name: z.string(), code: z.string() }),
+    destination_branch_id: Id.nullable(),
+    destination_address_id: Id.nullable(),
+    delivery_id: Id.nullable(),
+    already_has_order: z.boolean(),
+  })),
+});
+
+const Identifier = z.union([
+  z.string().max(200),
+  z.object({ type: z.string().max(50).optional(), value: z.string().max(200) }),
+]);
+const identifiersMax = 500;
+
+/** `identifiers`, or the plain `barcodes`; both mean the same list of scanned values. */
+export const ValidateBody = z.object({
+  identifiers: z.array(Identifier).min(1).max(identifiersMax).optional(),
+  barcodes: z.array(z.string().max(200)).min(1).max(identifiersMax).optional(),
+}).transform((body, context) => {
+  const list = body.identifiers ?? body.barcodes;
+  if (!list) {
+    context.addIssue({
+      code: "invalid_type",
+      expected: "array",
+      path: ["identifiers"],
+      input: undefined,
+    });
+    return [];
+  }
+  return list.map((entry) => typeof entry === "string" ? entry : entry.value);
+});
+
+export const ValidateResponse = z.object({
+  data: z.object({
+    results: z.array(z.object({
+      input: z.string(),
+      valid: z.boolean(),
+      error_key: z.string().optional(),
+      error_message: z.string().optional(),
+      manifest_item_id: Id.optional(),
+      barcode_value: z.string().optional(),
+      manifest_id: Id.optional(),
+      manifest_number: z.string().optional(),
+      manifest_status: z.string().optional(),
+      current_status: z.string().optional(),
+      allowed_manifest_statuses: z.array(z.string()).optional(),
+    })),
+    total_valid: z.int(),
+    total_failed: z.int(),
+  }),
+});
+
+export const SetDestinationBody = z.object({
+  item_ids: z.array(Id).min(1).max(2_000).transform((
+    ids,
+  ) => [...new Set(ids.map((id) => id.toLowerCase()))]),
+  destination_branch_id: Id.nullish(),
+  destination_address_id: Id.nullish(),
+  delivery_service_id: Id.nullish(),
+}).refine((body) => !body.destination_branch_id !== !body.destination_address_id, {
+  path: ["destination_branch_id"],
+  error: "one_destination_required",
+});
+
+export const CreatedOrder = z.object({
+  item_id: Id,
+  delivery: z.object({ id: Id, delivery_code: z.int(), status: z.string() }),
+});
+
+export const FailedItem = z.object({
+  item_id: Id,
+  barcode_value: z.string().nullable(),
+  manifest_id: Id.nullable(),
+  manifest_number: z.string().nullable(),
+  manifest_status: z.string().nullable(),
+  current_status: z.string().nullable(),
+  error_key: z.string(),
+  error_message: z.string(),
+  code: z.string(),
+});
+
+export const Receipt = z.object({
+  requested_count: z.int(),
+  received_count: z.int(),
+  received_item_ids: z.array(Id),
+  ready_item_ids: z.array(Id),
+  manifests: z.array(z.object({
+    manifest_id: Id,
+    manifest_number: z.string(),
+    status: z.string(),
+    remaining_count: z.int(),
+    ready: z.boolean(),
+    item_ids: z.array(Id),
+  })),
+});
+
+export const SetDestinationResponse = z.object({
+  code: z.literal("manifest_receiving_incomplete").optional(),
+  data: z.object({
+    created_count: z.int(),
+    failed_count: z.int(),
+    created: z.array(CreatedOrder),
+    failed: z.array(FailedItem),
+    receipt: Receipt,
+  }),
+});
+
+/** One part of a large request, as the function sends it to itself. */
+export const OrderPartBody = z.object({
+  item_ids: z.array(Id).min(1).max(20),
+  destination: z.object({
+    address_id: Id,
+    branch_id: Id.nullable(),
+    service_id: Id,
+    recipient: z.object({ name: z.string().nullable(), phone: z.string().nullable() }),
+  }),
+});
+
+export const OrderPartResponse = z.object({
+  failures: z.array(z.object({ item_id: Id, code: z.string() })),
+});

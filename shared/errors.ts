@@ -69,6 +69,9 @@ const definitions = {
   item_status_not_allowed: 409,
   order_creation_interrupted: 503,
 
+  // Deliveries
+  delivery_not_found: { status: 404, fields: ["delivery_codes"] },
+
   // Services and prices
   delivery_service_id_required: { status: 400, fields: ["field"] },
   service_not_found: { status: 404, fields: ["field"] },

@@ -1,7 +1,8 @@
 import { serve } from "../../shared/serve.ts";
 import { manifestItems } from "./manifest-items/routes.ts";
 import { processingPoints } from "./processing-points/routes.ts";
+import { shipmentLabels } from "./shipment-labels/routes.ts";
 
-export const endpoints = [...manifestItems, ...processingPoints];
+export const endpoints = [...manifestItems, ...processingPoints, ...shipmentLabels];
 
 export default serve("delivery", endpoints);

@@ -1,0 +1,33 @@
+import { can, either, role } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import type { ShipmentLabel } from "./label-page.ts";
+import { LabelsBody } from "./schemas.ts";
+
+type LabelRow = Omit<ShipmentLabel, "cod_amount"> & { cod_amount: number | null };
+
+/** Shipment labels as a PDF: page n belongs to the n-th code asked for. */
+export const shipmentLabels: AnyEndpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/shipment-labels",
+    summary: "Print shipment labels, one page a delivery in the order given",
+    access: either(can("view:tenant"), role("institution")),
+    body: LabelsBody,
+    response: "pdf",
+    errors: ["delivery_not_found"],
+    async run({ db, body, language }) {
+      const rows = await db.withoutKey().call<LabelRow[]>("delivery.shipment_labels", body);
+      // Drawing is heavy and rare: the other calls of this function start without it.
+      const { renderLabels } = await import("./label-page.ts");
+      const labels = rows.map((row) => ({ ...row, cod_amount: amount(row.cod_amount) }));
+      const pdf = await renderLabels(labels, { language, brand: rows[0].tenant_name });
+      return new Response(pdf as BodyInit, {
+        headers: { "content-type": "application/pdf", "content-disposition": 'inline; filename="shipment-labels.pdf"' },
+      });
+    },
+  }),
+];
+
+function amount(value: number | null): string | null {
+  return value === null ? null : value.toLocaleString("en-US", { maximumFractionDigits: 3 });
+}

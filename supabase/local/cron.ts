@@ -20,8 +20,15 @@ export interface CronRunner {
   stop(): Promise<void>;
 }
 
-/** Runs the jobs of `cron.job` on their schedules and sends queued pg_net requests after their commit. */
-export async function startCron(url: string, log: (line: string) => void): Promise<CronRunner> {
+/**
+ * Runs the jobs of `cron.job` on their schedules and sends queued pg_net requests after their commit. Without
+ * `schedules` jobs run only when asked for, so that a test decides when.
+ */
+export async function startCron(
+  url: string,
+  log: (line: string) => void,
+  schedules = true,
+): Promise<CronRunner> {
   const sql = postgres(url, {
     max: 4,
     onnotice: () => {},
@@ -64,7 +71,7 @@ export async function startCron(url: string, log: (line: string) => void): Promi
   // The third argument runs again after every reconnect, when notifications may have been missed.
   const jobsChanged = guarded("cron", reload);
   const requestsQueued = guarded("pg_net", oneAtATime(() => sendQueuedRequests(sql)));
-  await sql.listen("cron_job", jobsChanged, jobsChanged);
+  if (schedules) await sql.listen("cron_job", jobsChanged, jobsChanged);
   await sql.listen("pg_net", requestsQueued, requestsQueued);
   return {
     async runNow(name) {

@@ -1,4 +1,13 @@
-import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { errorCode, explain, Failure } from "./failure.ts";
 import { startTime } from "./processes.ts";
@@ -22,10 +31,8 @@ interface Owner {
 export function lockDataDir(dir: string): () => void {
   const file = join(dir, "lock.json");
   const own = `${file}.${process.pid}`;
+  openDataDir(dir);
   try {
-    mkdirSync(dir, { recursive: true });
-    // Closed to others but to be passed through: Postgres runs as another user when we are root.
-    chmodSync(dir, 0o711);
     writeFileSync(own, JSON.stringify({ pid: process.pid, started: startTime(process.pid) }));
     const owner = readOwner(file);
     if (owner) {
@@ -57,6 +64,17 @@ export function readState(dir: string): State | undefined {
   const owner = readOwner(join(dir, "lock.json"));
   const state = owner && readJson<State>(join(dir, "state.json"));
   return state?.pid === owner?.pid ? state : undefined;
+}
+
+/** Closed to others but to be passed through when we are root, because Postgres then runs as another user. */
+function openDataDir(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true });
+    if (process.getuid?.() === 0) chmodSync(dir, 0o711);
+    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw explain(error, dir);
+  }
 }
 
 function readOwner(file: string): Owner | undefined {

@@ -15,6 +15,8 @@ export interface PostgresOptions {
   port: number;
   /** Off for tests only: without fsync a crash of the machine may lose the cluster. */
   durable?: boolean;
+  /** Throws the cluster away first. */
+  reset?: boolean;
   /** Every line the server writes. */
   log?: (line: string) => void;
   /** The server ended without `stop` or `kill` having been called. */
@@ -42,10 +44,11 @@ export interface Postgres {
  * crashed run on the same folder is stopped first. With DATABASE_URL set that server is used and left alone.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
-  if (process.env.DATABASE_URL) return foreignServer(process.env.DATABASE_URL);
+  if (process.env.DATABASE_URL) return foreignServer(process.env.DATABASE_URL, options);
   const dataDir = reachable(options.dataDir);
   const native = embeddedPostgres();
   await stopLeftovers(dataDir);
+  if (options.reset) removeCluster(dataDir);
   await createCluster(native, dataDir);
   if (options.port !== 0) await requireFreePort(options.port, "--db-port");
   const port = options.port || await freePort();
@@ -72,6 +75,14 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
 interface Server {
   child: ChildProcess;
   end(signal: "SIGINT" | "SIGKILL"): Promise<void>;
+}
+
+function removeCluster(dataDir: string): void {
+  try {
+    rmSync(dataDir, { recursive: true, force: true });
+  } catch (error) {
+    throw explain(error, dataDir);
+  }
 }
 
 async function createCluster(native: string, dataDir: string): Promise<void> {
@@ -248,7 +259,12 @@ function serverFailure(what: string, lines: string[], dataDir: string): Failure 
   );
 }
 
-function foreignServer(url: string): Postgres {
+function foreignServer(url: string, { reset }: PostgresOptions): Postgres {
+  if (reset) {
+    throw new Failure(
+      "--reset does not touch the server of DATABASE_URL: recreate that database yourself.",
+    );
+  }
   const refuse = () =>
     Promise.reject(new Failure("The server of DATABASE_URL is not ours to kill or restart."));
   return {

@@ -11,7 +11,6 @@ import { loadTokenKeys, publishableKey, secretKey, type TokenKeys } from "./keys
 import { lockDataDir, writeState } from "./lock.ts";
 import { applyPlatform, migrate, seed } from "./migrate.ts";
 import { defaultDataDir } from "./paths.ts";
-import { reachable } from "./postgres-files.ts";
 import { type Postgres, startPostgres } from "./postgres.ts";
 import { startRealtime } from "./realtime/server.ts";
 import { createBuckets } from "./storage/buckets.ts";
@@ -34,6 +33,8 @@ export interface StackOptions {
   seed?: boolean;
   /** Throws the data away first. */
   reset?: boolean;
+  /** False runs no cron job but those asked for with `cron.runNow`. */
+  schedules?: boolean;
   /** Reloads the functions when their code changes, and restarts Postgres when it crashes. */
   watch?: boolean;
   /** More environment for the functions; the caller's own BARID_* variables are passed on anyway. */
@@ -137,7 +138,7 @@ async function assemble(
     upgrade: realtime.upgrade,
     workers: workers.candidates,
   });
-  const cron = await startCron(database.url, log);
+  const cron = await startCron(database.url, log, options.schedules);
   later(() => cron.stop());
   // First of all on the way out: nothing new comes in while the parts behind it go.
   later(() => gateway.close(500));
@@ -183,11 +184,7 @@ async function startDatabase(
 ): Promise<Postgres> {
   const clusterDir = join(dataDir, "postgres");
   try {
-    if (reset) {
-      for (const dir of [reachable(clusterDir), join(dataDir, "storage")]) {
-        rmSync(dir, { recursive: true, force: true });
-      }
-    }
+    if (reset) rmSync(join(dataDir, "storage"), { recursive: true, force: true });
     mkdirSync(join(dataDir, "logs"), { recursive: true });
   } catch (error) {
     throw explain(error, dataDir);
@@ -198,6 +195,7 @@ async function startDatabase(
     dataDir: clusterDir,
     port: dbPort ?? 54322,
     durable,
+    reset,
     log: (line) => void file.write(`${line}\n`),
     onCrash() {
       log("Postgres ended unexpectedly: see logs/postgres.log of the data folder");

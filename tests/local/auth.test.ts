@@ -116,8 +116,12 @@ test("signing up is refused as config.toml says", async () => {
 });
 
 test("the token hook of the database changes the claims, and may refuse the sign-in", async () => {
-  await rig.stack.sql.unsafe(`
-    create function public.custom_access_token_hook(event jsonb) returns jsonb language sql as $$
+  const { sql } = rig.stack;
+  const name = "public.custom_access_token_hook(jsonb)";
+  const [own] = await sql<{ definition: string | null }[]>`
+    select pg_get_functiondef(to_regprocedure(${name})) as definition`;
+  await sql.unsafe(`
+    create or replace function public.custom_access_token_hook(event jsonb) returns jsonb language sql as $$
       select case when event -> 'claims' ->> 'email' = 'refused@example.com'
         then '{"error": {"http_code": 403, "message": "not you"}}'
         else jsonb_set(event, '{claims,app_metadata,by}', to_jsonb(current_user::text)) end
@@ -135,6 +139,6 @@ test("the token hook of the database changes the claims, and may refuse the sign
       message: "not you",
     });
   } finally {
-    await rig.stack.sql`drop function public.custom_access_token_hook`;
+    await sql.unsafe(own?.definition ?? `drop function ${name}`);
   }
 });

@@ -165,7 +165,12 @@ test("options are read, and an unknown one is a line and exit code 2", () => {
   for (const args of [["--prot", "1"], ["--port"], ["--port", "x"], ["--workers", "0"]]) {
     expect(() => parseStartOptions(args)).toThrow();
   }
-  const run = spawnSync("node", ["supabase/local/bootstrap.mjs", "start", "--nonsense"]);
+  const run = spawnSync("node", [
+    "--import",
+    "tsx",
+    "supabase/local/commands/start.ts",
+    "--nonsense",
+  ]);
   expect(run.status).toBe(2);
   expect(run.stderr.toString().trim().split("\n")).toHaveLength(1);
 });

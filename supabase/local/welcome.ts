@@ -1,10 +1,10 @@
 import type { Stack } from "./stack.ts";
 
 /** The password of every account in sql/90_demo. */
-export const demoPassword = "barid-demo";
+export const demoPassword = "Barid-demo-1";
 
 /** The call that shows that all parts work together. */
-const firstCall = "GET /functions/v1/tenants/tenants/me";
+const firstCall = "GET /functions/v1/tenants/me";
 
 /** What `npm start` prints when everything runs. */
 export async function welcome(stack: Stack): Promise<string> {
@@ -42,7 +42,7 @@ function accountLines(stack: Stack, accounts: Account[]): string[] {
     ...accounts.map(({ email, label }) => `    ${email.padEnd(width)}  ${label}`),
     "",
     "  Try:",
-    `    ${curl(stack, accounts[0]!.email)}`,
+    `    ${curl(stack, (accounts.find(({ email }) => email.startsWith("dispatcher@")) ?? accounts[0]!).email)}`,
     "",
   ];
 }

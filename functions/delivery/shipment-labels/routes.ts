@@ -22,7 +22,10 @@ export const shipmentLabels: AnyEndpoint[] = [
       const labels = rows.map((row) => ({ ...row, cod_amount: amount(row.cod_amount) }));
       const pdf = await renderLabels(labels, { language, brand: rows[0].tenant_name });
       return new Response(pdf as BodyInit, {
-        headers: { "content-type": "application/pdf", "content-disposition": 'inline; filename="shipment-labels.pdf"' },
+        headers: {
+          "content-type": "application/pdf",
+          "content-disposition": 'inline; filename="shipment-labels.pdf"',
+        },
       });
     },
   }),

@@ -2,6 +2,7 @@
  * From a request's headers to who it claims to be. Tokens are verified here (signature, issuer,
  * audience, expiry, role); what the person may do is read by the database, afresh each time.
  */
+import { createHash } from "node:crypto";
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
@@ -58,13 +59,13 @@ export async function identify(headers: Headers): Promise<Actor> {
   if (bearer !== undefined) return await verify(bearer);
 
   const key = headers.get("x-api-key");
-  if (key !== null && key.length <= 200) return { kind: "api_key", hash: await sha256Hex(key) };
+  if (key !== null && key.length <= 200) return { kind: "api_key", hash: sha256Hex(key) };
   throw new AppError("unauthorized");
 }
 
 async function verify(token: string): Promise<Actor> {
   if (token.length > tokenLengthMax) throw new AppError("unauthorized");
-  const hash = await sha256Hex(token);
+  const hash = sha256Hex(token);
   const known = verified.get(hash);
   if (known) {
     if (known.expiresAt > Date.now()) return known.actor;
@@ -110,10 +111,7 @@ export function sameText(a: string, b: string): boolean {
   return difference === 0;
 }
 
-/** Lower-case hex SHA-256 of a text. */
-export async function sha256Hex(text: string): Promise<string> {
-  const digest = new Uint8Array(
-    await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)),
-  );
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+/** Lower-case hex SHA-256 of a text. Synchronous: WebCrypto's round trip costs ten times the hash. */
+export function sha256Hex(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }

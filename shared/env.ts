@@ -54,3 +54,6 @@ export const databaseWaitMs = readNumber("BARID_DB_WAIT_MS", 8_000);
 
 /** Tests and the local stack check every response and error against its declaration. */
 export const strict = read("BARID_STRICT") === "1";
+
+/** Least level of log lines that are written: info (every request), warn or error. */
+export const logLevel = read("BARID_LOG_LEVEL") ?? "info";

@@ -1,9 +1,15 @@
+import { logLevel } from "./env.ts";
+
+const levels = ["info", "warn", "error"];
+const least = Math.max(0, levels.indexOf(logLevel));
+
 /** One JSON line per event, so that the platform's log search finds fields. Never a token or a body. */
 export function log(
   level: "info" | "warn" | "error",
   event: string,
   fields: Record<string, unknown> = {},
 ): void {
+  if (levels.indexOf(level) < least) return;
   const line = JSON.stringify({ level, event, at: new Date().toISOString(), ...fields });
   if (level === "error") console.error(line);
   else console.log(line);

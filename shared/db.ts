@@ -4,12 +4,14 @@
  * caller, apply the endpoint's rule and answer.
  *
  * Two faults of the driver are shut out here:
- *  - On Deno 2.1 a pipelined burst of small writes ends the process. Never more statements are under
- *    way than there are connections, so nothing is ever pipelined.
+ *  - Its writes rely on clearImmediate, which does nothing on Deno 2.1, and that ends the process:
+ *    `immediates.ts` mends it. Besides, never more statements are under way than there are
+ *    connections, so nothing is ever pipelined.
  *  - After a connection broke, a later statement on it can be given the earlier one's error. Any
  *    failure of a connection retires the whole pool before its place is given away, and every answer
  *    and refusal must carry the id of the statement it belongs to.
  */
+import "./immediates.ts";
 import postgres from "postgres";
 import { AppError, type ErrorCode, isErrorCode } from "./errors.ts";
 import { databasePool, databasePrepare, databaseUrl, databaseWaitMs } from "./env.ts";
@@ -117,7 +119,9 @@ const statements: Record<Statement, string> = {
   check: "select private.check($1::text::jsonb, $2::text::jsonb) as answer",
 };
 
-const attemptsMax = 5;
+/** A deadlock or a serialization failure is undone and may be tried again; a lost connection once. */
+const clashAttemptsMax = 5;
+const lostAttemptsMax = 2;
 let calls = 0;
 const process_id = crypto.randomUUID();
 
@@ -142,8 +146,12 @@ async function execute(
       return answer;
     } catch (error) {
       const verdict = judge(error, callId);
-      const again = verdict.kind === "clash" || (verdict.kind === "lost" && safeToRepeat);
-      if (again && attempt < attemptsMax) {
+      const attemptsMax = verdict.kind === "clash"
+        ? clashAttemptsMax
+        : verdict.kind === "lost" && safeToRepeat
+        ? lostAttemptsMax
+        : 1;
+      if (attempt < attemptsMax) {
         await pause(attempt);
         continue;
       }
@@ -209,6 +217,21 @@ function isConnectionFailure(error: unknown): boolean {
 interface Pool {
   sql: postgres.Sql;
   retired: boolean;
+  /** Resolves once the server has answered; asked once a pool, within `connectMsMax`. */
+  reached?: Promise<unknown>;
+}
+
+/** The driver goes on trying to connect for as long as nobody stops it; a client should not wait so long. */
+const connectMsMax = 3_000;
+
+function reach(pool: Pool): Promise<unknown> {
+  return pool.reached ??= new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error("the database did not answer in time")),
+      connectMsMax,
+    );
+    pool.sql.unsafe("select 1").then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
 
 function openPool(): Pool {
@@ -246,6 +269,7 @@ async function withConnection<T>(work: (sql: postgres.Sql) => Promise<T>): Promi
   await place();
   const pool = current;
   try {
+    await reach(pool);
     return await work(pool.sql);
   } catch (error) {
     if (isConnectionFailure(error)) retire(pool, error);

@@ -42,7 +42,12 @@ function accountLines(stack: Stack, accounts: Account[]): string[] {
     ...accounts.map(({ email, label }) => `    ${email.padEnd(width)}  ${label}`),
     "",
     "  Try:",
-    `    ${curl(stack, (accounts.find(({ email }) => email.startsWith("dispatcher@")) ?? accounts[0]!).email)}`,
+    `    ${
+      curl(
+        stack,
+        (accounts.find(({ email }) => email.startsWith("dispatcher@")) ?? accounts[0]!).email,
+      )
+    }`,
     "",
   ];
 }

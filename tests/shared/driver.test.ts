@@ -1,0 +1,210 @@
+/**
+ * The database driver under faults. Compares every answer with what its request must get: an answer
+ * that belongs to another request is worse than none, and no count of rows would show it.
+ */
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Stack, startStack } from "../../supabase/local/stack.ts";
+import { type FaultyWire, startFaultyWire } from "../support/faulty-wire.ts";
+
+const seconds = Number(process.env.BARID_CHAOS_SECONDS ?? 60);
+const callers = 32;
+
+let stack: Stack;
+let wire: FaultyWire;
+let dataDir: string;
+let token: string;
+let address: string;
+const tenant = randomUUID();
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), "barid-driver-"));
+  wire = await startFaultyWire();
+  wire.target = await freePort();
+  stack = await startStack({
+    dataDir,
+    port: 0,
+    dbPort: wire.target,
+    durable: false,
+    schedules: false,
+    watch: true,
+    log: (line) => process.env.BARID_CHAOS_LOG && console.error(line),
+    env: {
+      BARID_DB_URL: `postgresql://barid_api:barid-local@127.0.0.1:${wire.port}/postgres`,
+      BARID_DB_POOL: "6",
+      BARID_LOG_LEVEL: "error",
+    },
+  });
+  const { sql } = stack;
+  const user = randomUUID();
+  await sql`insert into auth.users (id, email) values (${user}, 'chaos@barid.test')`;
+  await sql`insert into tenancy.profiles (id, full_name) values (${user}, 'Chaos') on conflict (id) do nothing`;
+  await sql`insert into tenancy.tenants (id, name, slug, status) values (${tenant}, ${
+    sql.json({ en: "C" })
+  }, 'chaos', 'active')`;
+  await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type) values (${tenant}, ${user}, 'staff')`;
+  await sql`insert into tenancy.tenant_user_roles values (${tenant}, ${user}, 'dispatcher')`;
+  await sql`insert into tenancy.tenant_settings (tenant_id, module, group_key, settings)
+    values (${tenant}, 'delivery', 'transfer_manifest', ${sql.json({ enabled: true })})`;
+  [{ id: address }] =
+    await sql`insert into delivery.addresses (tenant_id, full_address) values (${tenant}, 'A') returning id`;
+  token = await stack.jwtSign({ sub: user, app_metadata: { tenant_id: tenant } });
+});
+
+afterAll(async () => {
+  await stack?.stop();
+  wire?.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+interface Seen {
+  status: number;
+  // deno-lint-ignore no-explicit-any -- bodies of several shapes
+  body: any;
+}
+
+async function call(method: string, path: string, body?: unknown, key?: string): Promise<Seen> {
+  const headers: Record<string, string> = { authorization: `Bearer ${token}` };
+  if (body) headers["content-type"] = "application/json";
+  if (key) headers["idempotency-key"] = key;
+  const response = await fetch(`${stack.apiUrl}/delivery${path}`, {
+    method,
+    headers,
+    body: body ? JSON.stringify(body) : undefined,
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+test(
+  `${seconds} s of killed sessions and cut wires, ${callers} callers: no answer mixed up, none lost, no crash`,
+  async () => {
+    const workers = stack.workers.pids.join();
+    const count = { answered: 0, unavailable: 0, faults: 0 };
+    const wrong: string[] = [];
+    const created = new Map<string, string>();
+    const until = Date.now() + seconds * 1000;
+
+    /** Asks until somebody answers; every answer but 503 must be the one expected. */
+    const ask = async (
+      what: string,
+      attempt: () => Promise<Seen>,
+      right: (seen: Seen) => boolean,
+    ): Promise<Seen> => {
+      for (;;) {
+        const seen = await attempt();
+        count.answered++;
+        if (seen.status === 503 && seen.body.code === "service_unavailable") {
+          count.unavailable++;
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          continue;
+        }
+        if (!right(seen)) wrong.push(`${what}: ${seen.status} ${JSON.stringify(seen.body)}`);
+        return seen;
+      }
+    };
+
+    const points = "/transfer-processing-points";
+    const caller = async () => {
+      while (Date.now() < until) {
+        const code = randomUUID();
+        const body = { name: code, code, address_id: address };
+        // The same key until it is answered: whatever got lost on the way, one point comes of it.
+        const made = await ask(
+          "create",
+          () => call("POST", points, body, code),
+          ({ status, body }) => status === 201 && body.data.code === code,
+        );
+        created.set(code, made.body.data?.id);
+        const id = made.body.data?.id;
+        await ask(
+          "read",
+          () => call("GET", `${points}/${id}`),
+          ({ status, body }) => status === 200 && body.data.id === id && body.data.name === code,
+        );
+        await ask(
+          "repeat",
+          () => call("POST", points, body),
+          ({ status, body }) => status === 409 && body.code === "processing_point_code_exists",
+        );
+        await ask(
+          "unknown",
+          () => call("GET", `${points}/${randomUUID()}`),
+          ({ status, body }) => status === 404 && body.code === "processing_point_not_found",
+        );
+        await ask(
+          "search",
+          () => call("GET", `${points}?search=${code}`),
+          ({ status, body }) => status === 200 && body.data.length === 1 && body.data[0].id === id,
+        );
+        await ask(
+          "no address",
+          () => call("POST", points, { ...body, code: "x" + code, address_id: randomUUID() }),
+          ({ status, body }) => status === 404 && body.code === "address_not_found",
+        );
+      }
+    };
+    const troublemaker = async () => {
+      while (Date.now() < until - 500) {
+        await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 300));
+        const kind = Math.floor(Math.random() * 3);
+        if (kind === 0) count.faults += wire.cutAll();
+        else if (kind === 1) count.faults += wire.cutInAnswers();
+        else {
+          const killed = await stack
+            .sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'barid_api'`;
+          count.faults += killed.length;
+        }
+      }
+    };
+    await Promise.all([troublemaker(), ...Array.from({ length: callers }, caller)]);
+
+    console.log(
+      `driver: ${count.answered} answers, ${count.unavailable} of them 503, ${count.faults} broken connections, ${created.size} points`,
+    );
+    expect(wrong).toEqual([]);
+    expect(stack.workers.pids.join()).toBe(workers);
+    const rows = await stack
+      .sql`select code, id from delivery.transfer_processing_points where tenant_id = ${tenant}`;
+    expect(new Map(rows.map((row) => [row.code, row.id]))).toEqual(created);
+    expect(count.faults).toBeGreaterThan(seconds);
+  },
+  seconds * 1000 + 60_000,
+);
+
+test(
+  "while Postgres is away answers are 503 with Retry-After; within 5 s of its return all is normal",
+  async () => {
+    expect((await call("GET", "/transfer-processing-points")).status).toBe(200);
+    wire.target = 1;
+    wire.cutAll();
+    const away = await fetch(`${stack.apiUrl}/delivery/transfer-processing-points`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(away.status).toBe(503);
+    expect(away.headers.get("retry-after")).toBe("1");
+    expect(await away.json()).toMatchObject({ success: false, code: "service_unavailable" });
+    expect((await fetch(`${stack.apiUrl}/delivery/health`)).status).toBe(503);
+    wire.target = Number(new URL(stack.dbUrl).port);
+    const back = Date.now();
+    let seen: Seen;
+    do seen = await call("GET", "/transfer-processing-points"); while (
+      seen.status !== 200 && Date.now() - back < 10_000
+    );
+    expect(seen.status).toBe(200);
+    expect(Date.now() - back).toBeLessThan(5_000);
+  },
+  30_000,
+);

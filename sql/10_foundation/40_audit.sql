@@ -16,35 +16,39 @@ create table if not exists app.audit_log (
 create index if not exists audit_log_entity on app.audit_log (tenant_id, entity, entity_id, id);
 create index if not exists audit_log_request on app.audit_log (request_id);
 
--- Trigger arguments: 1 = expression columns never copied (secrets), comma separated.
+-- Trigger arguments: 1 = columns never copied (secrets), comma separated.
 create or replace function private.audit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
+  -- Read once a statement: thousands of rows may follow.
+  v_tenant uuid := app.tenant_id();
+  v_actor uuid := app.user_id();
+  v_request text := app.request_setting('request_id');
+  v_operation text := app.request_setting('operation');
   v_hidden text[] := array['updated_at'] || coalesce(string_to_array(tg_argv[0], ','), '{}');
   v_entity text := tg_table_schema || '.' || tg_table_name;
 begin
   if tg_op = 'INSERT' then
     insert into app.audit_log (tenant_id, actor_id, request_id, operation, entity, entity_id, action, after)
-    select app.tenant_id(), app.user_id(), app.request_setting('request_id'), app.request_setting('operation'),
-      v_entity, coalesce(n.doc ->> 'id', n.doc ->> 'user_id'), 'insert', jsonb_strip_nulls(n.doc - v_hidden)
+    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(n.doc ->> 'id', n.doc ->> 'user_id'), 'insert',
+      n.doc - v_hidden
     from (select to_jsonb(t) as doc from new_rows t) n;
   elsif tg_op = 'DELETE' then
     insert into app.audit_log (tenant_id, actor_id, request_id, operation, entity, entity_id, action, before)
-    select app.tenant_id(), app.user_id(), app.request_setting('request_id'), app.request_setting('operation'),
-      v_entity, coalesce(o.doc ->> 'id', o.doc ->> 'user_id'), 'delete', jsonb_strip_nulls(o.doc - v_hidden)
+    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(o.doc ->> 'id', o.doc ->> 'user_id'), 'delete',
+      o.doc - v_hidden
     from (select to_jsonb(t) as doc from old_rows t) o;
   else
     insert into app.audit_log (tenant_id, actor_id, request_id, operation, entity, entity_id, action, before, after)
-    select app.tenant_id(), app.user_id(), app.request_setting('request_id'), app.request_setting('operation'),
-      v_entity, coalesce(c.key ->> 'id', c.key ->> 'user_id'), 'update', c.before, c.after
-    from (
-      select o.doc as key,
-        (select jsonb_object_agg(b.key, b.value) from jsonb_each(o.doc) b
-          where n.doc -> b.key is distinct from b.value and b.key <> all (v_hidden)) as before,
-        (select jsonb_object_agg(a.key, a.value) from jsonb_each(n.doc) a
-          where o.doc -> a.key is distinct from a.value and a.key <> all (v_hidden)) as after
-      from (select row_number() over () as line, to_jsonb(t) as doc from old_rows t) o
-      join (select row_number() over () as line, to_jsonb(t) as doc from new_rows t) n using (line)
+    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(o.doc ->> 'id', o.doc ->> 'user_id'), 'update',
+      c.before, c.after
+    -- Both transition tables list the rows in the order of the update.
+    from (select row_number() over () as line, to_jsonb(t) as doc from old_rows t) o
+    join (select row_number() over () as line, to_jsonb(t) as doc from new_rows t) n using (line)
+    cross join lateral (
+      select jsonb_object_agg(f.key, o.doc -> f.key) as before, jsonb_object_agg(f.key, f.value) as after
+      from jsonb_each(n.doc) f
+      where f.value is distinct from o.doc -> f.key and f.key <> all (v_hidden)
     ) c
     where c.after is not null;
   end if;

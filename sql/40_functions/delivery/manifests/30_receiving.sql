@@ -11,19 +11,23 @@ $$;
 -- Adds events to the history of manifests: [{manifest_id, event_type, manifest_item_id?, payload?}].
 -- Manifest number, actor and processing point are filled in. Events that happen once are not repeated.
 create or replace function delivery.manifest_events_add(events jsonb) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_actor uuid := app.user_id();
+begin
   insert into delivery.transfer_manifest_events (tenant_id, manifest_id, manifest_item_id, event_type, actor_id, payload)
-  select app.tenant_id(), m.id, i.id, e.event ->> 'event_type', app.user_id(),
+  select v_tenant, m.id, i.id, e.event ->> 'event_type', v_actor,
     jsonb_strip_nulls(jsonb_build_object('manifest_id', m.id, 'manifest_number', m.manifest_number, 'item_id', i.id,
-      'barcode_value', i.barcode_value, 'actor_id', app.user_id(), 'processing_point_id', m.processing_point_id))
+      'barcode_value', i.barcode_value, 'actor_id', v_actor, 'processing_point_id', m.processing_point_id))
       || coalesce(e.event -> 'payload', '{}')
   from jsonb_array_elements(events) with ordinality e (event, position)
-  join delivery.transfer_manifests m on m.tenant_id = app.tenant_id() and m.id = (e.event ->> 'manifest_id')::uuid
+  join delivery.transfer_manifests m on m.tenant_id = v_tenant and m.id = (e.event ->> 'manifest_id')::uuid
   left join delivery.transfer_manifest_items i
-    on i.tenant_id = m.tenant_id and i.id = (e.event ->> 'manifest_item_id')::uuid
+    on i.tenant_id = v_tenant and i.id = (e.event ->> 'manifest_item_id')::uuid
   order by e.position
-  on conflict do nothing
-$$;
+  on conflict do nothing;
+end $$;
 
 -- awaiting_receipt -> receiving for these manifests, with the caller as receiver and receiving_started.
 -- source: 'bulk_set_destination' or 'receiving'.

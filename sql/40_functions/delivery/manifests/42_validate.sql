@@ -1,16 +1,21 @@
--- Why an item of a manifest that is itself fit for orders cannot become one, or null when it can.
+-- Judges items for orders: why each cannot become one although its manifest is fit, or null when it can.
 -- item_already_has_order, item_void, item_has_open_exception, item_status_not_allowed.
-create or replace function delivery.item_obstacle(i delivery.transfer_manifest_items, m delivery.transfer_manifests) returns text
+-- Only items that the caller reaches are answered.
+create or replace function delivery.items_judged(item_ids uuid[])
+returns table (id uuid, manifest_id uuid, obstacle text)
 language sql stable set search_path = '' as $$
-  select case
-    when i.status = 'order_created' or i.delivery_id is not null then 'item_already_has_order'
-    when i.status = 'void' then 'item_void'
-    when exists (select from delivery.transfer_manifest_exceptions x
-      where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open') then 'item_has_open_exception'
-    when i.status not in ('picked_up', 'in_transit', 'received') then 'item_status_not_allowed'
-    when m.status in ('received', 'received_with_exceptions', 'processing')
-      and (i.status <> 'received' or i.received_at is null) then 'item_status_not_allowed'
-  end
+  select i.id, i.manifest_id, case
+      when i.status = 'order_created' or i.delivery_id is not null then 'item_already_has_order'
+      when i.status = 'void' then 'item_void'
+      when exists (select from delivery.transfer_manifest_exceptions x
+        where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open') then 'item_has_open_exception'
+      when i.status not in ('picked_up', 'in_transit', 'received') then 'item_status_not_allowed'
+      when m.status in ('received', 'received_with_exceptions', 'processing')
+        and (i.status <> 'received' or i.received_at is null) then 'item_status_not_allowed'
+    end
+  from delivery.transfer_manifest_items i
+  join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+  where i.id = any (items_judged.item_ids)
 $$;
 
 -- Checks a scanned batch without changing anything.
@@ -44,7 +49,7 @@ language sql stable set search_path = '' as $$
       when f.entry = '{}' then '{}'::jsonb
       when i.id is null then jsonb_build_object('error_key', 'item_not_found')
       else jsonb_build_object(
-        'error_key', coalesce(m.obstacle, delivery.item_obstacle(i, m.manifest)),
+        'error_key', coalesce(m.obstacle, j.obstacle),
         'manifest_item_id', i.id, 'barcode_value', i.barcode_value, 'manifest_id', m.id,
         'manifest_number', (m.manifest).manifest_number, 'manifest_status', (m.manifest).status,
         'current_status', i.status)
@@ -52,4 +57,5 @@ language sql stable set search_path = '' as $$
   from found f
   left join delivery.transfer_manifest_items i on i.id = f.id
   left join manifest m on m.id = i.manifest_id
+  left join delivery.items_judged((select array_agg(f.id) from found f where f.id is not null)) j on j.id = i.id
 $$;

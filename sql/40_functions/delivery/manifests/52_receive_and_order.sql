@@ -39,23 +39,25 @@ begin
 
   -- A manifest whose items all became orders already is only read: a repeat after it moved on succeeds.
   select m.id, m.manifest_number, m.status, o.obstacle into v_offender
-  from unnest(v_ids) with ordinality asked (id, position)
-  join delivery.transfer_manifest_items i on i.id = asked.id and i.status <> 'order_created'
-  join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+  from (
+    select i.manifest_id, min(asked.position) as position
+    from unnest(v_ids) with ordinality asked (id, position)
+    join delivery.transfer_manifest_items i on i.id = asked.id and i.status <> 'order_created'
+    group by i.manifest_id
+  ) first
+  join delivery.transfer_manifests m on m.id = first.manifest_id
   cross join lateral (select delivery.manifest_obstacle(m) as obstacle) o
   where o.obstacle is not null
-  order by asked.position limit 1;
+  order by first.position limit 1;
   if found then
     perform app.fail(v_offender.obstacle, jsonb_build_object('manifest_id', v_offender.id,
       'manifest_number', v_offender.manifest_number, 'manifest_status', v_offender.status));
   end if;
 
-  select coalesce(array_agg(i.id order by asked.position), '{}'), array_agg(distinct i.manifest_id)
+  select coalesce(array_agg(j.id order by asked.position), '{}'), array_agg(distinct j.manifest_id)
   into v_usable, v_manifests
   from unnest(v_ids) with ordinality asked (id, position)
-  join delivery.transfer_manifest_items i on i.id = asked.id
-  join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
-  where delivery.item_obstacle(i, m) is null;
+  join delivery.items_judged(v_ids) j on j.id = asked.id and j.obstacle is null;
 
   if v_manifests is not null then
     perform delivery.manifests_start_receiving(v_manifests, 'bulk_set_destination');

@@ -24,10 +24,11 @@ begin
         when not a.known then 'item_not_found'
         else coalesce(
           (select f ->> 'code' from jsonb_array_elements(input -> 'failures') f where f ->> 'item_id' = a.id::text limit 1),
-          delivery.item_obstacle(a.item, a.manifest),
+          o.obstacle,
           case when a.complete then 'order_creation_interrupted' end)
       end as failure
     from asked a
+    left join delivery.items_judged(app.uuids(input -> 'item_ids')) o on o.id = a.id
     left join delivery.deliveries d on d.tenant_id = (a.item).tenant_id and d.id = (a.item).delivery_id
   ), manifests as (
     select (j.manifest).id as manifest_id, (array_agg(j.manifest))[1] as manifest, min(j.position) as position,

@@ -44,14 +44,22 @@ declare
   v_from_source boolean := delivery.manifest_settings() ->> 'delivery_fee_origin' = 'source_location';
   v_service delivery.delivery_services;
   v_to delivery.addresses;
+  v_allowed uuid[];
 begin
   select s.* into v_service from delivery.delivery_services s where s.id = (destination ->> 'service_id')::uuid;
   select a.* into v_to from delivery.addresses a where a.id = (destination ->> 'address_id')::uuid;
+  select coalesce(array_agg(n.institution), '{}') into v_allowed
+  from (
+    select distinct m.institution_user_id as institution from delivery.transfer_manifest_items i
+    join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+    where i.id = any (item_ids)
+  ) n
+  where delivery.service_allows(v_service, n.institution, v_to.zone_id);
   return query
   select asked.position, jsonb_build_object('item_id', i.id, 'delivery_id', gen_random_uuid(), 'payment_id', gen_random_uuid(),
       'delivery_code', r.delivery_code, 'institution_user_id', m.institution_user_id,
       'distance_km', round(d.km::numeric, 3), 'price', q.price, 'unit_size', q.unit_size, 'unit_size_source', q.unit_size_source,
-      'failure', case when not delivery.service_allows(v_service, m.institution_user_id, v_to.zone_id)
+      'failure', case when m.institution_user_id <> all (v_allowed)
         then 'delivery_service_not_available' else q.error_code end)
   from unnest(item_ids) with ordinality asked (id, position)
   join delivery.transfer_manifest_items i on i.id = asked.id and i.status = 'received' and i.delivery_id is null
@@ -65,7 +73,7 @@ begin
     case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
     v_to.latitude, v_to.longitude) as km) d
   cross join lateral delivery.quote(v_service, i.package_details, null, d.km, v_units, v_decimals) q
-  where delivery.item_obstacle(i, m) is null;
+  join delivery.items_judged(item_ids) j on j.id = i.id and j.obstacle is null;
 end $$;
 
 -- Takes each price from the institution's wallet, in scan order, and books it to the tenant's; a line
@@ -78,7 +86,8 @@ declare
   v_wallets jsonb;
   v_left jsonb;
   v_line jsonb;
-  v_lines jsonb := '[]';
+  -- An array and not a growing jsonb, which would be copied whole for each line.
+  v_lines jsonb[] := '{}';
   v_owner text;
 begin
   select jsonb_object_agg(o.owner, money.account_of('wallet', 'institution', o.owner::uuid, v_currency)) into v_wallets
@@ -98,17 +107,17 @@ begin
         v_line := v_line || jsonb_build_object('wallet_id', v_owner);
       end if;
     end if;
-    v_lines := v_lines || v_line;
+    v_lines := array_append(v_lines, v_line);
   end loop;
 
   perform money.post(coalesce((
     select jsonb_agg(jsonb_build_object('journal', l.line ->> 'payment_id', 'kind', 'delivery_fee', 'reference_type', 'payment',
         'reference_id', l.line ->> 'payment_id', 'description', 'Delivery ' || (l.line ->> 'delivery_code'),
         'account_id', e.account, 'amount', e.amount) order by l.position, e.amount)
-    from jsonb_array_elements(v_lines) with ordinality l (line, position)
+    from unnest(v_lines) with ordinality l (line, position)
     cross join lateral (values
       ((l.line ->> 'wallet_id')::uuid, -(l.line ->> 'price')::numeric), (v_tenant_wallet, (l.line ->> 'price')::numeric)
     ) e (account, amount)
     where l.line ->> 'failure' is null and (l.line ->> 'price')::numeric > 0), '[]'));
-  return v_lines;
+  return to_jsonb(v_lines);
 end $$;

@@ -4,6 +4,7 @@ create or replace function delivery.manifest_orders_write(lines jsonb, destinati
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  v_actor uuid := app.user_id();
   v_currency text := (app.currency()).code;
   v_staging uuid := delivery.staging_warehouse();
   v_service jsonb;
@@ -30,7 +31,7 @@ begin
     jsonb_build_object('snapshot_version', 'manifest_origin_v1', 'manifest', jsonb_build_object('id', m.id, 'number', m.manifest_number),
       'item', jsonb_build_object('id', i.id, 'barcode_value', i.barcode_value), 'source', m.source_snapshot,
       'processing_point', jsonb_build_object('id', p.id, 'name', p.name, 'code', p.code)),
-    'manifest_origin_v1', 'manifest_shipment_label', app.user_id()
+    'manifest_origin_v1', 'manifest_shipment_label', v_actor
   from jsonb_array_elements(lines) with ordinality l (line, position)
   join delivery.transfer_manifest_items i on i.id = (l.line ->> 'item_id')::uuid
   join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
@@ -44,11 +45,11 @@ begin
 
   insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, actor_id, processed_at)
   select (l ->> 'payment_id')::uuid, v_tenant, 'DELIVERY', 'DELIVERY_FEE', 'SUCCESS', 'wallet', (l ->> 'price')::numeric,
-    v_currency, (l ->> 'wallet_id')::uuid, (l ->> 'delivery_id')::uuid, app.user_id(), now()
+    v_currency, (l ->> 'wallet_id')::uuid, (l ->> 'delivery_id')::uuid, v_actor, now()
   from jsonb_array_elements(lines) l;
 
   insert into delivery.delivery_status_history (tenant_id, delivery_id, to_status, actor_id)
-  select v_tenant, (l.line ->> 'delivery_id')::uuid, 'pending', app.user_id()
+  select v_tenant, (l.line ->> 'delivery_id')::uuid, 'pending', v_actor
   from jsonb_array_elements(lines) with ordinality l (line, position) order by l.position;
 
   update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = (l ->> 'delivery_id')::uuid

@@ -1,0 +1,83 @@
+/** One authenticated endpoint at 16 connections against pgbench sending the same statement. */
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Bench, run, startBench } from "./bench-stack.ts";
+import { load, median } from "./load.ts";
+import type { Report } from "./report.ts";
+
+const rounds = 3;
+const seconds = 4;
+const connections = 16;
+
+export async function benchRpc(report: Report): Promise<void> {
+  for (const prepared of [true, false]) {
+    const bench = await startBench({ BARID_DB_PREPARE: prepared ? "1" : "0" });
+    try {
+      await compare(bench, prepared, report);
+    } finally {
+      await bench.stop();
+    }
+  }
+}
+
+async function compare(bench: Bench, prepared: boolean, report: Report): Promise<void> {
+  const { stack, tenantId, userId, token } = bench;
+  const [point] = await stack
+    .sql`select id from delivery.transfer_processing_points where tenant_id = ${tenantId} limit 1`;
+  const url = `${stack.apiUrl}/delivery/transfer-processing-points/${point.id}`;
+  const statement = join(mkdtempSync(join(tmpdir(), "barid-bench-")), "statement.sql");
+  writeFileSync(statement, sameStatement(tenantId, userId, point.id));
+  const headers = { authorization: `Bearer ${token}` };
+  await load(url, headers, connections, 2);
+  const ratios: number[] = [];
+  const mode = prepared ? "prepared" : "extended";
+  for (let round = 0; round < rounds; round++) {
+    const http = await load(url, headers, connections, seconds);
+    if (http.notOk) throw new Error(`${http.notOk} answers were not 200`);
+    const tps = await pgbench(stack.apiDbUrl, mode, statement);
+    ratios.push(http.perSecond / tps);
+    report.note(
+      `${mode}: ${http.perSecond.toFixed(0)} requests/s (p99 ${http.p99.toFixed(1)} ms), pgbench ${
+        tps.toFixed(0)
+      }/s`,
+    );
+  }
+  report.ratio({
+    what: `One endpoint over HTTP against pgbench -M ${mode}, 16 connections`,
+    value: median(ratios),
+    atLeast: 0.6,
+  });
+}
+
+async function pgbench(dbUrl: string, mode: string, file: string): Promise<number> {
+  const { hostname, port, username, pathname } = new URL(dbUrl);
+  const printed = await run("pgbench", [
+    ...["-n", "-M", mode, "-c", String(connections), "-j", "1", "-T", String(seconds), "-f", file],
+    ...["-h", hostname, "-p", port, "-U", username, pathname.slice(1)],
+  ]);
+  const tps = Number(/tps = ([\d.]+)/.exec(printed)?.[1]);
+  if (!tps) throw new Error(`pgbench: ${printed.slice(0, 400)}`);
+  return tps;
+}
+
+/** What the endpoint sends. pgbench takes `:word` for a variable, so colons are written as escapes. */
+function sameStatement(tenantId: string, userId: string, id: string): string {
+  const text = (value: unknown) => `E'${JSON.stringify(value).replaceAll(":", "\\x3a")}'::text`;
+  const claims = {
+    tenant_mode: "required",
+    request_id: crypto.randomUUID(),
+    operation: "GET /delivery/transfer-processing-points/:processing_point_id",
+    sub: userId,
+    tenant_id: tenantId,
+    call_id: `${crypto.randomUUID()}/1`,
+  };
+  const rule = {
+    access: ["permission:view:tenant", "role:system_admin", "role:driver", "role:institution"],
+    feature: "transfer_manifest",
+    reads_only: true,
+  };
+  return `select private.call(${text(claims)}::jsonb, ${
+    text(rule)
+  }::jsonb, 'delivery.processing_point_get'::text, ${text({ id })}::jsonb) as answer;\n`;
+}

@@ -35,6 +35,7 @@ const definitions = {
   tenant_not_found: 404,
   user_not_found: 404,
   user_already_member: 409,
+  user_being_added: 409,
   user_field_fixed: { status: 409, fields: ["field"] },
   invalid_roles: { status: 400, fields: ["field"] },
   weak_password: { status: 400, fields: ["field"] },

@@ -26,7 +26,10 @@ export async function addUser(
     // Somebody made him since we looked; now he is there to be taken in.
     await db.call("tenancy.user_abandon", { job_id: begun.job_id });
     begun = await db.call<Begun>("tenancy.user_begin", call);
-    if (!begun.answer && !begun.exists) throw new AppError("service_unavailable");
+    if (!begun.answer && !begun.exists) {
+      await db.call("tenancy.user_abandon", { key, job_id: begun.job_id });
+      throw new AppError("user_being_added");
+    }
   }
   if (begun.answer) {
     db.seen.replayed = true;

@@ -40,7 +40,7 @@ export const tenantUsers: AnyEndpoint[] = [
     response: UserResponse,
     status: 201,
     idempotency: "own",
-    errors: ["user_already_member", "invalid_roles", "weak_password"],
+    errors: ["user_already_member", "user_being_added", "invalid_roles", "weak_password"],
     run: ({ db, body, request }) =>
       addUser(db, body, request.headers.get("idempotency-key") || undefined),
   }),

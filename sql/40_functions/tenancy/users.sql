@@ -73,15 +73,14 @@ end $$;
 
 -- Last step, once Auth has the user. {person, key?, user_id, job_id?} -> {user}
 -- A user who was there before keeps what his profile says; only gaps are filled.
--- Fails: user_already_member, service_unavailable (the removal has begun, or another call still makes
--- this user: ask again).
+-- Fails: user_already_member, user_being_added (another call is making this user, or has failed to and
+-- cleans up), service_unavailable (we took so long that our own removal has begun).
 create or replace function tenancy.user_finish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_person jsonb := input -> 'person';
   v_user uuid := (input ->> 'user_id')::uuid;
   v_answer jsonb;
-  v_clear boolean;
 begin
   if input ? 'key' then
     v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', v_person, 'idempotency_conflict');
@@ -89,12 +88,9 @@ begin
       return v_answer;
     end if;
   end if;
-  if input ? 'job_id' then
-    v_clear := app.job_withdraw((input ->> 'job_id')::bigint);
-  else
-    v_clear := not private.removal_pending(v_user);
-  end if;
-  if not v_clear then
+  if not input ? 'job_id' and private.removal_pending(v_user) then
+    perform app.fail('user_being_added');
+  elsif input ? 'job_id' and not app.job_withdraw((input ->> 'job_id')::bigint) then
     perform app.fail('service_unavailable');
   end if;
   insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type, is_business, employee_id)

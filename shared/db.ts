@@ -177,12 +177,15 @@ function judge(error: unknown, callId: string): Verdict {
   const { code = "", message, detail, constraint_name: constraint = "" } =
     error as postgres.PostgresError;
   if (code === "RULE0") {
-    const { call_id, ...params } = JSON.parse(detail ?? "{}");
+    const { call_id, language, ...params } = JSON.parse(detail ?? "{}");
     if (call_id !== callId) {
       retire(current, new ForeignAnswer());
       return { kind: "lost", error: unavailable() };
     }
-    return { kind: "refused", error: isErrorCode(message) ? new AppError(message, params) : error };
+    return {
+      kind: "refused",
+      error: isErrorCode(message) ? new AppError(message, params, language) : error,
+    };
   }
   if (code === "40001" || code === "40P01") return { kind: "clash", error: unavailable() };
   // Waited too long for a lock, or was told to stop: undone, and worth another try later.

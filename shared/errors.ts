@@ -31,6 +31,21 @@ const definitions = {
   idempotency_conflict: 409,
   conflict: 409,
 
+  // Tenants and their people
+  tenant_not_found: 404,
+  user_not_found: 404,
+  user_already_member: 409,
+  user_being_added: 409,
+  user_field_fixed: { status: 409, fields: ["field"] },
+  invalid_roles: { status: 400, fields: ["field"] },
+  weak_password: { status: 400, fields: ["field"] },
+  cannot_deactivate_self: 409,
+  last_tenant_admin: 409,
+
+  // Settings
+  manifest_workflow_required: { status: 400, fields: ["field"] },
+  currency_in_use: { status: 409, fields: ["field"] },
+
   // Network: places that manifests and deliveries use
   address_not_found: { status: 404, fields: ["field"] },
   processing_point_not_found: 404,
@@ -86,6 +101,7 @@ const definitions = {
   // Money
   wallet_not_found: 404,
   insufficient_wallet_balance: 400,
+  too_many_decimals: { status: 400, fields: ["field", "decimals"] },
   journal_already_booked: 409,
 
   // Ours to mend
@@ -108,6 +124,7 @@ export const commonCodes: readonly ErrorCode[] = [
   "unauthorized",
   "forbidden",
   "tenant_inactive",
+  "tenant_not_found",
   "idempotency_conflict",
   "rate_limited",
   "internal_server_error",
@@ -133,9 +150,16 @@ export function publicFieldsOf(code: ErrorCode): readonly string[] {
   return typeof definition === "number" ? [] : definition.fields;
 }
 
-/** A refusal on its way to the client. `params` fill the message and, where declared, the body. */
+/**
+ * A refusal on its way to the client. `params` fill the message and, where declared, the body;
+ * `language` is the tenant's, for a client that asked for none.
+ */
 export class AppError extends Error {
-  constructor(readonly code: ErrorCode, readonly params: Record<string, unknown> = {}) {
+  constructor(
+    readonly code: ErrorCode,
+    readonly params: Record<string, unknown> = {},
+    readonly language?: string,
+  ) {
     super(code);
   }
 }

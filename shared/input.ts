@@ -71,7 +71,8 @@ export function accept<S extends z.ZodType>(schema: S, value: unknown): z.output
 }
 
 function refusal(issue: z.core.$ZodIssue): AppError {
-  const field = issue.path.map(String).join(".") || "body";
+  const path = issue.code === "unrecognized_keys" ? [...issue.path, issue.keys[0]] : issue.path;
+  const field = path.map(String).join(".") || "body";
   // A schema may name the code of the refusal itself: z.guid({ error: "invalid_uuid" }).
   if (isErrorCode(issue.message)) return new AppError(issue.message, { field });
   return new AppError("validation_failed", { field, ...reason(issue) });
@@ -89,6 +90,8 @@ function reason(issue: z.core.$ZodIssue): Record<string, unknown> {
       return { reason_key: "reason_too_big", bound: String(issue.maximum) };
     case "invalid_value":
       return { reason_key: "reason_options", options: issue.values.map(String).join(", ") };
+    case "unrecognized_keys":
+      return { reason_key: "reason_unknown" };
     default:
       return { reason_key: "reason_invalid" };
   }

@@ -177,7 +177,10 @@ async function answer(
       tenantLanguage = db.seen.language;
       throw wrongInput;
     }
-    const result = await endpoint.run(context as never).finally(
+    const result = await endpoint.run(context as never).catch(async (error) => {
+      if (!start.asked && speaksNoLanguage(error) && !db.seen.language) await db.check();
+      throw error;
+    }).finally(
       () => (tenantLanguage = db.seen.language),
     );
     if (db.seen.jobs && Object.keys(jobs).length) keepAlive(runJobs(jobs));
@@ -316,7 +319,7 @@ function refuse(
       tenantLanguage,
     );
   }
-  const language = start.asked ?? (isLanguage(tenantLanguage) ? tenantLanguage : "en");
+  const language = start.asked ?? [tenantLanguage, refusal.language].find(isLanguage) ?? "en";
   const reason = params.reason_key
     ? translate(language, String(params.reason_key), params)
     : undefined;
@@ -331,6 +334,11 @@ function refuse(
     { success: false, code, message: translate(language, code, { ...params, reason }), ...shown },
     { status: statusOf(code), headers },
   );
+}
+
+/** A refusal that a constraint gave comes without the tenant's language, which has to be asked for. */
+function speaksNoLanguage(error: unknown): boolean {
+  return error instanceof AppError && error.language === undefined && statusOf(error.code) < 500;
 }
 
 function declares(endpoint: AnyEndpoint, code: ErrorCode): boolean {

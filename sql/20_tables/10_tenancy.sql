@@ -34,8 +34,9 @@ create table if not exists tenancy.tenants (
   contact_info jsonb not null default '{}' check (jsonb_typeof(contact_info) = 'object'),
   metadata jsonb not null default '{}' check (jsonb_typeof(metadata) = 'object'),
   logo_url text,
+  -- NONE, or what the subscription last became; UNLIMITED needs no effective_until. Whether the tenant may
+  -- be used now is never stored: tenancy.is_effective() works it out.
   subscription_status text not null default 'NONE',
-  effective_active boolean not null default true,
   effective_until timestamptz,
   created_by uuid references tenancy.profiles (id) on delete set null,
   updated_by uuid references tenancy.profiles (id) on delete set null,

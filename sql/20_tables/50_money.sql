@@ -37,6 +37,8 @@ create table if not exists money.ledger_transactions (
   reference_id uuid not null,
   description text,
   actor_id uuid,
+  -- The transaction that booked it: entries join a journal in that one only.
+  booked_in xid8 not null default pg_current_xact_id(),
   created_at timestamptz not null default now(),
   unique (tenant_id, id),
   -- One effect, one journal: the same payment or adjustment can never be booked twice.

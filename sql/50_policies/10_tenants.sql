@@ -24,7 +24,8 @@ select app.tenant_table('delivery.delivery_service_users');
 select app.tenant_table('delivery.delivery_service_zones');
 select app.tenant_table('delivery.delivery_service_zone_tags');
 
-select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '');
+-- Balances move with the ledger, which is their log.
+select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '', hidden => 'balance,version');
 select app.tenant_table('money.ledger_transactions', writes => '', audit => false);
 select app.tenant_table('money.ledger_entries', writes => '', audit => false);
 select app.tenant_table('money.payments', writes => 'insert, update');

@@ -4,12 +4,12 @@
 -- The functions log in with this password on development machines only.
 alter role barid_api with login password 'barid-local';
 
-insert into tenancy.tenants (id, name, slug, status, contact_info, effective_active)
+insert into tenancy.tenants (id, name, slug, status, contact_info)
 values
   (md5('tenant/demo')::uuid, '{"en": "Dijla Express", "ar": "دجلة إكسبريس", "ku": "دیجلە ئێکسپرێس"}', 'demo', 'active',
-    '{"email": "admin@demo.test", "phone": "+9647700000001"}', true),
+    '{"email": "admin@demo.test", "phone": "+9647700000001"}'),
   (md5('tenant/other')::uuid, '{"en": "Zagros Cargo", "ar": "زاگروس كارغو", "ku": "زاگرۆس کارگۆ"}', 'other', 'active',
-    '{"email": "admin@other.test", "phone": "+9647500000001"}', true);
+    '{"email": "admin@other.test", "phone": "+9647500000001"}');
 
 do $$
 declare

@@ -72,7 +72,7 @@ export async function newSystemAdmin(): Promise<Person> {
   await sql`insert into auth.users (id, email) values (${id}, ${id + "@barid.test"})`;
   await sql`insert into tenancy.profiles (id, full_name, email) values (${id}, 'System', ${
     id + "@barid.test"
-  })`;
+  }) on conflict (id) do update set full_name = excluded.full_name`;
   await sql`insert into tenancy.system_users (user_id, role) values (${id}, 'system_admin')`;
   return signedIn(id, null);
 }

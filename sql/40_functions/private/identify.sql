@@ -4,11 +4,12 @@
 --         service (the function's own key), api_key_hash (hex SHA-256), tenant_mode (required, optional, none).
 -- Reads roles and permissions afresh, so taking a role away holds from the next request on.
 -- Security definer: it must see memberships before there is a tenant. Callable by the entry points only.
--- Fails: unauthorized, forbidden, tenant_id_required, tenant_inactive.
+-- Fails: unauthorized, forbidden, tenant_id_required, tenant_inactive; tenant_not_found only for those who
+-- may reach every tenant, since others must not learn which ids exist.
 create or replace function private.identify(
   claims jsonb, out user_id uuid, out tenant_id uuid, out grants text[], out sees_tenant boolean, out language text
 )
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_user uuid := (claims ->> 'sub')::uuid;
@@ -19,7 +20,6 @@ declare
   v_type text;
   v_grants text[] := '{anyone}';
   v_roles text[];
-  v_status text;
   v_effective boolean;
   v_key record;
 begin
@@ -37,7 +37,10 @@ begin
     v_tenant := coalesce(v_key.tenant_id, v_tenant);
     v_system := v_key.tenant_id is null;
     v_type := 'staff';
-    v_grants := v_grants || (select coalesce(array_agg('permission:' || s), '{}') from unnest(v_key.scopes) s);
+    -- A key of one tenant never acts for the system, whatever its scopes say.
+    v_grants := v_grants || (
+      select coalesce(array_agg('permission:' || s), '{}') from unnest(v_key.scopes) s
+      where v_key.is_system_capable or s not in ('manage:system', 'manage:user_access:system'));
   elsif v_user is not null then
     if not exists (select from tenancy.profiles p where p.id = v_user) then
       perform app.fail('unauthorized');
@@ -54,13 +57,19 @@ begin
   end if;
 
   if v_tenant is not null then
-    select t.status, t.effective_active, s.settings ->> 'default' into v_status, v_effective, language
+    select tenancy.is_effective(t), s.settings ->> 'default' into v_effective, language
     from tenancy.tenants t
     left join tenancy.tenant_settings s on s.tenant_id = t.id and s.module = 'general' and s.group_key = 'language'
     where t.id = v_tenant;
     if not found then
-      perform app.fail('forbidden');
+      if v_asked is not null or claims ->> 'tenant_mode' <> 'none' then
+        perform app.fail(case when v_system or v_service then 'tenant_not_found' else 'forbidden' end);
+      end if;
+      v_tenant := null;
     end if;
+  end if;
+
+  if v_tenant is not null then
     if v_user is not null and v_type is null then
       select u.tenant_user_type,
         (select coalesce(array_agg(r.role_key), '{}') from tenancy.tenant_user_roles r
@@ -82,8 +91,10 @@ begin
         end if;
       end if;
     end if;
-    if v_tenant is not null and not (v_effective and v_status not in ('suspended', 'archived'))
-      and not v_system and claims ->> 'tenant_mode' <> 'none' then
+    if v_tenant is null then
+      language := null;
+    elsif not v_effective and not v_system and claims ->> 'tenant_mode' <> 'none' then
+      perform set_config('app.language', coalesce(claims ->> 'language', language, 'en'), true);
       perform app.fail('tenant_inactive');
     end if;
   elsif claims ->> 'tenant_mode' = 'required' then

@@ -1,6 +1,6 @@
 -- Supabase Auth calls this before it signs a token (config.toml, [auth.hook.custom_access_token]).
 -- Adds app_metadata.tenant_id (the tenant the person last chose, else the oldest active membership),
--- tenant_user_id and roles. Permissions stay out of the token: they are read afresh by each request.
+-- tenant_user_id and roles; without a membership the token names no tenant. Permissions stay out of the token: they are read afresh by each request.
 create or replace function public.custom_access_token_hook(event jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -24,7 +24,7 @@ begin
     v_roles := v_roles || '["system_admin"]';
   end if;
   return jsonb_set(event, '{claims,app_metadata}',
-    coalesce(event #> '{claims,app_metadata}', '{}') || v_extra || jsonb_build_object('roles', v_roles));
+    (coalesce(event #> '{claims,app_metadata}', '{}') - '{tenant_id,tenant_user_id}'::text[]) || v_extra || jsonb_build_object('roles', v_roles));
 end $$;
 
 grant usage on schema tenancy, public to supabase_auth_admin;

@@ -1,0 +1,74 @@
+import { z } from "zod";
+import { defineList, equal, id, number, oneOf, period } from "../../../shared/list.ts";
+import { Id, Money, Pagination, PersonRef, Text, Timestamp } from "../../../shared/schemas.ts";
+
+const OwnerType = z.enum(["driver", "customer", "institution", "staff", "tenant"]);
+const Direction = z.enum(["credit", "debit"]);
+
+export const Wallet = z.object({
+  id: Id,
+  owner_type: OwnerType,
+  owner_id: Id.nullable(),
+  owner: PersonRef.nullable(),
+  currency: z.string(),
+  balance: z.number(),
+  is_active: z.boolean(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+
+const Transaction = z.object({
+  id: z.int(),
+  kind: z.string(),
+  description: z.string().nullable(),
+  direction: Direction,
+  amount: z.number(),
+  currency: z.string(),
+  balance_after: z.number(),
+  reference_type: z.string(),
+  reference_id: Id,
+  actor_id: Id.nullable(),
+  created_at: Timestamp,
+});
+
+export const MyWallets = z.object({ wallet: Wallet.nullable(), wallets: z.array(Wallet) });
+export const WalletsResponse = z.object({ data: z.array(Wallet), pagination: Pagination });
+export const TransactionsResponse = z.object({
+  wallet: Wallet,
+  data: z.array(Transaction),
+  pagination: Pagination,
+});
+
+export const AdjustWallet = z.object({
+  amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }),
+  direction: Direction,
+  reason: Text,
+});
+
+export const WalletAdjusted = z.object({
+  wallet: Wallet,
+  transaction: Transaction,
+  payment_id: Id,
+});
+
+export const wallets = defineList({
+  view: "money.wallets_list",
+  search: ["owner_name"],
+  sort: ["created_at", "balance", "owner_name", "updated_at"],
+  params: {
+    owner_type: oneOf("owner_type", OwnerType.options as [string, ...string[]]),
+    owner_id: id("owner_id"),
+    currency: equal("currency"),
+  },
+  columns: { balance: number("balance") },
+  limit: { default: 20, max: 100 },
+});
+
+export const transactions = defineList({
+  view: "money.wallet_transactions_list",
+  search: ["description"],
+  sort: ["created_at", "amount"],
+  params: { direction: oneOf("direction", Direction.options as [string, ...string[]]) },
+  columns: { wallet_id: id("wallet_id"), created_at: period("created_at") },
+  limit: { default: 20, max: 100 },
+});

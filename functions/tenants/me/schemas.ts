@@ -1,0 +1,57 @@
+import { z } from "zod";
+import { Id, JsonObject, Timestamp } from "../../../shared/schemas.ts";
+
+export const UserType = z.enum(["staff", "driver", "institution", "customer"]);
+
+const Me = z.object({
+  id: Id,
+  email: z.string().nullable(),
+  full_name: z.string(),
+  first_name: z.string().nullable(),
+  last_name: z.string().nullable(),
+  phone: z.string().nullable(),
+  avatar_url: z.string().nullable(),
+  is_system_admin: z.boolean(),
+});
+
+const Membership = z.object({
+  tenant_id: Id,
+  slug: z.string(),
+  name: JsonObject,
+  tenant_user_type: UserType,
+  roles: z.array(z.string()),
+  permissions: z.array(z.string()),
+});
+
+export const MeResponse = z.object({
+  user: Me,
+  memberships: z.array(Membership),
+  active_tenant_id: Id.nullable(),
+});
+
+export const SwitchResponse = z.object({ active_tenant_id: Id });
+
+const Person = z.object({ id: Id, email: z.string().nullable() });
+
+export const Tenant = z.object({
+  id: Id,
+  name: JsonObject,
+  slug: z.string(),
+  status: z.enum(["pending", "active", "suspended", "archived"]),
+  contact_info: JsonObject,
+  metadata: JsonObject,
+  logo_url: z.string().nullable(),
+  subscription_status: z.string(),
+  effective_active: z.boolean(),
+  effective_until: Timestamp.nullable(),
+  created_at: Timestamp,
+  created_by: Id.nullable(),
+  updated_at: Timestamp,
+  updated_by: Id.nullable(),
+  created_by_user: Person.nullable(),
+  updated_by_user: Person.nullable(),
+  tenant_users: z.array(z.object({ user_id: Id, created_at: Timestamp, user: Person })),
+  statistics: z.object({ active_users: z.int() }),
+});
+
+export const TenantResponse = z.object({ tenant: Tenant });

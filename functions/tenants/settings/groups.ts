@@ -1,0 +1,163 @@
+/**
+ * Every settings group there is, by module, and what may be saved in it. A key may be left out (it
+ * stays) or null (it goes); a key or group that does not stand here is refused, since a misspelt
+ * setting would be saved and never do anything.
+ */
+import { z } from "zod";
+import {
+  Id,
+  Latitude,
+  LocalizedText,
+  Longitude,
+  LongText,
+  Money,
+  Phone,
+  Text,
+} from "../../../shared/schemas.ts";
+
+const Word = z.string().trim().min(1).max(64);
+const Name = z.union([Text, LocalizedText]);
+const Positive = z.number().positive().max(1_000_000_000);
+const Count = z.int().min(0).max(1_000_000);
+const Seconds = z.int().min(1).max(86_400);
+const Url = z.url().max(2_000);
+const yesNo = z.boolean();
+
+/** An object of settings, or one nested in it. */
+function settings(shape: z.ZodRawShape): z.ZodType {
+  return z.strictObject(
+    Object.fromEntries(
+      Object.entries(shape).map(([key, type]) => [key, (type as z.ZodType).nullable().optional()]),
+    ),
+  );
+}
+
+const ProofNeeds = settings({ photo_required: yesNo, signature_required: yesNo });
+
+const Reasons = z.array(z.strictObject({
+  value: Word,
+  label: Name,
+  description: z.union([LongText, LocalizedText]).optional(),
+})).max(100).refine(
+  (reasons) => new Set(reasons.map(({ value }) => value)).size === reasons.length,
+  { error: "each value once" },
+);
+
+const deliveryGroups = {
+  transfer_manifest: settings({
+    enabled: yesNo,
+    receiving_mode: z.enum(["item_scan", "manifest_bulk"]),
+    allow_driver_select_processing_point: yesNo,
+    allow_driver_create_manifest_from_form: yesNo,
+    allow_driver_scan_institution_qr: yesNo,
+    allow_driver_scan_item_barcode: yesNo,
+    allow_warehouse_staging_without_assigned_driver: yesNo,
+    driver_scan_mode: z.enum(["continuous", "manual"]),
+    default_delivery_service_id: Id,
+    // Derived from the id above: shown when read, and let pass when the whole group is sent back.
+    default_delivery_service: z.unknown().transform(() => undefined),
+    available_delivery_service_ids: z.array(Id).max(500),
+    delivery_fee_origin: z.enum(["processing_point", "source_location"]),
+    reasons: Reasons,
+    proof_settings: settings({ pickup: ProofNeeds, delivery: ProofNeeds }),
+  }),
+  assignment_change_settings: settings({ default_driver_id: Id }),
+  cod: settings({ driver_self_remit: z.enum(["allow", "require_receiver"]) }),
+};
+
+const generalGroups = {
+  unit_size: settings({
+    unit_length: Positive,
+    unit_weight: Positive,
+    weight_unit: Word,
+    volumetric_divisor: Positive,
+    dimension_unit: Word,
+    use_volumetric_weight: yesNo,
+    missing_unit_size_fallback: z.enum(["service_min", "service_half", "service_max"]),
+  }),
+  location: settings({ latitude: Latitude, longitude: Longitude }),
+  currency: settings({
+    currency_code: z.string().regex(/^[A-Z]{3}$/),
+    currency_name: Name,
+    currency_symbol: Word,
+    currency_mode: Word,
+    exchange_rate_to_system: Positive,
+    decimals: z.int().min(0).max(3),
+  }),
+  timezone: settings({ name: Word }),
+  language: settings({ default: z.enum(["en", "ar", "ku"]) }),
+  domestic_country: settings({ code: Word, name: Name, dial_code: Phone.min(1) }),
+  driver: settings({
+    mode: Word,
+    percentage: settings({ percentage_of_delivery_fee: z.number().min(0).max(100) }),
+    per_delivery: settings({ base_amount: Money }),
+    driver_can_self_assign: yesNo,
+    require_accept_or_reject_for_assignments: yesNo,
+  }),
+  integration: settings({ sms_channel: settings({ selected_channel: Word }) }),
+  warehouse: settings({ handoff_required: yesNo, default_warehouse_id: Id }),
+  express_shipping: settings({ customer_prefix_key: Word }),
+  user_settings: settings({
+    offline_threshold_seconds: Seconds,
+    heartbeat_interval_seconds: Seconds,
+  }),
+  mobile: settings({ show_tenant_list_page: yesNo }),
+  storefront: settings({
+    review_auto_approval: settings({
+      enabled: yesNo,
+      auto_approve_ratings: z.array(z.int().min(1).max(5)).max(5),
+    }),
+  }),
+  delivery: settings({
+    return_requests: settings({
+      destination_mode: Word,
+      default_delivery_service_id: Id,
+      auto_approval: yesNo,
+    }),
+    on_demand_auto_assignment: settings({
+      enabled: yesNo,
+      priority_checks: settings({
+        driver_online: yesNo,
+        preferred_zone: yesNo,
+        vehicle_capacity: yesNo,
+        available_in_zone: yesNo,
+      }),
+      max_retry_attempts: Count,
+      retry_after_minutes: Count,
+      notify_admin_on_failure: yesNo,
+    }),
+  }),
+  brand_settings: settings({
+    brand_name: LocalizedText,
+    assets: settings({ logo: settings({ light: Url, dark: Url }), favicon: Url }),
+    colors: settings({
+      text: Word,
+      accent: Word,
+      primary: Word,
+      secondary: Word,
+      background: Word,
+    }),
+    configurations: settings({
+      font: Word,
+      theme: Word,
+      animations: yesNo,
+      rtl_support: yesNo,
+    }),
+  }),
+};
+
+/** module -> group -> schema of its settings. */
+export const groups: Readonly<Record<string, Readonly<Record<string, z.ZodType>>>> = {
+  delivery: deliveryGroups,
+  general: generalGroups,
+};
+
+/** The groups that a comma list names, as `group` or `module.group`; unknown names are passed over. */
+export function groupsNamed(keys: string): [module: string, group: string][] {
+  const asked = new Set(keys.split(",").map((key) => key.trim()));
+  return Object.entries(groups).flatMap(([module, ofModule]) =>
+    Object.keys(ofModule)
+      .filter((group) => asked.has(group) || asked.has(`${module}.${group}`))
+      .map((group): [string, string] => [module, group])
+  );
+}

@@ -1,0 +1,33 @@
+import { can, either, member } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { groupsNamed } from "./groups.ts";
+import { SaveSettings, SettingsQuery, SettingsResponse } from "./schemas.ts";
+
+/** Settings of a tenant. Never behind a feature gate: clients read here whether a feature is on. */
+export const settings: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/:tenantId/settings",
+    summary: "Read settings groups",
+    access: either(member(), can("view:tenant")),
+    tenant: "path",
+    params: ids("tenantId"),
+    query: SettingsQuery,
+    response: SettingsResponse,
+    run: ({ db, query }) =>
+      db.call("tenancy.settings_get", query.keys ? { groups: groupsNamed(query.keys) } : {}),
+  }),
+  endpoint({
+    method: "put",
+    path: "/:tenantId/settings",
+    summary: "Merge settings into their groups; null removes a key",
+    access: can("manage:tenant"),
+    tenant: "path",
+    params: ids("tenantId"),
+    body: SaveSettings,
+    response: SettingsResponse,
+    errors: ["invalid_reference", "manifest_workflow_required", "currency_in_use"],
+    run: ({ db, body }) => db.call("tenancy.settings_save", { patches: body }),
+  }),
+];

@@ -1,0 +1,40 @@
+import { z } from "zod";
+import { JsonObject } from "../../../shared/schemas.ts";
+import { groups } from "./groups.ts";
+
+export const SettingsQuery = z.object({
+  keys: z.string().max(1_000).optional().meta({
+    description: "Groups to read, comma separated: `transfer_manifest` or `general.unit_size`. " +
+      "Left out: every group that was saved, and `transfer_manifest`.",
+  }),
+});
+
+/** module -> group -> {settings}; nothing that is not known, nothing empty. */
+export const SaveSettings = z.strictObject(
+  Object.fromEntries(
+    Object.entries(groups).map(([module, ofModule]) => [
+      module,
+      z.strictObject(
+        Object.fromEntries(
+          Object.entries(ofModule).map(([group, settings]) => [
+            group,
+            z.strictObject({ settings }).optional(),
+          ]),
+        ),
+      ).optional(),
+    ]),
+  ),
+).transform((modules) =>
+  Object.entries(modules).flatMap(([module, ofModule]) =>
+    Object.entries(ofModule as Record<string, { settings: unknown }>).map(([group, patch]) => ({
+      module,
+      group,
+      settings: patch.settings,
+    }))
+  )
+).refine((patches) => patches.length > 0, { error: "name a group" });
+
+export const SettingsResponse = z.record(
+  z.string(),
+  z.record(z.string(), z.object({ settings: JsonObject })),
+);

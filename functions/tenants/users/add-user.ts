@@ -1,0 +1,91 @@
+/** Adding a user: two transactions of ours around one call to Auth, and no orphan whatever breaks. */
+import type { z } from "zod";
+import type { Database } from "../../../shared/db.ts";
+import type { Result } from "../../../shared/endpoint.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { describeError, log } from "../../../shared/log.ts";
+import { makeAuthUser, removeIfNowhere } from "./auth-users.ts";
+import type { CreateUser } from "./schemas.ts";
+
+interface Begun {
+  answer?: Record<string, unknown>;
+  user_id: string;
+  exists: boolean;
+  job_id?: number;
+}
+
+/** Adds a new user, or takes in one whom Auth knows already without touching his password. */
+export async function addUser(
+  db: Database,
+  { password, ...person }: z.output<typeof CreateUser>,
+  key: string | undefined,
+): Promise<Result> {
+  const call = { person, key };
+  let begun = await db.call<Begun>("tenancy.user_begin", call);
+  if (!begun.answer && !begun.exists && await make(db, begun, call, password) === "taken") {
+    // Somebody made him since we looked; now he is there to be taken in.
+    await db.call("tenancy.user_abandon", { job_id: begun.job_id });
+    begun = await db.call<Begun>("tenancy.user_begin", call);
+    if (!begun.answer && !begun.exists) {
+      await db.call("tenancy.user_abandon", { key, job_id: begun.job_id });
+      throw new AppError("user_being_added");
+    }
+  }
+  if (begun.answer) {
+    db.seen.replayed = true;
+    return begun.answer;
+  }
+  try {
+    return await db.call("tenancy.user_finish", {
+      ...call,
+      user_id: begun.user_id,
+      job_id: begun.job_id,
+    });
+  } catch (error) {
+    await undo(db, begun, key);
+    throw error;
+  }
+}
+
+async function make(
+  db: Database,
+  begun: Begun,
+  { person, key }: { person: { email: string; full_name: string }; key?: string },
+  password: string | undefined,
+): Promise<"made" | "taken"> {
+  try {
+    return await makeAuthUser({
+      id: begun.user_id,
+      email: person.email,
+      password,
+      fullName: person.full_name,
+    });
+  } catch (error) {
+    // Also after a time-out, when nobody knows whether Auth made him.
+    await undo(db, begun, key, error instanceof AppError);
+    if (error instanceof AppError) throw error;
+    log("error", "auth_user_not_made", describeError(error));
+    throw new AppError("service_unavailable");
+  }
+}
+
+/**
+ * Removes what was made and lets the same call be made again. Where that fails, or may have come too
+ * early, the queued job does it later; the caller hears of his own failure, not of ours.
+ */
+async function undo(
+  db: Database,
+  begun: Begun,
+  key: string | undefined,
+  nothingMade = false,
+): Promise<void> {
+  try {
+    if (begun.job_id !== undefined && !nothingMade) await removeIfNowhere(begun.user_id);
+    await db.call("tenancy.user_abandon", {
+      key,
+      job_id: nothingMade ? begun.job_id : undefined,
+    });
+  } catch (error) {
+    log("error", "auth_user_left_to_job", { job: begun.job_id, ...describeError(error) });
+  }
+}

@@ -1,0 +1,71 @@
+/** The user as Supabase Auth keeps him: made and removed through its admin API. */
+import { system } from "../../../shared/db.ts";
+import { AppError } from "../../../shared/errors.ts";
+import type { Job } from "../../../shared/jobs.ts";
+import { log } from "../../../shared/log.ts";
+import { callPlatform } from "../../../shared/outbound.ts";
+
+const adminUsers = "/auth/v1/admin/users";
+const timeoutMs = 10_000;
+const retryOn = [502, 503, 504];
+
+/**
+ * Makes the user under the id chosen for him, so that the removal queued beforehand knows whom to
+ * remove. `taken`: somebody else has the e-mail. Fails: weak_password, validation_failed.
+ */
+export async function makeAuthUser(
+  user: { id: string; email: string; password?: string; fullName: string },
+): Promise<"made" | "taken"> {
+  const response = await callPlatform(adminUsers, {
+    method: "POST",
+    body: {
+      id: user.id,
+      email: user.email,
+      password: user.password,
+      email_confirm: true,
+      user_metadata: { full_name: user.fullName },
+    },
+  }, { timeoutMs });
+  const answer = await response.json().catch(() => ({})) as { id?: string; error_code?: string };
+  if (response.ok && answer.id === user.id) return "made";
+  if (response.ok && answer.id) await deleteAuthUser(answer.id);
+  switch (answer.error_code) {
+    case "email_exists":
+    case "user_already_exists":
+      return "taken";
+    case "weak_password":
+      throw new AppError("weak_password", { field: "password" });
+    case "validation_failed":
+    case "email_address_invalid":
+      throw new AppError("validation_failed", { field: "email", reason_key: "reason_invalid" });
+    default:
+      throw new Error(`Auth answered ${response.status} ${answer.error_code ?? ""} to a new user`);
+  }
+}
+
+/** Removes a user who became nobody's member; one who did, or who is gone already, stays as he is. */
+export async function removeIfNowhere(userId: string): Promise<void> {
+  const nowhere = await system<boolean>(
+    "select private.belongs_nowhere($1::text::uuid) as answer",
+    [userId],
+  );
+  if (nowhere) await deleteAuthUser(userId);
+}
+
+/** The job behind it, for when the process that should have cleaned up is gone. */
+export async function removeAuthUser(job: Job): Promise<void> {
+  await removeIfNowhere(String(job.payload.user_id));
+}
+
+async function deleteAuthUser(id: string): Promise<void> {
+  const response = await callPlatform(`${adminUsers}/${id}`, { method: "DELETE" }, {
+    timeoutMs,
+    retries: 2,
+    retryOn,
+  });
+  await response.body?.cancel();
+  if (!response.ok && response.status !== 404) {
+    throw new Error(`Auth answered ${response.status} to the removal of a user`);
+  }
+  log("info", "auth_user_removed", { user: id, status: response.status });
+}

@@ -1,0 +1,98 @@
+import { can } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { pagination } from "../../../shared/list.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { addUser } from "./add-user.ts";
+import {
+  CreateUser,
+  PermissionsResponse,
+  RolesResponse,
+  UpdateUser,
+  UserResponse,
+  users,
+  UsersResponse,
+} from "./schemas.ts";
+
+/** The users of a tenant and what they may do. */
+export const tenantUsers: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/:tenantId/users",
+    summary: "List the tenant's users",
+    access: can("manage:tenant"),
+    tenant: "path",
+    params: ids("tenantId"),
+    query: users.query,
+    response: UsersResponse,
+    async run({ db, query }) {
+      const page = await users.run(db, query);
+      return { users: page.rows, pagination: pagination(page) };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/:tenantId/users",
+    summary: "Add a user; one who has an account already joins with it",
+    access: can("manage:tenant"),
+    tenant: "path",
+    params: ids("tenantId"),
+    body: CreateUser,
+    response: UserResponse,
+    status: 201,
+    idempotency: "own",
+    errors: ["user_already_member", "user_being_added", "invalid_roles", "weak_password"],
+    run: ({ db, body, request }) =>
+      addUser(db, body, request.headers.get("idempotency-key") || undefined),
+  }),
+  endpoint({
+    method: "put",
+    path: "/:tenantId/users/:userId",
+    summary: "Change a user",
+    access: can("manage:tenant"),
+    tenant: "path",
+    params: ids("tenantId", "userId"),
+    body: UpdateUser,
+    response: UserResponse,
+    errors: [
+      "user_not_found",
+      "user_field_fixed",
+      "invalid_roles",
+      "cannot_deactivate_self",
+      "last_tenant_admin",
+    ],
+    run: ({ db, params, body }) =>
+      db.call("tenancy.user_update", { ...body, user_id: params.userId }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/:tenantId/users/:userId/deactivate",
+    summary: "Shut a user out of the tenant",
+    access: can("manage:tenant"),
+    tenant: "path",
+    params: ids("tenantId", "userId"),
+    response: UserResponse,
+    errors: ["user_not_found", "cannot_deactivate_self", "last_tenant_admin"],
+    run: ({ db, params }) =>
+      db.call("tenancy.user_update", { user_id: params.userId, is_active: false }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/:tenantId/roles",
+    summary: "List the roles a tenant can give",
+    access: can("view:tenant"),
+    tenant: "path",
+    params: ids("tenantId"),
+    response: RolesResponse,
+    run: async ({ db }) => ({ roles: await db.call("tenancy.roles_get") }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/:tenantId/permissions",
+    summary: "List the permissions that roles of a tenant carry",
+    access: can("view:tenant"),
+    tenant: "path",
+    params: ids("tenantId"),
+    response: PermissionsResponse,
+    run: async ({ db }) => ({ permissions: await db.call("tenancy.permissions_get") }),
+  }),
+];

@@ -1,0 +1,102 @@
+import { z } from "zod";
+import { defineList, type Filter, flag, oneOf } from "../../../shared/list.ts";
+import { Id, Pagination, Phone, Text, Timestamp } from "../../../shared/schemas.ts";
+import { UserType } from "../me/schemas.ts";
+
+/** Roles a tenant gives; the system administrator's is not among them. */
+const roleKeys = [
+  "tenant_admin",
+  "operations_manager",
+  "dispatcher",
+  "warehouse_manager",
+  "warehouse_staff",
+  "driver",
+  "institution",
+  "customer",
+] as const;
+
+const Roles = z.array(z.enum(roleKeys)).max(roleKeys.length).transform((roles) => [
+  ...new Set(roles),
+]);
+
+const Email = z.string().trim().toLowerCase().max(254).pipe(z.email());
+
+/** Auth hashes with bcrypt, which reads 72 bytes and no more. */
+const Password = z.string().min(8).refine(
+  (password) => new TextEncoder().encode(password).length <= 72,
+  { error: "at most 72 bytes" },
+);
+
+const EmployeeId = z.string().trim().min(1).max(64);
+
+export const CreateUser = z.object({
+  email: Email,
+  password: Password.optional(),
+  full_name: Text,
+  phone: Phone.optional(),
+  tenant_user_type: UserType,
+  roles: Roles.optional(),
+  is_business: z.boolean().default(false),
+  employee_id: EmployeeId.optional(),
+}).transform(({ roles, ...user }) => ({
+  ...user,
+  // Drivers, institutions and customers have the one role of their kind, so it need not be said.
+  roles: roles ?? (user.tenant_user_type === "staff" ? [] : [user.tenant_user_type]),
+}));
+
+export const UpdateUser = z.object({
+  email: Email.optional(),
+  full_name: Text.optional(),
+  phone: Phone.nullable().optional(),
+  tenant_user_type: UserType.optional(),
+  roles: Roles.optional(),
+  is_business: z.boolean().optional(),
+  employee_id: EmployeeId.nullable().optional(),
+  is_active: z.boolean().optional(),
+});
+
+const User = z.object({
+  id: Id,
+  email: z.string().nullable(),
+  phone: z.string().nullable(),
+  full_name: z.string(),
+  first_name: z.string().nullable(),
+  last_name: z.string().nullable(),
+  avatar_url: z.string().nullable(),
+  tenant_user_type: UserType,
+  is_business: z.boolean(),
+  is_active: z.boolean(),
+  employee_id: z.string().nullable(),
+  roles: z.array(z.string()),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+
+export const UserResponse = z.object({ user: User });
+export const UsersResponse = z.object({ users: z.array(User), pagination: Pagination });
+
+const Named = z.object({ key: z.string(), name: z.record(z.string(), z.string()) });
+
+export const RolesResponse = z.object({
+  roles: z.array(Named.extend({ permissions: z.array(z.string()) })),
+});
+export const PermissionsResponse = z.object({ permissions: z.array(Named) });
+
+const hasRole: Filter = {
+  schema: z.enum(roleKeys),
+  condition: (value) =>
+    `exists (select from tenancy.tenant_user_roles ur
+      where ur.tenant_id = app.tenant_id() and ur.user_id = r.id and ur.role_key = ${value} #>> '{}')`,
+};
+
+export const users = defineList({
+  view: "tenancy.users_list",
+  search: ["full_name", "email", "phone", "employee_id"],
+  sort: ["created_at", "full_name", "email", "updated_at"],
+  params: {
+    type: oneOf("tenant_user_type", UserType.options as [string, ...string[]]),
+    role: hasRole,
+    is_active: flag("is_active"),
+  },
+  limit: { default: 20, max: 100 },
+});

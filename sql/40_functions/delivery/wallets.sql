@@ -1,0 +1,57 @@
+-- Wallets: money that drivers, institutions, customers and the tenant itself can spend.
+
+-- A wallet the caller may see. {id} Fails: wallet_not_found.
+create or replace function delivery.wallet_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_wallet jsonb;
+begin
+  select to_jsonb(w) - 'owner_name' into v_wallet from money.wallets_list w where w.id = (input ->> 'id')::uuid;
+  if v_wallet is null then
+    perform app.fail('wallet_not_found');
+  end if;
+  return v_wallet;
+end $$;
+
+-- The caller's own wallets, that in the tenant's currency first. -> {wallet or null, wallets}
+create or replace function delivery.wallets_mine(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object(
+    'wallet', (array_agg(to_jsonb(w) - 'owner_name' order by w.id) filter (where w.currency = t.code))[1],
+    'wallets', coalesce(jsonb_agg(to_jsonb(w) - 'owner_name' order by w.currency <> t.code, w.currency, w.id)
+      filter (where w.id is not null), '[]'))
+  from app.currency() t
+  left join money.wallets_list w on w.owner_id = app.user_id()
+$$;
+
+-- Puts money from outside (bank, cash desk) into a wallet or takes it out, in the same currency, with a
+-- payment as its record. {id, amount, direction credit|debit, reason} -> {wallet, transaction, payment_id}
+-- Fails: wallet_not_found, too_many_decimals, insufficient_wallet_balance.
+create or replace function delivery.wallet_adjust(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_wallet uuid := (input ->> 'id')::uuid;
+  v_amount numeric := (input ->> 'amount')::numeric;
+  v_signed numeric := case input ->> 'direction' when 'credit' then v_amount else -v_amount end;
+  v_currency text := delivery.wallet_get(input) ->> 'currency';
+  v_decimals integer := money.decimals_of(v_currency);
+  v_payment uuid;
+  v_row jsonb;
+begin
+  if v_amount <> round(v_amount, v_decimals) then
+    perform app.fail('too_many_decimals', jsonb_build_object('field', 'amount', 'currency', v_currency, 'decimals', v_decimals));
+  end if;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, snapshot,
+    actor_id, processed_at)
+  values (app.tenant_id(), 'WALLET', 'WALLET_ADJUSTMENT', 'SUCCESS', 'manual', v_amount, v_currency, v_wallet,
+    jsonb_build_object('direction', input ->> 'direction', 'reason', input ->> 'reason'), app.user_id(), now())
+  returning id into v_payment;
+  v_row := jsonb_build_object('journal', v_payment, 'kind', 'WALLET_ADJUSTMENT', 'reference_type', 'payment',
+    'reference_id', v_payment, 'description', input ->> 'reason');
+  perform money.post(jsonb_build_array(
+    v_row || jsonb_build_object('account_id', v_wallet, 'amount', v_signed),
+    v_row || jsonb_build_object('account_id', money.account_of('external', 'tenant', null, v_currency), 'amount', -v_signed)));
+  return jsonb_build_object('wallet', delivery.wallet_get(input), 'payment_id', v_payment, 'transaction', (
+    select to_jsonb(r) - 'wallet_id' from money.wallet_transactions_list r
+    where r.wallet_id = v_wallet and r.reference_type = 'payment' and r.reference_id = v_payment));
+end $$;

@@ -1,0 +1,29 @@
+-- Whoever Supabase Auth knows has a profile: this copies what Auth was told when the user is made, and
+-- follows a changed e-mail. A user whom Auth deletes softly leaves every tenant; his rows stay for what
+-- refers to them.
+create or replace function private.follow_auth_user() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_told jsonb := coalesce(new.raw_user_meta_data, '{}');
+  v_name text := left(coalesce(v_told ->> 'full_name', v_told ->> 'name', ''), 200);
+begin
+  if tg_op = 'INSERT' then
+    insert into tenancy.profiles (id, email, full_name, first_name, last_name, phone, avatar_url)
+    values (new.id, new.email, v_name, left(v_told ->> 'first_name', 100),
+      left(v_told ->> 'last_name', 100), left(v_told ->> 'phone', 40), left(v_told ->> 'avatar_url', 2000))
+    on conflict (id) do nothing;
+  elsif to_jsonb(new) ->> 'deleted_at' is not null then
+    update tenancy.tenant_users set is_active = false where user_id = new.id and is_active;
+    update tenancy.profiles set email = null, phone = null, avatar_url = null where id = new.id;
+  else
+    update tenancy.profiles p set email = new.email, full_name = coalesce(nullif(p.full_name, ''), v_name)
+    where p.id = new.id;
+  end if;
+  return null;
+end $$;
+
+-- "or replace", because on a hosted project migrations may make triggers on auth.users but drop none.
+create or replace trigger barid_profile after insert on auth.users
+  for each row execute function private.follow_auth_user();
+create or replace trigger barid_profile_email after update of email on auth.users
+  for each row when (old.email is distinct from new.email) execute function private.follow_auth_user();

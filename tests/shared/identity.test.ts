@@ -1,0 +1,375 @@
+/** Who is let in, and as whom. */
+import { Buffer } from "node:buffer";
+import {
+  exportSPKI,
+  generateKeyPair,
+  importJWK,
+  type JWTPayload,
+  SignJWT,
+  UnsecuredJWT,
+} from "jose";
+import { beforeAll, expect, test } from "vitest";
+import {
+  type Answer,
+  type CallOptions,
+  nobody,
+  Person,
+  signedIn,
+  withToken,
+} from "../support/api.ts";
+import { sql, stack } from "../support/db.ts";
+import { mint } from "../support/minter.ts";
+import {
+  newPerson,
+  newSystemAdmin,
+  newTenant,
+  saveSettings,
+  type Tenant,
+} from "../support/people.ts";
+
+let a: Tenant;
+let b: Tenant;
+beforeAll(async () => {
+  [a, b] = await Promise.all([newTenant(), newTenant()]);
+});
+
+const points = "/delivery/transfer-processing-points";
+const good = (): JWTPayload => ({
+  sub: a.admin.id,
+  role: "authenticated",
+  aud: "authenticated",
+  iss: `${stack.url}/auth/v1`,
+  app_metadata: { tenant_id: a.id },
+});
+const minted = async (changes: Record<string, unknown>) =>
+  withToken(await mint(stack.minterUrl, { ...good(), ...changes }));
+const now = () => Math.floor(Date.now() / 1000);
+
+async function refused(person: Person, options?: CallOptions): Promise<void> {
+  const answer = await person.get(points, options);
+  expect(answer).toFailWith(401, "unauthorized");
+  expect(answer.body).toEqual({ success: false, code: "unauthorized", message: "Please sign in." });
+}
+
+test("a token of this project's Auth is accepted", async () => {
+  expect(await (await minted({})).get(points)).toSucceed(200);
+});
+
+test("without a token, with half a one or with the public key nobody is let in", async () => {
+  await refused(nobody);
+  for (
+    const authorization of [
+      "",
+      "Bearer",
+      "Bearer ",
+      "Bearer not.a.token",
+      `Basic ${Buffer.from("a:b").toString("base64")}`,
+      `Bearer ${stack.publishableKey}`,
+      `Bearer ${await mint(stack.minterUrl, good())} again`,
+      `Bearer ${"x".repeat(9_000)}`,
+      `Bearer ${stack.secretKey}`,
+    ]
+  ) {
+    await refused(nobody, { headers: { authorization } });
+  }
+  await refused(nobody, { headers: { apikey: stack.publishableKey } });
+});
+
+const wrongClaims: [string, Record<string, unknown>][] = [
+  ["of the role anon", { role: "anon" }],
+  ["of the role service_role", { role: "service_role" }],
+  ["of no role", { role: null }],
+  ["without a subject", { sub: null }],
+  ["with a subject that is no id", { sub: "admin" }],
+  ["of another issuer", { iss: "https://elsewhere.example/auth/v1" }],
+  ["of no issuer", { iss: null }],
+  ["for another audience", { aud: "somebody" }],
+  ["for no audience", { aud: null }],
+  ["that ran out", { exp: 1_700_000_000 }],
+  ["that never runs out", { exp: null }],
+  ["that is not valid yet", { nbf: 4_000_000_000 }],
+];
+test.each(wrongClaims)("a token %s is refused", async (_, claims) => {
+  await refused(await minted(claims));
+});
+
+test("a token that was accepted is refused from the moment it runs out", async () => {
+  const person = await minted({ exp: now() + 2 });
+  expect(await person.get(points)).toSucceed(200);
+  await new Promise((resolve) => setTimeout(resolve, 2_300));
+  await refused(person);
+});
+
+test("a token that somebody else signed is refused, whatever its header says", async () => {
+  const { keys: [known] } = await (await fetch(`${stack.url}/auth/v1/.well-known/jwks.json`))
+    .json();
+  const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
+  const { exportJWK } = await import("jose");
+  const own = await exportJWK(publicKey);
+  for (
+    const header of [
+      { alg: "ES256", kid: known.kid },
+      { alg: "ES256" },
+      { alg: "ES256", kid: "unknown" },
+      { alg: "ES256", kid: known.kid, jwk: own },
+      { alg: "ES256", kid: known.kid, jku: "https://elsewhere.example/jwks.json" },
+    ]
+  ) {
+    const token = await new SignJWT(good()).setProtectedHeader(header).setExpirationTime("1h").sign(
+      privateKey,
+    );
+    await refused(withToken(token));
+  }
+});
+
+test("a token with a changed payload or a cut signature is refused", async () => {
+  const [header, payload, signature] = (await mint(stack.minterUrl, good())).split(".");
+  const claims = JSON.parse(Buffer.from(payload, "base64url").toString());
+  const changed = Buffer.from(JSON.stringify({ ...claims, sub: b.admin.id })).toString("base64url");
+  await refused(withToken(`${header}.${changed}.${signature}`));
+  await refused(withToken(`${header}.${payload}.${signature.slice(0, -4)}`));
+  await refused(withToken(`${header}.${payload}.`));
+});
+
+test("an unsigned token is refused", async () => {
+  await refused(withToken(new UnsecuredJWT(good()).setExpirationTime("1h").encode()));
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  for (const alg of ["none", "None", "NONE", ""]) {
+    await refused(withToken(`${part({ alg })}.${part({ ...good(), exp: now() + 60 })}.`));
+  }
+});
+
+test("the public key is no secret: HS256 signed with it in any form is refused", async () => {
+  const { keys: [known] } = await (await fetch(`${stack.url}/auth/v1/.well-known/jwks.json`))
+    .json();
+  const spki = await exportSPKI(
+    await importJWK({ ...known, key_ops: undefined }, "ES256", { extractable: true }) as never,
+  );
+  for (
+    const secret of [
+      spki,
+      spki.trim(),
+      JSON.stringify(known),
+      `${known.x}${known.y}`,
+      stack.publishableKey,
+    ]
+  ) {
+    for (const kid of [known.kid, undefined]) {
+      const token = await new SignJWT(good()).setProtectedHeader({ alg: "HS256", kid })
+        .setExpirationTime("1h").sign(new TextEncoder().encode(secret.padEnd(32, "=")));
+      await refused(withToken(token));
+    }
+  }
+});
+
+test("a token names its holder; the tenant it names is only asked for", async () => {
+  expect(await signedIn(a.admin.id, b.id).get(points)).toFailWith(403, "forbidden");
+  expect(await signedIn(a.admin.id, crypto.randomUUID()).get(points)).toFailWith(403, "forbidden");
+  expect(await signedIn(a.admin.id, null).get(points)).toFailWith(400, "tenant_id_required");
+  const odd = await minted({ app_metadata: { tenant_id: "x' or 1=1" } });
+  expect(await odd.get(points)).toFailWith(400, "tenant_id_required");
+  const claimed = await minted({
+    sub: a.driver.id,
+    app_metadata: { tenant_id: a.id, roles: ["tenant_admin"] },
+  });
+  expect(await claimed.get(`/tenants/${a.id}/users`)).toFailWith(403, "forbidden");
+});
+
+test("a member who is deactivated, or loses his role, is out with the next request", async () => {
+  const staff = await newPerson(a.id, "staff", "dispatcher");
+  expect(await staff.get(points)).toSucceed(200);
+  await sql`update tenancy.tenant_users set is_active = false where user_id = ${staff.id}`;
+  expect(await staff.get(points)).toFailWith(403, "forbidden");
+  await sql`update tenancy.tenant_users set is_active = true where user_id = ${staff.id}`;
+  expect(await staff.get(points)).toSucceed(200);
+  await sql`delete from tenancy.tenant_user_roles where user_id = ${staff.id}`;
+  expect(await staff.get(points)).toFailWith(403, "forbidden");
+});
+
+test("a person who was deleted is nobody, although his token still holds", async () => {
+  const [gone, softly] = [
+    await newPerson(a.id, "staff", "dispatcher"),
+    await newPerson(a.id, "staff", "dispatcher"),
+  ];
+  expect(await gone.get(points)).toSucceed(200);
+  await sql`delete from auth.users where id = ${gone.id}`;
+  await refused(gone);
+  await sql`update auth.users set deleted_at = now(), email = id::text where id = ${softly.id}`;
+  expect(await softly.get(points)).toFailWith(403, "forbidden");
+});
+
+test("nobody works in a tenant that is suspended or archived, except the system's administrators", async () => {
+  const tenant = await newTenant();
+  const system = await newSystemAdmin();
+  for (const status of ["suspended", "archived"]) {
+    await sql`update tenancy.tenants set status = ${status} where id = ${tenant.id}`;
+    expect(await tenant.admin.get(points)).toFailWith(403, "tenant_inactive");
+    expect(await tenant.driver.get(`/tenants/${tenant.id}/settings`)).toFailWith(
+      403,
+      "tenant_inactive",
+    );
+    expect(await tenant.admin.post(points, {})).toFailWith(403, "tenant_inactive");
+    expect(await system.get(points, { query: { tenant_id: tenant.id } })).toSucceed(200);
+  }
+  await sql`update tenancy.tenants set status = 'pending' where id = ${tenant.id}`;
+  expect(await tenant.admin.get(points)).toSucceed(200);
+});
+
+test("tenant_id in the query chooses among my tenants and widens nothing", async () => {
+  const id = a.ops.id;
+  await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type) values (${b.id}, ${id}, 'staff')`;
+  await sql`insert into tenancy.tenant_user_roles (tenant_id, user_id, role_key) values (${b.id}, ${id}, 'warehouse_staff')`;
+  const inTenant = (tenantId: string, method = "GET"): Promise<Answer> =>
+    a.ops.send(method, points, method === "GET" ? undefined : {}, {
+      query: { tenant_id: tenantId },
+    });
+  expect(await inTenant(b.id)).toSucceed(200);
+  // Operations manager at home, warehouse staff there: may look, may not write.
+  expect(await inTenant(b.id, "POST")).toFailWith(403, "forbidden");
+  expect(await inTenant(a.id, "POST")).toFailWith(400, "validation_failed");
+  expect(await inTenant(crypto.randomUUID())).toFailWith(403, "forbidden");
+  const foreign = await newTenant();
+  expect(await inTenant(foreign.id)).toFailWith(403, "forbidden");
+  const malformed = await inTenant("1 or 1=1");
+  expect(malformed).toFailWith(400, "invalid_uuid");
+  expect(malformed.body.field).toBe("tenant_id");
+});
+
+test("a system administrator works in the tenant he names", async () => {
+  const system = await newSystemAdmin();
+  expect(await system.get(points)).toFailWith(400, "tenant_id_required");
+  expect(await system.get(points, { query: { tenant_id: a.id } })).toSucceed(200);
+  expect(await system.get(points, { query: { tenant_id: crypto.randomUUID() } })).toFailWith(
+    404,
+    "tenant_not_found",
+  );
+});
+
+async function newKey(
+  tenantId: string | null,
+  more: { scopes?: string[]; system?: boolean; expires?: string; revoked?: boolean } = {},
+) {
+  const key = `bk_${crypto.randomUUID()}`;
+  await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes, is_system_capable, expires_at, revoked_at)
+    values (${tenantId}, 'test', sha256(${key}), ${more.scopes ?? ["view:tenant"]}, ${
+    more.system ?? false
+  },
+      now() + ${more.expires ?? null}::interval, ${more.revoked ? new Date() : null})`;
+  return (tenant?: string, method = "GET") =>
+    nobody.send(method, points, method === "GET" ? undefined : {}, {
+      headers: { "x-api-key": key },
+      query: { tenant_id: tenant },
+    });
+}
+
+test("an API key opens its own tenant, for what its scopes say", async () => {
+  const call = await newKey(a.id, { expires: "1 hour" });
+  expect(await call()).toSucceed(200);
+  expect(await call(a.id)).toSucceed(200);
+  expect(await call(b.id)).toFailWith(403, "forbidden");
+  expect(await call(undefined, "POST")).toFailWith(403, "forbidden");
+  const operating = await newKey(a.id, { scopes: ["manage:operations:tenant"] });
+  expect(await operating(undefined, "POST")).toFailWith(400, "validation_failed");
+});
+
+test("an API key that is unknown, revoked, past its time or endless is refused", async () => {
+  for (const more of [{ revoked: true }, { expires: "-1 second" }]) {
+    expect(await (await newKey(a.id, more))()).toFailWith(401, "unauthorized");
+  }
+  await refused(nobody, { headers: { "x-api-key": "bk_unknown" } });
+  await refused(nobody, { headers: { "x-api-key": "x".repeat(201) } });
+  // A key of no tenant that is not the system's is nobody's.
+  expect(await (await newKey(null))()).toFailWith(401, "unauthorized");
+});
+
+test("a key of the system works in the tenant it names; a tenant's key never acts for the system", async () => {
+  const call = await newKey(null, { system: true });
+  expect(await call(b.id)).toSucceed(200);
+  expect(await call()).toFailWith(400, "tenant_id_required");
+  const grants = async (tenantId: string | null, system: boolean) => {
+    const hash = crypto.randomUUID();
+    await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes, is_system_capable)
+      values (${tenantId}, 'test', sha256(${hash}), '{view:tenant,manage:system,manage:user_access:system}', ${system})`;
+    const [row] = await sql`select grants from private.identify(jsonb_build_object(
+      'api_key_hash', encode(sha256(${hash}), 'hex'), 'tenant_mode', 'optional'))`;
+    return row.grants;
+  };
+  expect(await grants(a.id, false)).toEqual(["anyone", "permission:view:tenant"]);
+  expect(await grants(null, true)).toContain("permission:manage:system");
+});
+
+test("a secret key is the system itself; beside a person's token it is the person who counts", async () => {
+  const run = (headers: Record<string, string>) =>
+    nobody.post("/tenants/internal/jobs", {}, { headers });
+  const apikey = stack.secretKey;
+  expect(await run({ apikey })).toSucceed(200);
+  expect(await run({ apikey, authorization: `Bearer ${apikey}` })).toSucceed(200);
+  expect(await run({ apikey: apikey.slice(0, -1) })).toFailWith(401, "unauthorized");
+  expect(await run({ apikey: stack.publishableKey })).toFailWith(401, "unauthorized");
+  expect(await run({ apikey, "x-acting-user": "me" })).toFailWith(401, "unauthorized");
+  const token = await mint(stack.minterUrl, good());
+  expect(await run({ apikey, authorization: `Bearer ${token}` })).toFailWith(401, "unauthorized");
+  expect(await run({ authorization: `Bearer ${token}` })).toFailWith(401, "unauthorized");
+  // The system holds no role: what people may do it may only in somebody's name.
+  const asSystem = (more: Record<string, string> = {}) =>
+    nobody.get(points, { headers: { apikey, ...more }, query: { tenant_id: a.id } });
+  expect(await asSystem()).toFailWith(403, "forbidden");
+  expect(await asSystem({ "x-acting-user": a.dispatcher.id })).toSucceed(200);
+  expect(await asSystem({ "x-acting-user": crypto.randomUUID() })).toFailWith(401, "unauthorized");
+});
+
+test("who acts for somebody is only the system: the header means nothing from a person", async () => {
+  const answer = await a.driver.get(`/tenants/${a.id}/users`, {
+    headers: { "x-acting-user": a.admin.id },
+  });
+  expect(answer).toFailWith(403, "forbidden");
+});
+
+test("messages follow the query, then Accept-Language by weight, then the tenant, then English", async () => {
+  const tenant = await newTenant({ settings: { "general.language": { default: "ar" } } });
+  const [texts] = await Promise.all([Promise.all(["en", "ar", "ku"].map(async (language) => {
+    const { default: catalogue } = await import(`../../shared/i18n/${language}.json`);
+    return [catalogue.wallet_not_found, language];
+  }))]);
+  const names = Object.fromEntries(texts);
+  const spoken = async (person: Person, query?: string, accept?: string) => {
+    const { body } = await person.get(`/delivery/wallets/${crypto.randomUUID()}/transactions`, {
+      query: { language: query },
+      headers: accept === undefined ? {} : { "accept-language": accept },
+    });
+    return names[body.message];
+  };
+  expect(await spoken(tenant.admin, "ku", "en")).toBe("ku");
+  expect(await spoken(tenant.admin, "KU-IQ", "en")).toBe("ku");
+  expect(await spoken(tenant.admin, "xx", "en")).toBe("en");
+  expect(await spoken(tenant.admin, undefined, "ku;q=0.2, en;q=0.9")).toBe("en");
+  expect(await spoken(tenant.admin, undefined, "fr, de;q=0.9, ku-IQ;q=0.5, en;q=0.1")).toBe("ku");
+  expect(await spoken(tenant.admin, undefined, "en;q=0")).toBe("ar");
+  expect(await spoken(tenant.admin, undefined, "fr")).toBe("ar");
+  expect(await spoken(tenant.admin)).toBe("ar");
+  expect(await spoken(a.admin)).toBe("en");
+  expect(await spoken(a.admin, "xx", "yy")).toBe("en");
+});
+
+test("the tenant's language is spoken in success and in every kind of refusal", async () => {
+  const tenant = await newTenant();
+  await saveSettings(tenant.id, "general.language", { default: "ar" });
+  const arabic = /[\u0600-\u06ff]/;
+  const wallet = crypto.randomUUID();
+  await sql`insert into money.accounts (id, tenant_id, kind, owner_type, owner_user_id, currency, floor)
+    values (${wallet}, ${tenant.id}, 'wallet', 'driver', ${tenant.driver.id}, 'IQD', 0)`;
+  const adjust = (body: unknown) =>
+    tenant.admin.post(`/delivery/wallets/${wallet}/adjust`, body, {
+      headers: { "idempotency-key": crypto.randomUUID() },
+    });
+  const answers: [string, Answer][] = [
+    ["success", await tenant.admin.get(points)],
+    ["a rule of the database", await tenant.admin.get(`${points}/${crypto.randomUUID()}`)],
+    ["a constraint", await adjust({ amount: 5, direction: "debit", reason: "x" })],
+    ["wrong input", await adjust({ amount: 5 })],
+    ["a missing permission", await tenant.driver.get("/delivery/wallets")],
+  ];
+  await sql`update tenancy.tenants set status = 'suspended' where id = ${tenant.id}`;
+  answers.push(["an inactive tenant", await tenant.admin.get(points)]);
+  for (const [what, { body }] of answers) expect(body.message, what).toMatch(arabic);
+});

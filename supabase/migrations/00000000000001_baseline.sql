@@ -110,13 +110,15 @@ $$;
 -- Refuses the request: everything the transaction did is undone and the client gets `code`.
 -- `params` fill the holes of the code's text; only those the code declares public leave the server.
 -- `call_id` names the statement that was refused: the functions compare it with the one they sent, so
--- that a refusal can never reach another request.
+-- that a refusal can never reach another request. `language` is the one the refusal is said in when the
+-- client asked for none.
 -- SQLSTATE RULE0 is ours: five capitals or digits that no PostgreSQL class uses.
 create or replace function app.fail(code text, params jsonb default '{}') returns void
 language plpgsql set search_path = '' as $$
 begin
   raise exception using errcode = 'RULE0', message = code,
-    detail = (params || jsonb_build_object('call_id', current_setting('app.call_id', true)))::text;
+    detail = (params || jsonb_build_object('call_id', current_setting('app.call_id', true),
+      'language', current_setting('app.language', true)))::text;
 end $$;
 
 -- The same as an expression: coalesce(x, app.refuse('thing_not_found')) reads as a rule.
@@ -147,35 +149,39 @@ create table if not exists app.audit_log (
 create index if not exists audit_log_entity on app.audit_log (tenant_id, entity, entity_id, id);
 create index if not exists audit_log_request on app.audit_log (request_id);
 
--- Trigger arguments: 1 = expression columns never copied (secrets), comma separated.
+-- Trigger arguments: 1 = columns never copied (secrets), comma separated.
 create or replace function private.audit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
+  -- Read once a statement: thousands of rows may follow.
+  v_tenant uuid := app.tenant_id();
+  v_actor uuid := app.user_id();
+  v_request text := app.request_setting('request_id');
+  v_operation text := app.request_setting('operation');
   v_hidden text[] := array['updated_at'] || coalesce(string_to_array(tg_argv[0], ','), '{}');
   v_entity text := tg_table_schema || '.' || tg_table_name;
 begin
   if tg_op = 'INSERT' then
     insert into app.audit_log (tenant_id, actor_id, request_id, operation, entity, entity_id, action, after)
-    select app.tenant_id(), app.user_id(), app.request_setting('request_id'), app.request_setting('operation'),
-      v_entity, coalesce(n.doc ->> 'id', n.doc ->> 'user_id'), 'insert', jsonb_strip_nulls(n.doc - v_hidden)
+    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(n.doc ->> 'id', n.doc ->> 'user_id'), 'insert',
+      n.doc - v_hidden
     from (select to_jsonb(t) as doc from new_rows t) n;
   elsif tg_op = 'DELETE' then
     insert into app.audit_log (tenant_id, actor_id, request_id, operation, entity, entity_id, action, before)
-    select app.tenant_id(), app.user_id(), app.request_setting('request_id'), app.request_setting('operation'),
-      v_entity, coalesce(o.doc ->> 'id', o.doc ->> 'user_id'), 'delete', jsonb_strip_nulls(o.doc - v_hidden)
+    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(o.doc ->> 'id', o.doc ->> 'user_id'), 'delete',
+      o.doc - v_hidden
     from (select to_jsonb(t) as doc from old_rows t) o;
   else
     insert into app.audit_log (tenant_id, actor_id, request_id, operation, entity, entity_id, action, before, after)
-    select app.tenant_id(), app.user_id(), app.request_setting('request_id'), app.request_setting('operation'),
-      v_entity, coalesce(c.key ->> 'id', c.key ->> 'user_id'), 'update', c.before, c.after
-    from (
-      select o.doc as key,
-        (select jsonb_object_agg(b.key, b.value) from jsonb_each(o.doc) b
-          where n.doc -> b.key is distinct from b.value and b.key <> all (v_hidden)) as before,
-        (select jsonb_object_agg(a.key, a.value) from jsonb_each(n.doc) a
-          where o.doc -> a.key is distinct from a.value and a.key <> all (v_hidden)) as after
-      from (select row_number() over () as line, to_jsonb(t) as doc from old_rows t) o
-      join (select row_number() over () as line, to_jsonb(t) as doc from new_rows t) n using (line)
+    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(o.doc ->> 'id', o.doc ->> 'user_id'), 'update',
+      c.before, c.after
+    -- Both transition tables list the rows in the order of the update.
+    from (select row_number() over () as line, to_jsonb(t) as doc from old_rows t) o
+    join (select row_number() over () as line, to_jsonb(t) as doc from new_rows t) n using (line)
+    cross join lateral (
+      select jsonb_object_agg(f.key, o.doc -> f.key) as before, jsonb_object_agg(f.key, f.value) as after
+      from jsonb_each(n.doc) f
+      where f.value is distinct from o.doc -> f.key and f.key <> all (v_hidden)
     ) c
     where c.after is not null;
   end if;
@@ -340,8 +346,9 @@ create table if not exists tenancy.tenants (
   contact_info jsonb not null default '{}' check (jsonb_typeof(contact_info) = 'object'),
   metadata jsonb not null default '{}' check (jsonb_typeof(metadata) = 'object'),
   logo_url text,
+  -- NONE, or what the subscription last became; UNLIMITED needs no effective_until. Whether the tenant may
+  -- be used now is never stored: tenancy.is_effective() works it out.
   subscription_status text not null default 'NONE',
-  effective_active boolean not null default true,
   effective_until timestamptz,
   created_by uuid references tenancy.profiles (id) on delete set null,
   updated_by uuid references tenancy.profiles (id) on delete set null,
@@ -798,6 +805,8 @@ create table if not exists money.ledger_transactions (
   reference_id uuid not null,
   description text,
   actor_id uuid,
+  -- The transaction that booked it: entries join a journal in that one only.
+  booked_in xid8 not null default pg_current_xact_id(),
   created_at timestamptz not null default now(),
   unique (tenant_id, id),
   -- One effect, one journal: the same payment or adjustment can never be booked twice.
@@ -1213,6 +1222,71 @@ left join tenancy.profiles p on p.id = m.institution_user_id;
 
 grant select on delivery.manifest_items_search_rows to barid_caller;
 
+-- sql/30_views/money/10_wallets.sql
+
+drop view if exists money.wallets_list cascade;
+
+-- Wallets as every response shows them. The tenant's own wallet has no owner.
+create view money.wallets_list with (security_invoker = true) as
+select a.id, a.owner_type, a.owner_user_id as owner_id,
+  case when p.id is not null then jsonb_build_object('id', p.id, 'full_name', p.full_name) end as owner,
+  p.full_name as owner_name, a.currency, a.balance, a.is_active, a.created_at, a.updated_at
+from money.accounts a
+left join tenancy.profiles p on p.id = a.owner_user_id
+where a.kind = 'wallet';
+
+grant select on money.wallets_list to barid_caller;
+
+-- sql/30_views/money/20_wallet_transactions.sql
+
+drop view if exists money.wallet_transactions_list cascade;
+
+-- What moved a wallet: one row per entry. A positive amount came in.
+create view money.wallet_transactions_list with (security_invoker = true) as
+select e.id, e.account_id as wallet_id, t.kind, t.description, case when e.amount > 0 then 'credit' else 'debit' end as direction,
+  e.amount, e.currency, e.balance_after, t.reference_type, t.reference_id, t.actor_id, e.created_at
+from money.ledger_entries e
+join money.ledger_transactions t on t.tenant_id = e.tenant_id and t.id = e.transaction_id
+join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'wallet';
+
+grant select on money.wallet_transactions_list to barid_caller;
+
+-- sql/30_views/tenancy/10_users.sql
+
+drop view if exists tenancy.users_list cascade;
+
+-- The tenant's users as every response shows them. id is the user's id.
+create view tenancy.users_list with (security_invoker = true) as
+select u.user_id as id, p.email, p.phone, p.full_name, p.first_name, p.last_name, p.avatar_url,
+  u.tenant_user_type, u.is_business, u.is_active, u.employee_id,
+  (select coalesce(jsonb_agg(r.role_key order by r.role_key), '[]')
+    from tenancy.tenant_user_roles r where r.tenant_id = u.tenant_id and r.user_id = u.user_id) as roles,
+  u.created_at, greatest(u.updated_at, p.updated_at) as updated_at
+from tenancy.tenant_users u
+join tenancy.profiles p on p.id = u.user_id;
+
+grant select on tenancy.users_list to barid_caller;
+
+-- sql/40_functions/app/merge_patch.sql
+
+-- JSON Merge Patch (RFC 7396): objects merge key by key, null removes a key, everything else replaces.
+create or replace function app.merge_patch(target jsonb, patch jsonb) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  if jsonb_typeof(patch) is distinct from 'object' then
+    return patch;
+  end if;
+  return (
+    select coalesce(jsonb_object_agg(m.key, m.value), '{}')
+    from (
+      select t.key, t.value from jsonb_each(case when jsonb_typeof(target) = 'object' then target else '{}' end) t
+      where not patch ? t.key
+      union all
+      select p.key, app.merge_patch(case when jsonb_typeof(target) = 'object' then target -> p.key end, p.value)
+      from jsonb_each(patch) p where p.value <> 'null'
+    ) m);
+end $$;
+
 -- sql/40_functions/app/tenant_values.sql
 
 -- Takes `quantity` numbers of a tenant's counter at once and answers the first. In order and without
@@ -1447,19 +1521,25 @@ $$;
 -- Adds events to the history of manifests: [{manifest_id, event_type, manifest_item_id?, payload?}].
 -- Manifest number, actor and processing point are filled in. Events that happen once are not repeated.
 create or replace function delivery.manifest_events_add(events jsonb) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_actor uuid := app.user_id();
+begin
   insert into delivery.transfer_manifest_events (tenant_id, manifest_id, manifest_item_id, event_type, actor_id, payload)
-  select app.tenant_id(), m.id, i.id, e.event ->> 'event_type', app.user_id(),
+  select v_tenant, m.id, i.id, e.event_type, v_actor,
     jsonb_strip_nulls(jsonb_build_object('manifest_id', m.id, 'manifest_number', m.manifest_number, 'item_id', i.id,
-      'barcode_value', i.barcode_value, 'actor_id', app.user_id(), 'processing_point_id', m.processing_point_id))
-      || coalesce(e.event -> 'payload', '{}')
-  from jsonb_array_elements(events) with ordinality e (event, position)
-  join delivery.transfer_manifests m on m.tenant_id = app.tenant_id() and m.id = (e.event ->> 'manifest_id')::uuid
-  left join delivery.transfer_manifest_items i
-    on i.tenant_id = m.tenant_id and i.id = (e.event ->> 'manifest_item_id')::uuid
+      'barcode_value', i.barcode_value, 'actor_id', v_actor, 'processing_point_id', m.processing_point_id))
+      || coalesce(e.payload, '{}')
+  -- Typed columns: a cast of a joined value is not leakproof, and under row-level security PostgreSQL
+  -- would then read whole tables instead of using the index.
+  from rows from (jsonb_to_recordset(events) as (manifest_id uuid, manifest_item_id uuid, event_type text, payload jsonb))
+    with ordinality e (manifest_id, manifest_item_id, event_type, payload, position)
+  join delivery.transfer_manifests m on m.tenant_id = v_tenant and m.id = e.manifest_id
+  left join delivery.transfer_manifest_items i on i.tenant_id = v_tenant and i.id = e.manifest_item_id
   order by e.position
-  on conflict do nothing
-$$;
+  on conflict do nothing;
+end $$;
 
 -- awaiting_receipt -> receiving for these manifests, with the caller as receiver and receiving_started.
 -- source: 'bulk_set_destination' or 'receiving'.
@@ -1612,19 +1692,24 @@ end $$;
 
 -- sql/40_functions/delivery/manifests/42_validate.sql
 
--- Why an item of a manifest that is itself fit for orders cannot become one, or null when it can.
+-- Judges items for orders: why each cannot become one although its manifest is fit, or null when it can.
 -- item_already_has_order, item_void, item_has_open_exception, item_status_not_allowed.
-create or replace function delivery.item_obstacle(i delivery.transfer_manifest_items, m delivery.transfer_manifests) returns text
+-- Only items that the caller reaches are answered.
+create or replace function delivery.items_judged(item_ids uuid[])
+returns table (id uuid, manifest_id uuid, obstacle text)
 language sql stable set search_path = '' as $$
-  select case
-    when i.status = 'order_created' or i.delivery_id is not null then 'item_already_has_order'
-    when i.status = 'void' then 'item_void'
-    when exists (select from delivery.transfer_manifest_exceptions x
-      where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open') then 'item_has_open_exception'
-    when i.status not in ('picked_up', 'in_transit', 'received') then 'item_status_not_allowed'
-    when m.status in ('received', 'received_with_exceptions', 'processing')
-      and (i.status <> 'received' or i.received_at is null) then 'item_status_not_allowed'
-  end
+  select i.id, i.manifest_id, case
+      when i.status = 'order_created' or i.delivery_id is not null then 'item_already_has_order'
+      when i.status = 'void' then 'item_void'
+      when exists (select from delivery.transfer_manifest_exceptions x
+        where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open') then 'item_has_open_exception'
+      when i.status not in ('picked_up', 'in_transit', 'received') then 'item_status_not_allowed'
+      when m.status in ('received', 'received_with_exceptions', 'processing')
+        and (i.status <> 'received' or i.received_at is null) then 'item_status_not_allowed'
+    end
+  from delivery.transfer_manifest_items i
+  join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+  where i.id = any (items_judged.item_ids)
 $$;
 
 -- Checks a scanned batch without changing anything.
@@ -1635,15 +1720,15 @@ $$;
 create or replace function delivery.manifest_items_validate(input jsonb) returns jsonb
 language sql stable set search_path = '' as $$
   with found as materialized (
-    select e.position, e.entry, f.id
-    from jsonb_array_elements(input -> 'identifiers') with ordinality e (entry, position)
+    -- Typed columns, since a cast of a joined value is not leakproof and would keep the index unused.
+    select e.position, e.item_id is null and e.barcode is null as is_empty, f.id
+    from rows from (jsonb_to_recordset(input -> 'identifiers') as (item_id uuid, barcode text))
+      with ordinality e (item_id, barcode, position)
     left join lateral (
       select c.id from (
-        select a.id, a.status, a.created_at from delivery.transfer_manifest_items a
-        where e.entry ? 'item_id' and a.id = (e.entry ->> 'item_id')::uuid
+        select a.id, a.status, a.created_at from delivery.transfer_manifest_items a where a.id = e.item_id
         union all
-        select b.id, b.status, b.created_at from delivery.transfer_manifest_items b
-        where e.entry ? 'barcode' and b.barcode_value = e.entry ->> 'barcode'
+        select b.id, b.status, b.created_at from delivery.transfer_manifest_items b where b.barcode_value = e.barcode
       ) c
       order by c.status = 'void', c.created_at desc limit 1
     ) f on true
@@ -1655,10 +1740,10 @@ language sql stable set search_path = '' as $$
   )
   select coalesce(jsonb_agg(
     case
-      when f.entry = '{}' then '{}'::jsonb
+      when f.is_empty then '{}'::jsonb
       when i.id is null then jsonb_build_object('error_key', 'item_not_found')
       else jsonb_build_object(
-        'error_key', coalesce(m.obstacle, delivery.item_obstacle(i, m.manifest)),
+        'error_key', coalesce(m.obstacle, j.obstacle),
         'manifest_item_id', i.id, 'barcode_value', i.barcode_value, 'manifest_id', m.id,
         'manifest_number', (m.manifest).manifest_number, 'manifest_status', (m.manifest).status,
         'current_status', i.status)
@@ -1666,6 +1751,7 @@ language sql stable set search_path = '' as $$
   from found f
   left join delivery.transfer_manifest_items i on i.id = f.id
   left join manifest m on m.id = i.manifest_id
+  left join delivery.items_judged((select array_agg(f.id) from found f where f.id is not null)) j on j.id = i.id
 $$;
 
 -- sql/40_functions/delivery/manifests/50_destination.sql
@@ -1762,23 +1848,25 @@ begin
 
   -- A manifest whose items all became orders already is only read: a repeat after it moved on succeeds.
   select m.id, m.manifest_number, m.status, o.obstacle into v_offender
-  from unnest(v_ids) with ordinality asked (id, position)
-  join delivery.transfer_manifest_items i on i.id = asked.id and i.status <> 'order_created'
-  join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+  from (
+    select i.manifest_id, min(asked.position) as position
+    from unnest(v_ids) with ordinality asked (id, position)
+    join delivery.transfer_manifest_items i on i.id = asked.id and i.status <> 'order_created'
+    group by i.manifest_id
+  ) first
+  join delivery.transfer_manifests m on m.id = first.manifest_id
   cross join lateral (select delivery.manifest_obstacle(m) as obstacle) o
   where o.obstacle is not null
-  order by asked.position limit 1;
+  order by first.position limit 1;
   if found then
     perform app.fail(v_offender.obstacle, jsonb_build_object('manifest_id', v_offender.id,
       'manifest_number', v_offender.manifest_number, 'manifest_status', v_offender.status));
   end if;
 
-  select coalesce(array_agg(i.id order by asked.position), '{}'), array_agg(distinct i.manifest_id)
+  select coalesce(array_agg(j.id order by asked.position), '{}'), array_agg(distinct j.manifest_id)
   into v_usable, v_manifests
   from unnest(v_ids) with ordinality asked (id, position)
-  join delivery.transfer_manifest_items i on i.id = asked.id
-  join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
-  where delivery.item_obstacle(i, m) is null;
+  join delivery.items_judged(v_ids) j on j.id = asked.id and j.obstacle is null;
 
   if v_manifests is not null then
     perform delivery.manifests_start_receiving(v_manifests, 'bulk_set_destination');
@@ -1851,10 +1939,11 @@ begin
         when not a.known then 'item_not_found'
         else coalesce(
           (select f ->> 'code' from jsonb_array_elements(input -> 'failures') f where f ->> 'item_id' = a.id::text limit 1),
-          delivery.item_obstacle(a.item, a.manifest),
+          o.obstacle,
           case when a.complete then 'order_creation_interrupted' end)
       end as failure
     from asked a
+    left join delivery.items_judged(app.uuids(input -> 'item_ids')) o on o.id = a.id
     left join delivery.deliveries d on d.tenant_id = (a.item).tenant_id and d.id = (a.item).delivery_id
   ), manifests as (
     select (j.manifest).id as manifest_id, (array_agg(j.manifest))[1] as manifest, min(j.position) as position,
@@ -1935,14 +2024,22 @@ declare
   v_from_source boolean := delivery.manifest_settings() ->> 'delivery_fee_origin' = 'source_location';
   v_service delivery.delivery_services;
   v_to delivery.addresses;
+  v_allowed uuid[];
 begin
   select s.* into v_service from delivery.delivery_services s where s.id = (destination ->> 'service_id')::uuid;
   select a.* into v_to from delivery.addresses a where a.id = (destination ->> 'address_id')::uuid;
+  select coalesce(array_agg(n.institution), '{}') into v_allowed
+  from (
+    select distinct m.institution_user_id as institution from delivery.transfer_manifest_items i
+    join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+    where i.id = any (item_ids)
+  ) n
+  where delivery.service_allows(v_service, n.institution, v_to.zone_id);
   return query
   select asked.position, jsonb_build_object('item_id', i.id, 'delivery_id', gen_random_uuid(), 'payment_id', gen_random_uuid(),
       'delivery_code', r.delivery_code, 'institution_user_id', m.institution_user_id,
       'distance_km', round(d.km::numeric, 3), 'price', q.price, 'unit_size', q.unit_size, 'unit_size_source', q.unit_size_source,
-      'failure', case when not delivery.service_allows(v_service, m.institution_user_id, v_to.zone_id)
+      'failure', case when m.institution_user_id <> all (v_allowed)
         then 'delivery_service_not_available' else q.error_code end)
   from unnest(item_ids) with ordinality asked (id, position)
   join delivery.transfer_manifest_items i on i.id = asked.id and i.status = 'received' and i.delivery_id is null
@@ -1956,7 +2053,7 @@ begin
     case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
     v_to.latitude, v_to.longitude) as km) d
   cross join lateral delivery.quote(v_service, i.package_details, null, d.km, v_units, v_decimals) q
-  where delivery.item_obstacle(i, m) is null;
+  join delivery.items_judged(item_ids) j on j.id = i.id and j.obstacle is null;
 end $$;
 
 -- Takes each price from the institution's wallet, in scan order, and books it to the tenant's; a line
@@ -1969,7 +2066,8 @@ declare
   v_wallets jsonb;
   v_left jsonb;
   v_line jsonb;
-  v_lines jsonb := '[]';
+  -- An array and not a growing jsonb, which would be copied whole for each line.
+  v_lines jsonb[] := '{}';
   v_owner text;
 begin
   select jsonb_object_agg(o.owner, money.account_of('wallet', 'institution', o.owner::uuid, v_currency)) into v_wallets
@@ -1989,29 +2087,31 @@ begin
         v_line := v_line || jsonb_build_object('wallet_id', v_owner);
       end if;
     end if;
-    v_lines := v_lines || v_line;
+    v_lines := array_append(v_lines, v_line);
   end loop;
 
   perform money.post(coalesce((
     select jsonb_agg(jsonb_build_object('journal', l.line ->> 'payment_id', 'kind', 'delivery_fee', 'reference_type', 'payment',
         'reference_id', l.line ->> 'payment_id', 'description', 'Delivery ' || (l.line ->> 'delivery_code'),
         'account_id', e.account, 'amount', e.amount) order by l.position, e.amount)
-    from jsonb_array_elements(v_lines) with ordinality l (line, position)
+    from unnest(v_lines) with ordinality l (line, position)
     cross join lateral (values
       ((l.line ->> 'wallet_id')::uuid, -(l.line ->> 'price')::numeric), (v_tenant_wallet, (l.line ->> 'price')::numeric)
     ) e (account, amount)
     where l.line ->> 'failure' is null and (l.line ->> 'price')::numeric > 0), '[]'));
-  return v_lines;
+  return to_jsonb(v_lines);
 end $$;
 
 -- sql/40_functions/delivery/manifests/58_orders_write.sql
 
 -- Writes the orders that manifest_orders_create priced and paid: parents, legs, payments, history, and
 -- the items' own end. The barcode on the parcel stays its barcode.
+-- Lines are read as typed columns: a cast of a joined value is not leakproof and would keep indexes unused.
 create or replace function delivery.manifest_orders_write(lines jsonb, destination jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  v_actor uuid := app.user_id();
   v_currency text := (app.currency()).code;
   v_staging uuid := delivery.staging_warehouse();
   v_service jsonb;
@@ -2029,18 +2129,20 @@ begin
     delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size, unit_size_source, package_details,
     distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot, pickup_zone_id, dropoff_zone_id,
     recipient, service_snapshot, manifest_id, manifest_item_id, source_snapshot, snapshot_version, label_assignment, created_by)
-  select (l.line ->> 'delivery_id')::uuid, v_tenant, (l.line ->> 'delivery_code')::bigint, i.barcode_value,
+  select l.delivery_id, v_tenant, l.delivery_code, i.barcode_value,
     case when v_staging is null then 'standard' else 'pnd_parent' end, 'pending', m.institution_user_id,
-    (destination ->> 'service_id')::uuid, 'sender', 'wallet', (l.line ->> 'price')::numeric, v_currency,
-    (l.line ->> 'unit_size')::numeric, l.line ->> 'unit_size_source', i.package_details,
-    (l.line ->> 'distance_km')::numeric, a.id, (destination ->> 'address_id')::uuid, to_jsonb(a), v_to, a.zone_id, (v_to ->> 'zone_id')::uuid,
+    (destination ->> 'service_id')::uuid, 'sender', 'wallet', l.price, v_currency,
+    l.unit_size, l.unit_size_source, i.package_details,
+    l.distance_km, a.id, (destination ->> 'address_id')::uuid, to_jsonb(a), v_to, a.zone_id, (v_to ->> 'zone_id')::uuid,
     destination -> 'recipient', v_service, m.id, i.id,
     jsonb_build_object('snapshot_version', 'manifest_origin_v1', 'manifest', jsonb_build_object('id', m.id, 'number', m.manifest_number),
       'item', jsonb_build_object('id', i.id, 'barcode_value', i.barcode_value), 'source', m.source_snapshot,
       'processing_point', jsonb_build_object('id', p.id, 'name', p.name, 'code', p.code)),
-    'manifest_origin_v1', 'manifest_shipment_label', app.user_id()
-  from jsonb_array_elements(lines) with ordinality l (line, position)
-  join delivery.transfer_manifest_items i on i.id = (l.line ->> 'item_id')::uuid
+    'manifest_origin_v1', 'manifest_shipment_label', v_actor
+  from rows from (jsonb_to_recordset(lines) as (item_id uuid, delivery_id uuid, delivery_code bigint, price numeric,
+      unit_size numeric, unit_size_source text, distance_km numeric))
+    with ordinality l (item_id, delivery_id, delivery_code, price, unit_size, unit_size_source, distance_km, position)
+  join delivery.transfer_manifest_items i on i.id = l.item_id
   join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
   join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
   join delivery.addresses_list a on a.id = p.address_id
@@ -2052,21 +2154,21 @@ begin
 
   insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, actor_id, processed_at)
   select (l ->> 'payment_id')::uuid, v_tenant, 'DELIVERY', 'DELIVERY_FEE', 'SUCCESS', 'wallet', (l ->> 'price')::numeric,
-    v_currency, (l ->> 'wallet_id')::uuid, (l ->> 'delivery_id')::uuid, app.user_id(), now()
+    v_currency, (l ->> 'wallet_id')::uuid, (l ->> 'delivery_id')::uuid, v_actor, now()
   from jsonb_array_elements(lines) l;
 
   insert into delivery.delivery_status_history (tenant_id, delivery_id, to_status, actor_id)
-  select v_tenant, (l.line ->> 'delivery_id')::uuid, 'pending', app.user_id()
+  select v_tenant, (l.line ->> 'delivery_id')::uuid, 'pending', v_actor
   from jsonb_array_elements(lines) with ordinality l (line, position) order by l.position;
 
-  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = (l ->> 'delivery_id')::uuid
-  from jsonb_array_elements(lines) l where i.id = (l ->> 'item_id')::uuid;
+  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = l.delivery_id
+  from jsonb_to_recordset(lines) l (item_id uuid, delivery_id uuid) where i.id = l.item_id;
 
   perform delivery.manifest_events_add((
     select jsonb_agg(jsonb_build_object('manifest_id', i.manifest_id, 'manifest_item_id', i.id, 'event_type', 'order_created',
-      'payload', jsonb_build_object('delivery_id', i.delivery_id, 'delivery_code', (l.line ->> 'delivery_code')::bigint)) order by l.position)
-    from jsonb_array_elements(lines) with ordinality l (line, position)
-    join delivery.transfer_manifest_items i on i.id = (l.line ->> 'item_id')::uuid));
+      'payload', jsonb_build_object('delivery_id', i.delivery_id, 'delivery_code', l.delivery_code)) order by l.position)
+    from rows from (jsonb_to_recordset(lines) as (item_id uuid, delivery_code bigint)) with ordinality l (item_id, delivery_code, position)
+    join delivery.transfer_manifest_items i on i.id = l.item_id));
 end $$;
 
 -- The warehouse through which deliveries are staged: general.warehouse {handoff_required,
@@ -2311,7 +2413,8 @@ declare
   v_unknown jsonb;
   v_labels jsonb;
 begin
-  with asked as (
+  -- Materialized: a cast of a joined value is not leakproof and would keep the index on codes unused.
+  with asked as materialized (
     select c.code::bigint as code, c.position from jsonb_array_elements_text(input -> 'delivery_codes') with ordinality c (code, position)
   )
   select
@@ -2354,6 +2457,66 @@ begin
   return v_labels;
 end $$;
 
+-- sql/40_functions/delivery/wallets.sql
+
+-- Wallets: money that drivers, institutions, customers and the tenant itself can spend.
+
+-- A wallet the caller may see. {id} Fails: wallet_not_found.
+create or replace function delivery.wallet_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_wallet jsonb;
+begin
+  select to_jsonb(w) - 'owner_name' into v_wallet from money.wallets_list w where w.id = (input ->> 'id')::uuid;
+  if v_wallet is null then
+    perform app.fail('wallet_not_found');
+  end if;
+  return v_wallet;
+end $$;
+
+-- The caller's own wallets, that in the tenant's currency first. -> {wallet or null, wallets}
+create or replace function delivery.wallets_mine(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object(
+    'wallet', (array_agg(to_jsonb(w) - 'owner_name' order by w.id) filter (where w.currency = t.code))[1],
+    'wallets', coalesce(jsonb_agg(to_jsonb(w) - 'owner_name' order by w.currency <> t.code, w.currency, w.id)
+      filter (where w.id is not null), '[]'))
+  from app.currency() t
+  left join money.wallets_list w on w.owner_id = app.user_id()
+$$;
+
+-- Puts money from outside (bank, cash desk) into a wallet or takes it out, in the same currency, with a
+-- payment as its record. {id, amount, direction credit|debit, reason} -> {wallet, transaction, payment_id}
+-- Fails: wallet_not_found, too_many_decimals, insufficient_wallet_balance.
+create or replace function delivery.wallet_adjust(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_wallet uuid := (input ->> 'id')::uuid;
+  v_amount numeric := (input ->> 'amount')::numeric;
+  v_signed numeric := case input ->> 'direction' when 'credit' then v_amount else -v_amount end;
+  v_currency text := delivery.wallet_get(input) ->> 'currency';
+  v_decimals integer := money.decimals_of(v_currency);
+  v_payment uuid;
+  v_row jsonb;
+begin
+  if v_amount <> round(v_amount, v_decimals) then
+    perform app.fail('too_many_decimals', jsonb_build_object('field', 'amount', 'currency', v_currency, 'decimals', v_decimals));
+  end if;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, snapshot,
+    actor_id, processed_at)
+  values (app.tenant_id(), 'WALLET', 'WALLET_ADJUSTMENT', 'SUCCESS', 'manual', v_amount, v_currency, v_wallet,
+    jsonb_build_object('direction', input ->> 'direction', 'reason', input ->> 'reason'), app.user_id(), now())
+  returning id into v_payment;
+  v_row := jsonb_build_object('journal', v_payment, 'kind', 'WALLET_ADJUSTMENT', 'reference_type', 'payment',
+    'reference_id', v_payment, 'description', input ->> 'reason');
+  perform money.post(jsonb_build_array(
+    v_row || jsonb_build_object('account_id', v_wallet, 'amount', v_signed),
+    v_row || jsonb_build_object('account_id', money.account_of('external', 'tenant', null, v_currency), 'amount', -v_signed)));
+  return jsonb_build_object('wallet', delivery.wallet_get(input), 'payment_id', v_payment, 'transaction', (
+    select to_jsonb(r) - 'wallet_id' from money.wallet_transactions_list r
+    where r.wallet_id = v_wallet and r.reference_type = 'payment' and r.reference_id = v_payment));
+end $$;
+
 -- sql/40_functions/money/ledger.sql
 
 -- The ledger: every movement of money is a journal of entries that sum to zero per currency. The only
@@ -2383,10 +2546,12 @@ end $$;
 
 -- Books journals. `postings` is one row per entry:
 --   [{journal, kind, reference_type, reference_id, description, account_id, amount}, ...]
--- `journal` is any text that groups the entries of one journal; amounts are signed and not zero.
+-- `journal` is any text that groups the entries of one journal; the first entry of each says its kind,
+-- reference and description. Amounts are signed, not zero, and have at most three decimals.
 -- Locks the accounts in the order of their ids, then books in the order given: balances and versions
--- run through the whole list. All or nothing.
--- Fails: insufficient_wallet_balance, journal_already_booked; unbalanced journals fail at commit.
+-- run through the whole list. The floor holds for the balance at the end. All or nothing.
+-- Fails: wallet_not_found, insufficient_wallet_balance, journal_already_booked; unbalanced journals fail
+-- at commit.
 create or replace function money.post(postings jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -2398,6 +2563,11 @@ begin
   if v_accounts is null then
     return;
   end if;
+  -- Rounding here would move money that nobody counted.
+  if exists (select from jsonb_array_elements(postings) p
+      where (p ->> 'amount')::numeric <> round((p ->> 'amount')::numeric, 3)) then
+    raise exception 'an amount has more than three decimals' using errcode = 'numeric_value_out_of_range';
+  end if;
   perform from money.accounts a where a.tenant_id = v_tenant and a.id = any (v_accounts) order by a.id for no key update;
   get diagnostics v_found = row_count;
   if v_found <> cardinality(v_accounts) then
@@ -2405,22 +2575,25 @@ begin
   end if;
 
   with line as (
-    select p.line, p.posting ->> 'journal' as journal, p.posting ->> 'kind' as kind,
-      p.posting ->> 'reference_type' as reference_type, (p.posting ->> 'reference_id')::uuid as reference_id,
-      p.posting ->> 'description' as description, (p.posting ->> 'account_id')::uuid as account_id,
+    select p.line, p.posting ->> 'journal' as journal, p.posting, (p.posting ->> 'account_id')::uuid as account_id,
       (p.posting ->> 'amount')::numeric(18, 3) as amount
     from jsonb_array_elements(postings) with ordinality p (posting, line)
+  ), named as materialized (
+    select gen_random_uuid() as id, f.journal, f.posting
+    from (select distinct on (l.journal) l.journal, l.posting from line l order by l.journal, l.line) f
   ), journal as (
-    insert into money.ledger_transactions (tenant_id, kind, reference_type, reference_id, description, actor_id)
-    select distinct on (l.journal) v_tenant, l.kind, l.reference_type, l.reference_id, l.description, app.user_id()
-    from line l order by l.journal, l.line
-    returning id, kind, reference_type, reference_id
+    insert into money.ledger_transactions (id, tenant_id, kind, reference_type, reference_id, description, actor_id)
+    select n.id, v_tenant, n.posting ->> 'kind', n.posting ->> 'reference_type', (n.posting ->> 'reference_id')::uuid,
+      n.posting ->> 'description', app.user_id()
+    from named n
+    returning id
   ), entry as (
     insert into money.ledger_entries (tenant_id, transaction_id, account_id, amount, currency, balance_after, version)
     select v_tenant, j.id, l.account_id, l.amount, a.currency,
       a.balance + sum(l.amount) over running, a.version + count(*) over running
     from line l
-    join journal j on j.kind = l.kind and j.reference_type = l.reference_type and j.reference_id = l.reference_id
+    join named n on n.journal is not distinct from l.journal
+    join journal j on j.id = n.id
     join money.accounts a on a.tenant_id = v_tenant and a.id = l.account_id
     window running as (partition by l.account_id order by l.line rows unbounded preceding)
     order by l.line
@@ -2431,7 +2604,7 @@ begin
   where a.tenant_id = v_tenant and a.id = e.account_id;
 end $$;
 
--- Refuses a journal whose entries do not sum to zero in each currency, or that has none.
+-- Refuses a journal that has no entries, or whose entries do not sum to zero in each currency.
 create or replace function private.check_journal() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -2444,13 +2617,19 @@ begin
   return null;
 end $$;
 
--- Entries join a journal only in the transaction that made it, so a balanced one stays balanced.
+-- Entries join a journal only in the transaction that booked it, so a balanced one stays balanced; and
+-- an entry is in its account's currency, so that zero in each currency means something.
 create or replace function private.check_entry() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if not exists (select from money.ledger_transactions t
-      where t.id = new.transaction_id and t.created_at = now()) then
-    raise exception 'journal % is closed', new.transaction_id using errcode = 'check_violation', constraint = 'journal_balances';
+      where t.tenant_id = new.tenant_id and t.id = new.transaction_id and t.booked_in = pg_current_xact_id()) then
+    raise exception 'journal % is closed', new.transaction_id using errcode = 'check_violation', constraint = 'journal_open';
+  end if;
+  if not exists (select from money.accounts a
+      where a.tenant_id = new.tenant_id and a.id = new.account_id and a.currency = new.currency) then
+    raise exception 'account % has another currency', new.account_id using errcode = 'check_violation',
+      constraint = 'entry_currency';
   end if;
   return new;
 end $$;
@@ -2460,6 +2639,16 @@ create constraint trigger journal_balances after insert on money.ledger_transact
   deferrable initially deferred for each row execute function private.check_journal();
 drop trigger if exists journal_open on money.ledger_entries;
 create trigger journal_open before insert on money.ledger_entries for each row execute function private.check_entry();
+
+-- The decimals that amounts of a currency may have here: the tenant's own setting for its own currency,
+-- otherwise none for IQD (cash practice), else those of ISO 4217.
+create or replace function money.decimals_of(currency text) returns integer
+language sql stable set search_path = '' as $$
+  select case when t.code = decimals_of.currency then t.decimals
+    when decimals_of.currency = 'IQD' then 0
+    else (select c.exponent from tenancy.currencies c where c.code = decimals_of.currency) end
+  from app.currency() t
+$$;
 
 grant execute on function money.account_of(text, text, uuid, text), money.post(jsonb) to barid_caller;
 
@@ -2474,6 +2663,54 @@ language sql security definer set search_path = '' as $$
 $$;
 
 grant execute on function money.balances_locked(uuid[]) to barid_caller;
+
+-- sql/40_functions/money/verify.sql
+
+-- Every difference in the books of all tenants; no row means that they are right. Run by cron at night.
+-- The books guard themselves, so a row here tells of a fault below them: of the disk, of a restore, of
+-- somebody with the owner's rights.
+--   balance   an account does not hold the sum of its entries
+--   version   the entries of an account are not counted 1, 2, 3 ... up to the account's version
+--   running   the balance noted on an entry is not the sum up to it
+--   journal   the entries of a journal do not sum to zero in a currency, or there are none
+--   currency  an entry is in another currency than its account
+create or replace function money.verify_books()
+returns table (problem text, tenant_id uuid, account_id uuid, transaction_id uuid, expected numeric, found numeric)
+language sql stable set search_path = '' as $$
+  with entry as (
+    select e.*, row_number() over running as position, sum(e.amount) over running as total
+    from money.ledger_entries e
+    window running as (partition by e.account_id order by e.version rows unbounded preceding)
+  ), account as (
+    select a.tenant_id, a.id, a.balance, a.version, a.currency, coalesce(s.total, 0) as total, coalesce(s.entries, 0) as entries
+    from money.accounts a
+    left join (
+      select e.account_id, sum(e.amount) as total, count(*) as entries from money.ledger_entries e group by e.account_id
+    ) s on s.account_id = a.id
+  )
+  select 'balance', a.tenant_id, a.id, null::uuid, a.total, a.balance from account a where a.balance <> a.total
+  union all
+  select 'version', a.tenant_id, a.id, null, a.entries, a.version from account a where a.version <> a.entries
+  union all
+  select 'version', e.tenant_id, e.account_id, e.transaction_id, e.position, e.version from entry e where e.version <> e.position
+  union all
+  select 'running', e.tenant_id, e.account_id, e.transaction_id, e.total, e.balance_after from entry e where e.balance_after <> e.total
+  union all
+  select 'journal', t.tenant_id, null, t.id, 0, s.total
+  from money.ledger_transactions t
+  left join lateral (
+    select sum(e.amount) as total from money.ledger_entries e where e.transaction_id = t.id group by e.currency
+  ) s on true
+  where s.total is distinct from 0
+  union all
+  select 'currency', e.tenant_id, e.account_id, e.transaction_id, null, null
+  from money.ledger_entries e
+  join money.accounts a on a.id = e.account_id
+  where a.currency <> e.currency
+$$;
+
+-- Sees all tenants: not for requests.
+revoke execute on function money.verify_books() from barid_caller;
 
 -- sql/40_functions/private/call.sql
 
@@ -2639,11 +2876,12 @@ grant execute on function private.idempotency_scope(), private.idempotency_claim
 --         service (the function's own key), api_key_hash (hex SHA-256), tenant_mode (required, optional, none).
 -- Reads roles and permissions afresh, so taking a role away holds from the next request on.
 -- Security definer: it must see memberships before there is a tenant. Callable by the entry points only.
--- Fails: unauthorized, forbidden, tenant_id_required, tenant_inactive.
+-- Fails: unauthorized, forbidden, tenant_id_required, tenant_inactive; tenant_not_found only for those who
+-- may reach every tenant, since others must not learn which ids exist.
 create or replace function private.identify(
   claims jsonb, out user_id uuid, out tenant_id uuid, out grants text[], out sees_tenant boolean, out language text
 )
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_user uuid := (claims ->> 'sub')::uuid;
@@ -2654,7 +2892,6 @@ declare
   v_type text;
   v_grants text[] := '{anyone}';
   v_roles text[];
-  v_status text;
   v_effective boolean;
   v_key record;
 begin
@@ -2672,7 +2909,10 @@ begin
     v_tenant := coalesce(v_key.tenant_id, v_tenant);
     v_system := v_key.tenant_id is null;
     v_type := 'staff';
-    v_grants := v_grants || (select coalesce(array_agg('permission:' || s), '{}') from unnest(v_key.scopes) s);
+    -- A key of one tenant never acts for the system, whatever its scopes say.
+    v_grants := v_grants || (
+      select coalesce(array_agg('permission:' || s), '{}') from unnest(v_key.scopes) s
+      where v_key.is_system_capable or s not in ('manage:system', 'manage:user_access:system'));
   elsif v_user is not null then
     if not exists (select from tenancy.profiles p where p.id = v_user) then
       perform app.fail('unauthorized');
@@ -2689,13 +2929,19 @@ begin
   end if;
 
   if v_tenant is not null then
-    select t.status, t.effective_active, s.settings ->> 'default' into v_status, v_effective, language
+    select tenancy.is_effective(t), s.settings ->> 'default' into v_effective, language
     from tenancy.tenants t
     left join tenancy.tenant_settings s on s.tenant_id = t.id and s.module = 'general' and s.group_key = 'language'
     where t.id = v_tenant;
     if not found then
-      perform app.fail('forbidden');
+      if v_asked is not null or claims ->> 'tenant_mode' <> 'none' then
+        perform app.fail(case when v_system or v_service then 'tenant_not_found' else 'forbidden' end);
+      end if;
+      v_tenant := null;
     end if;
+  end if;
+
+  if v_tenant is not null then
     if v_user is not null and v_type is null then
       select u.tenant_user_type,
         (select coalesce(array_agg(r.role_key), '{}') from tenancy.tenant_user_roles r
@@ -2717,8 +2963,10 @@ begin
         end if;
       end if;
     end if;
-    if v_tenant is not null and not (v_effective and v_status not in ('suspended', 'archived'))
-      and not v_system and claims ->> 'tenant_mode' <> 'none' then
+    if v_tenant is null then
+      language := null;
+    elsif not v_effective and not v_system and claims ->> 'tenant_mode' <> 'none' then
+      perform set_config('app.language', coalesce(claims ->> 'language', language, 'en'), true);
       perform app.fail('tenant_inactive');
     end if;
   elsif claims ->> 'tenant_mode' = 'required' then
@@ -2825,11 +3073,87 @@ end $$;
 grant execute on function app.job_add(text, jsonb, text, timestamptz, integer), app.job_withdraw(bigint) to barid_caller;
 grant execute on function private.jobs_claim(text[], integer, interval), private.job_finish(bigint, uuid, text) to barid_api;
 
+-- sql/40_functions/private/people.sql
+
+-- What must be known of people beyond the caller's tenant. Definers, each with its own narrow question.
+
+-- The caller's own active memberships, in all tenants.
+-- -> [{tenant_id, slug, name, tenant_user_type, roles, permissions}], oldest first.
+create or replace function private.memberships_of_caller() returns jsonb
+language sql stable security definer set search_path = '' as $$
+  select coalesce(jsonb_agg(jsonb_build_object(
+      'tenant_id', t.id, 'slug', t.slug, 'name', t.name, 'tenant_user_type', u.tenant_user_type,
+      'roles', (
+        select coalesce(jsonb_agg(r.role_key order by r.role_key), '[]') from tenancy.tenant_user_roles r
+        where r.tenant_id = u.tenant_id and r.user_id = u.user_id),
+      'permissions', (
+        select coalesce(jsonb_agg(distinct p.permission_key order by p.permission_key), '[]')
+        from tenancy.tenant_user_roles r
+        join tenancy.role_permissions p on p.role_key = r.role_key
+        where r.tenant_id = u.tenant_id and r.user_id = u.user_id))
+    order by u.created_at, t.id), '[]')
+  from tenancy.tenant_users u
+  join tenancy.tenants t on t.id = u.tenant_id
+  where u.user_id = app.user_id() and u.is_active
+$$;
+
+-- Makes the caller's tenant the one his next token names. Fails: forbidden (no active member of it).
+create or replace function private.choose_tenant() returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if not exists (select from tenancy.tenant_users u
+      where u.tenant_id = app.tenant_id() and u.user_id = app.user_id() and u.is_active) then
+    perform app.fail('forbidden');
+  end if;
+  insert into tenancy.active_tenants (user_id, tenant_id, updated_at)
+  values (app.user_id(), app.tenant_id(), clock_timestamp())
+  on conflict (user_id) do update set tenant_id = excluded.tenant_id, updated_at = excluded.updated_at;
+end $$;
+
+-- The id of the Auth user with this (lower-case) e-mail, or null. For those who administer a tenant.
+create or replace function private.user_with_email(address text) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  if not app.has_permission('manage:tenant') then
+    perform app.fail('forbidden');
+  end if;
+  return (select u.id from auth.users u where u.email = address and not u.is_sso_user and u.deleted_at is null);
+end $$;
+
+-- True when nobody but the caller's tenant knows this person, so that its administrator may change what
+-- the profile says. Otherwise the profile is the person's own.
+create or replace function private.is_ours_alone(user_id uuid) returns boolean
+language sql stable security definer set search_path = '' as $$
+  select not exists (select from tenancy.tenant_users u
+      where u.user_id = is_ours_alone.user_id and u.tenant_id is distinct from app.tenant_id())
+    and not exists (select from tenancy.system_users s where s.user_id = is_ours_alone.user_id)
+$$;
+
+-- True while a user who was being added, and did not become a member, may be removed from Auth.
+create or replace function private.removal_pending(user_id uuid) returns boolean
+language sql stable security definer set search_path = '' as $$
+  select exists (select from app.jobs j
+    where j.kind = 'tenants.remove_auth_user' and j.entity_key = removal_pending.user_id::text
+      and j.status in ('queued', 'running'))
+$$;
+
+-- True when a user belongs to no tenant and is no system administrator. Asked by the job that removes
+-- what a broken attempt to add a user left in Auth.
+create or replace function private.belongs_nowhere(user_id uuid) returns boolean
+language sql stable security definer set search_path = '' as $$
+  select not exists (select from tenancy.tenant_users u where u.user_id = belongs_nowhere.user_id)
+    and not exists (select from tenancy.system_users s where s.user_id = belongs_nowhere.user_id)
+$$;
+
+grant execute on function private.memberships_of_caller(), private.choose_tenant(), private.user_with_email(text),
+  private.is_ours_alone(uuid), private.removal_pending(uuid) to barid_caller;
+grant execute on function private.belongs_nowhere(uuid) to barid_api;
+
 -- sql/40_functions/tenancy/access_token_hook.sql
 
 -- Supabase Auth calls this before it signs a token (config.toml, [auth.hook.custom_access_token]).
 -- Adds app_metadata.tenant_id (the tenant the person last chose, else the oldest active membership),
--- tenant_user_id and roles. Permissions stay out of the token: they are read afresh by each request.
+-- tenant_user_id and roles; without a membership the token names no tenant. Permissions stay out of the token: they are read afresh by each request.
 create or replace function public.custom_access_token_hook(event jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -2853,7 +3177,7 @@ begin
     v_roles := v_roles || '["system_admin"]';
   end if;
   return jsonb_set(event, '{claims,app_metadata}',
-    coalesce(event #> '{claims,app_metadata}', '{}') || v_extra || jsonb_build_object('roles', v_roles));
+    (coalesce(event #> '{claims,app_metadata}', '{}') - '{tenant_id,tenant_user_id}'::text[]) || v_extra || jsonb_build_object('roles', v_roles));
 end $$;
 
 grant usage on schema tenancy, public to supabase_auth_admin;
@@ -2871,6 +3195,460 @@ begin
     execute format('create policy auth_reads on %s for select to supabase_auth_admin using (true)', v_table);
   end loop;
 end $$;
+
+-- sql/40_functions/tenancy/effective.sql
+
+-- Whether a tenant may be used now: neither suspended nor archived, and, while subscriptions are asked
+-- for (system setting tenant_subscription.enabled), with one that is unlimited or not over yet.
+-- Worked out on every request, so that a subscription ends at its minute and not at the next update.
+create or replace function tenancy.is_effective(tenant tenancy.tenants) returns boolean
+language sql stable set search_path = '' as $$
+  select tenant.status not in ('suspended', 'archived') and (
+    coalesce((select s.value <> 'true' from tenancy.system_settings s where s.key = 'tenant_subscription.enabled'), true)
+    or tenant.subscription_status = 'UNLIMITED'
+    or coalesce(now() < tenant.effective_until, false))
+$$;
+
+-- sql/40_functions/tenancy/me.sql
+
+-- Who am I, and in which tenant. -> {user, memberships, active_tenant_id}
+-- active_tenant_id is the tenant this token's calls go to; null when it names none the caller is in.
+-- Fails: forbidden (an API key or the system is nobody).
+create or replace function tenancy.me_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_user jsonb;
+begin
+  select jsonb_build_object('id', p.id, 'email', p.email, 'full_name', p.full_name, 'first_name', p.first_name,
+    'last_name', p.last_name, 'phone', p.phone, 'avatar_url', p.avatar_url,
+    'is_system_admin', app.has_role('system_admin'))
+  into v_user from tenancy.profiles p where p.id = app.user_id();
+  if v_user is null then
+    perform app.fail('forbidden');
+  end if;
+  return jsonb_build_object('user', v_user, 'memberships', private.memberships_of_caller(),
+    'active_tenant_id', app.tenant_id());
+end $$;
+
+-- Chooses the tenant of the path for the caller's next token. -> {active_tenant_id}
+-- Fails: forbidden.
+create or replace function tenancy.tenant_switch(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  perform private.choose_tenant();
+  return jsonb_build_object('active_tenant_id', app.tenant_id());
+end $$;
+
+-- The caller's tenant as its detail shows it. Those who do not see the whole tenant find only
+-- themselves among its users. Fails: tenant_not_found.
+create or replace function tenancy.tenant_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant jsonb;
+begin
+  select jsonb_build_object('id', t.id, 'name', t.name, 'slug', t.slug, 'status', t.status,
+    'contact_info', t.contact_info, 'metadata', t.metadata, 'logo_url', t.logo_url,
+    'subscription_status', t.subscription_status, 'effective_active', tenancy.is_effective(t),
+    'effective_until', t.effective_until, 'created_at', t.created_at, 'created_by', t.created_by,
+    'updated_at', t.updated_at, 'updated_by', t.updated_by,
+    'created_by_user', (select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.profiles p where p.id = t.created_by),
+    'updated_by_user', (select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.profiles p where p.id = t.updated_by),
+    'tenant_users', (
+      select coalesce(jsonb_agg(jsonb_build_object('user_id', u.user_id, 'created_at', u.created_at,
+        'user', jsonb_build_object('id', p.id, 'email', p.email)) order by u.created_at, u.user_id), '[]')
+      from tenancy.tenant_users u
+      join tenancy.profiles p on p.id = u.user_id
+      where u.tenant_id = t.id and (app.sees_tenant() or u.user_id = app.user_id())),
+    'statistics', jsonb_build_object('active_users', (
+      select count(*) from tenancy.tenant_users u where u.tenant_id = t.id and u.is_active)))
+  into v_tenant from tenancy.tenants t where t.id = app.tenant_id();
+  if v_tenant is null then
+    perform app.fail('tenant_not_found');
+  end if;
+  return v_tenant;
+end $$;
+
+-- sql/40_functions/tenancy/settings.sql
+
+-- Settings of a tenant: module -> group -> {settings}.
+
+-- Groups as clients read them. {groups?: [[module, group], ...]}; without: all that were ever saved, and
+-- transfer_manifest, which is always shown with what holds (defaults included) and the default service.
+create or replace function tenancy.settings_get(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  with wanted as (
+    select g ->> 0 as module, g ->> 1 as group_key from jsonb_array_elements(input -> 'groups') g
+    union
+    select s.module, s.group_key from tenancy.tenant_settings s where s.tenant_id = app.tenant_id() and not input ? 'groups'
+    union
+    select 'delivery', 'transfer_manifest' where not input ? 'groups'
+  ), shown as (
+    select w.module, w.group_key, case
+      when w.module = 'delivery' and w.group_key = 'transfer_manifest' then delivery.manifest_settings() || coalesce((
+        select jsonb_build_object('default_delivery_service',
+          jsonb_build_object('id', s.id, 'name', app.localized(s.name), 'code', s.code))
+        from delivery.delivery_services s
+        where s.id = (delivery.manifest_settings() ->> 'default_delivery_service_id')::uuid and s.deleted_at is null), '{}')
+      else app.settings(w.module, w.group_key) end as settings
+    from wanted w
+  )
+  select coalesce(jsonb_object_agg(m.module, m.groups), '{}')
+  from (
+    select s.module, jsonb_object_agg(s.group_key, jsonb_build_object('settings', s.settings)) as groups
+    from shown s group by s.module
+  ) m
+$$;
+
+-- Merges patches into their groups; null removes a key. {patches: [{module, group, settings}]}
+-- -> the groups as settings_get shows them. Patches of different keys of one group, sent at the same
+-- moment, both hold: the second waits for the row and merges into what the first made of it.
+-- Fails: invalid_reference, manifest_workflow_required, currency_in_use.
+create or replace function tenancy.settings_save(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_currency text := (app.currency()).code;
+  v_groups jsonb;
+begin
+  insert into tenancy.tenant_settings as s (tenant_id, module, group_key, settings, updated_by)
+  select app.tenant_id(), p ->> 'module', p ->> 'group', app.merge_patch('{}', p -> 'settings'), app.user_id()
+  from jsonb_array_elements(input -> 'patches') p
+  order by p ->> 'module', p ->> 'group'
+  on conflict (tenant_id, module, group_key) do update set updated_by = excluded.updated_by,
+    settings = app.merge_patch(s.settings, (
+      select q -> 'settings' from jsonb_array_elements(input -> 'patches') q
+      where q ->> 'module' = excluded.module and q ->> 'group' = excluded.group_key));
+
+  select jsonb_agg(jsonb_build_array(p ->> 'module', p ->> 'group')) into v_groups
+  from jsonb_array_elements(input -> 'patches') p;
+  perform tenancy.check_references(input -> 'patches');
+  if v_groups @> '[["delivery", "transfer_manifest"]]' then
+    perform tenancy.check_workflow();
+  end if;
+  if (app.currency()).code <> v_currency then
+    perform tenancy.change_currency((app.currency()).code);
+  end if;
+  return tenancy.settings_get(jsonb_build_object('groups', v_groups));
+end $$;
+
+-- Drivers need one way to make a manifest. Judged on what holds, so a default counts.
+-- Fails: manifest_workflow_required.
+create or replace function tenancy.check_workflow() returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_settings jsonb := delivery.manifest_settings();
+begin
+  if not ((v_settings ->> 'allow_driver_create_manifest_from_form')::boolean
+      or (v_settings ->> 'allow_driver_scan_institution_qr')::boolean
+      or (v_settings ->> 'allow_driver_scan_item_barcode')::boolean) then
+    perform app.fail('manifest_workflow_required', '{"field": "delivery.transfer_manifest.settings"}');
+  end if;
+end $$;
+
+-- What patches name must exist in the tenant. Services are held until the end, so that none is deleted
+-- while a setting begins to name it. [{module, group, settings}]. Fails: invalid_reference.
+create or replace function tenancy.check_references(patches jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_missing text;
+begin
+  with named as (
+    select n.module || '.' || n.group_key || '.settings.' || n.path as field, n.thing, i.id
+    from (values
+      ('delivery', 'transfer_manifest', 'default_delivery_service_id', 'service'),
+      ('delivery', 'transfer_manifest', 'available_delivery_service_ids', 'service'),
+      ('delivery', 'assignment_change_settings', 'default_driver_id', 'driver'),
+      ('general', 'delivery', 'return_requests.default_delivery_service_id', 'service'),
+      ('general', 'warehouse', 'default_warehouse_id', 'warehouse'),
+      ('general', 'currency', 'currency_code', 'currency'),
+      ('general', 'timezone', 'name', 'timezone')) n (module, group_key, path, thing)
+    join jsonb_array_elements(patches) p on p ->> 'module' = n.module and p ->> 'group' = n.group_key
+    cross join lateral (select p -> 'settings' #> string_to_array(n.path, '.') as value) v
+    cross join lateral jsonb_array_elements_text(
+      case jsonb_typeof(v.value) when 'array' then v.value when 'string' then jsonb_build_array(v.value) else '[]' end) i (id)
+  ), held as (
+    select s.id from delivery.delivery_services s
+    where s.deleted_at is null and s.id in (select app.as_uuid(n.id) from named n where n.thing = 'service')
+    order by s.id for share
+  )
+  select n.field into v_missing
+  from named n
+  where not case n.thing
+    when 'service' then app.as_uuid(n.id) in (select h.id from held h)
+    when 'driver' then exists (select from delivery.drivers d where d.user_id = app.as_uuid(n.id) and d.status = 'active')
+    when 'warehouse' then exists (select from warehousing.warehouses w where w.id = app.as_uuid(n.id) and w.deleted_at is null)
+    when 'currency' then exists (select from tenancy.currencies c where c.code = n.id)
+    else exists (select from pg_catalog.pg_timezone_names z where z.name = n.id) end
+  order by n.field limit 1;
+  if v_missing is not null then
+    perform app.fail('invalid_reference', jsonb_build_object('field', v_missing));
+  end if;
+end $$;
+
+-- A tenant changes its currency while no money has moved in another; drivers and institutions get their
+-- wallets in the new one. Fails: currency_in_use.
+create or replace function tenancy.change_currency(code text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if exists (select from money.accounts a
+      where a.tenant_id = app.tenant_id() and a.currency <> code and a.version > 0) then
+    perform app.fail('currency_in_use', '{"field": "general.currency.settings.currency_code"}');
+  end if;
+  perform money.account_of('wallet', u.tenant_user_type, u.user_id, code)
+  from tenancy.tenant_users u
+  where u.tenant_id = app.tenant_id() and u.tenant_user_type in ('driver', 'institution');
+end $$;
+
+-- sql/40_functions/tenancy/sign_up.sql
+
+-- Whoever Supabase Auth knows has a profile: this copies what Auth was told when the user is made, and
+-- follows a changed e-mail. A user whom Auth deletes softly leaves every tenant; his rows stay for what
+-- refers to them.
+create or replace function private.follow_auth_user() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_told jsonb := coalesce(new.raw_user_meta_data, '{}');
+  v_name text := left(coalesce(v_told ->> 'full_name', v_told ->> 'name', ''), 200);
+begin
+  if tg_op = 'INSERT' then
+    insert into tenancy.profiles (id, email, full_name, first_name, last_name, phone, avatar_url)
+    values (new.id, new.email, v_name, left(v_told ->> 'first_name', 100),
+      left(v_told ->> 'last_name', 100), left(v_told ->> 'phone', 40), left(v_told ->> 'avatar_url', 2000))
+    on conflict (id) do nothing;
+  elsif to_jsonb(new) ->> 'deleted_at' is not null then
+    update tenancy.tenant_users set is_active = false where user_id = new.id and is_active;
+    update tenancy.profiles set email = null, phone = null, avatar_url = null where id = new.id;
+  else
+    update tenancy.profiles p set email = new.email, full_name = coalesce(nullif(p.full_name, ''), v_name)
+    where p.id = new.id;
+  end if;
+  return null;
+end $$;
+
+-- "or replace", because on a hosted project migrations may make triggers on auth.users but drop none.
+create or replace trigger barid_profile after insert on auth.users
+  for each row execute function private.follow_auth_user();
+create or replace trigger barid_profile_email after update of email on auth.users
+  for each row when (old.email is distinct from new.email) execute function private.follow_auth_user();
+
+-- sql/40_functions/tenancy/users.sql
+
+-- The tenant's users. Making one takes three steps, because the user himself lives in Supabase Auth:
+-- user_begin refuses whatever can be refused and queues the removal of what the next step may leave
+-- behind; Auth makes the user; user_finish withdraws that removal and makes the membership.
+
+-- A user of the tenant as responses show him. Fails: user_not_found.
+create or replace function tenancy.user_shown(user_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_user jsonb;
+begin
+  select to_jsonb(r) into v_user from tenancy.users_list r where r.id = user_shown.user_id;
+  if v_user is null then
+    perform app.fail('user_not_found');
+  end if;
+  return v_user;
+end $$;
+
+-- Staff need at least one role of staff; everybody else has the one role of his kind.
+-- Fails: invalid_roles.
+create or replace function tenancy.check_roles(user_type text, roles jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_of_kind text[] := array['driver', 'institution', 'customer'];
+begin
+  if (user_type = 'staff' and (jsonb_array_length(roles) = 0 or roles ?| v_of_kind))
+      or (user_type <> 'staff' and roles <> jsonb_build_array(user_type)) then
+    perform app.fail('invalid_roles', '{"field": "roles"}');
+  end if;
+end $$;
+
+-- What a member of a kind needs besides the membership: a driver his row, drivers and institutions a
+-- wallet in the tenant's currency. Doing it twice changes nothing.
+create or replace function tenancy.equip_member(user_id uuid, user_type text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if user_type = 'driver' then
+    insert into delivery.drivers (tenant_id, user_id) values (app.tenant_id(), equip_member.user_id)
+    on conflict do nothing;
+  end if;
+  if user_type in ('driver', 'institution') then
+    perform money.account_of('wallet', user_type, equip_member.user_id, (app.currency()).code);
+  end if;
+end $$;
+
+-- First step. {person {email, full_name, phone?, tenant_user_type, roles, is_business, employee_id?}, key?}
+-- -> {answer} of an earlier call with the same key, or {user_id, exists, job_id?}: the id the user has
+-- in Auth, or shall get there. Fails: idempotency_conflict, invalid_roles, user_already_member.
+create or replace function tenancy.user_begin(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_person jsonb := input -> 'person';
+  v_answer jsonb;
+  v_user uuid;
+begin
+  if input ? 'key' then
+    v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', v_person, 'idempotency_conflict');
+    if v_answer is not null then
+      return jsonb_build_object('answer', v_answer);
+    end if;
+  end if;
+  perform tenancy.check_roles(v_person ->> 'tenant_user_type', v_person -> 'roles');
+  v_user := private.user_with_email(v_person ->> 'email');
+  if v_user is not null then
+    if exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = v_user) then
+      perform app.fail('user_already_member');
+    end if;
+    return jsonb_build_object('user_id', v_user, 'exists', true);
+  end if;
+  v_user := gen_random_uuid();
+  return jsonb_build_object('user_id', v_user, 'exists', false, 'job_id', app.job_add('tenants.remove_auth_user',
+    jsonb_build_object('user_id', v_user), v_user::text, now() + interval '5 minutes'));
+end $$;
+
+-- Last step, once Auth has the user. {person, key?, user_id, job_id?} -> {user}
+-- A user who was there before keeps what his profile says; only gaps are filled.
+-- Fails: user_already_member, user_being_added (another call is making this user, or has failed to and
+-- cleans up), service_unavailable (we took so long that our own removal has begun).
+create or replace function tenancy.user_finish(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_person jsonb := input -> 'person';
+  v_user uuid := (input ->> 'user_id')::uuid;
+  v_answer jsonb;
+begin
+  if input ? 'key' then
+    v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', v_person, 'idempotency_conflict');
+    if v_answer is not null then
+      return v_answer;
+    end if;
+  end if;
+  if not input ? 'job_id' and private.removal_pending(v_user) then
+    perform app.fail('user_being_added');
+  elsif input ? 'job_id' and not app.job_withdraw((input ->> 'job_id')::bigint) then
+    perform app.fail('service_unavailable');
+  end if;
+  insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type, is_business, employee_id)
+  values (app.tenant_id(), v_user, v_person ->> 'tenant_user_type', (v_person ->> 'is_business')::boolean,
+    v_person ->> 'employee_id');
+  insert into tenancy.tenant_user_roles (tenant_id, user_id, role_key)
+  select app.tenant_id(), v_user, r.key from jsonb_array_elements_text(v_person -> 'roles') r (key);
+  update tenancy.profiles p set
+    full_name = coalesce(nullif(p.full_name, ''), v_person ->> 'full_name'),
+    phone = coalesce(p.phone, v_person ->> 'phone')
+  where p.id = v_user;
+  perform tenancy.equip_member(v_user, v_person ->> 'tenant_user_type');
+  v_answer := jsonb_build_object('user', tenancy.user_shown(v_user));
+  if input ? 'key' then
+    perform private.idempotency_store(app.request_setting('operation'), input ->> 'key', v_answer);
+  end if;
+  return v_answer;
+end $$;
+
+-- Instead of the last step, when it must not come: forgets the key, so that the same call may be made
+-- again, and withdraws the removal when nothing is left to remove. {key?, job_id?}
+create or replace function tenancy.user_abandon(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  if input ? 'job_id' then
+    perform app.job_withdraw((input ->> 'job_id')::bigint);
+  end if;
+  if input ? 'key' then
+    perform private.idempotency_forget(app.request_setting('operation'), input ->> 'key');
+  end if;
+  return '{}';
+end $$;
+
+-- True when this user is an active administrator of the caller's tenant.
+create or replace function tenancy.is_active_admin(user_id uuid) returns boolean
+language sql stable set search_path = '' as $$
+  select exists (
+    select from tenancy.tenant_users u
+    join tenancy.tenant_user_roles r on r.tenant_id = u.tenant_id and r.user_id = u.user_id and r.role_key = 'tenant_admin'
+    where u.tenant_id = app.tenant_id() and u.user_id = is_active_admin.user_id and u.is_active)
+$$;
+
+-- Refuses to let an administrator go when nobody is left. Fails: last_tenant_admin.
+create or replace function tenancy.keep_an_admin() returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if not exists (select from tenancy.tenant_user_roles r
+      where r.tenant_id = app.tenant_id() and r.role_key = 'tenant_admin' and tenancy.is_active_admin(r.user_id)) then
+    perform app.fail('last_tenant_admin');
+  end if;
+end $$;
+
+-- Changes what is sent; e-mail and kind may be sent as they are, for clients that send whole rows.
+-- {user_id, email?, tenant_user_type?, full_name?, phone?, roles?, is_business?, employee_id?, is_active?}
+-- -> {user}. Fails: user_not_found, invalid_roles, user_field_fixed (e-mail, kind, and the profile of
+-- somebody whom others know as well), cannot_deactivate_self, last_tenant_admin.
+create or replace function tenancy.user_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_user uuid := (input ->> 'user_id')::uuid;
+  v_before jsonb;
+  v_was_admin boolean;
+  v_fixed text;
+begin
+  -- One change of a tenant's users at a time: two administrators must not remove each other.
+  perform from tenancy.tenants t where t.id = app.tenant_id() for no key update;
+  v_before := tenancy.user_shown(v_user);
+  v_was_admin := tenancy.is_active_admin(v_user);
+  select k.key into v_fixed from jsonb_each(input) k
+  where k.value is distinct from v_before -> k.key
+    and (k.key in ('email', 'tenant_user_type')
+      or k.key in ('full_name', 'phone') and v_user is distinct from app.user_id() and not private.is_ours_alone(v_user))
+  order by k.key limit 1;
+  if v_fixed is not null then
+    perform app.fail('user_field_fixed', jsonb_build_object('field', v_fixed));
+  end if;
+  if input ->> 'is_active' = 'false' and v_user = app.user_id() then
+    perform app.fail('cannot_deactivate_self');
+  end if;
+
+  update tenancy.profiles p set
+    full_name = coalesce(input ->> 'full_name', p.full_name),
+    phone = case when input ? 'phone' then input ->> 'phone' else p.phone end
+  where p.id = v_user and input ?| array['full_name', 'phone'];
+  update tenancy.tenant_users u set
+    is_business = coalesce((input ->> 'is_business')::boolean, u.is_business),
+    is_active = coalesce((input ->> 'is_active')::boolean, u.is_active),
+    employee_id = case when input ? 'employee_id' then input ->> 'employee_id' else u.employee_id end
+  where u.tenant_id = app.tenant_id() and u.user_id = v_user and input ?| array['is_business', 'is_active', 'employee_id'];
+  if input ? 'roles' then
+    perform tenancy.check_roles(v_before ->> 'tenant_user_type', input -> 'roles');
+    delete from tenancy.tenant_user_roles r
+    where r.tenant_id = app.tenant_id() and r.user_id = v_user and not input -> 'roles' ? r.role_key;
+    insert into tenancy.tenant_user_roles (tenant_id, user_id, role_key)
+    select app.tenant_id(), v_user, r.key from jsonb_array_elements_text(input -> 'roles') r (key)
+    on conflict do nothing;
+  end if;
+  if input ? 'is_active' then
+    update delivery.drivers d set status = case when (input ->> 'is_active')::boolean then 'active' else 'inactive' end
+    where d.tenant_id = app.tenant_id() and d.user_id = v_user;
+  end if;
+  if v_was_admin and not tenancy.is_active_admin(v_user) then
+    perform tenancy.keep_an_admin();
+  end if;
+  return jsonb_build_object('user', tenancy.user_shown(v_user));
+end $$;
+
+-- The roles a tenant can give, each with its permissions. -> [{key, name, permissions}]
+create or replace function tenancy.roles_get(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_agg(jsonb_build_object('key', r.key, 'name', r.name, 'permissions', (
+      select coalesce(jsonb_agg(p.permission_key order by p.permission_key), '[]')
+      from tenancy.role_permissions p where p.role_key = r.key))
+    order by r.key)
+  from tenancy.roles r
+$$;
+
+-- The permissions that roles of a tenant can carry. -> [{key, name}]
+create or replace function tenancy.permissions_get(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_agg(jsonb_build_object('key', p.key, 'name', p.name) order by p.key)
+  from tenancy.permissions p
+  where exists (select from tenancy.role_permissions r where r.permission_key = p.key)
+$$;
 
 -- sql/50_policies/10_tenants.sql
 
@@ -2900,7 +3678,8 @@ select app.tenant_table('delivery.delivery_service_users');
 select app.tenant_table('delivery.delivery_service_zones');
 select app.tenant_table('delivery.delivery_service_zone_tags');
 
-select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '');
+-- Balances move with the ledger, which is their log.
+select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '', hidden => 'balance,version');
 select app.tenant_table('money.ledger_transactions', writes => '', audit => false);
 select app.tenant_table('money.ledger_entries', writes => '', audit => false);
 select app.tenant_table('money.payments', writes => 'insert, update');

@@ -7,7 +7,8 @@ declare
   v_unknown jsonb;
   v_labels jsonb;
 begin
-  with asked as (
+  -- Materialized: a cast of a joined value is not leakproof and would keep the index on codes unused.
+  with asked as materialized (
     select c.code::bigint as code, c.position from jsonb_array_elements_text(input -> 'delivery_codes') with ordinality c (code, position)
   )
   select

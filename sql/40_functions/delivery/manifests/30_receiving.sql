@@ -17,14 +17,16 @@ declare
   v_actor uuid := app.user_id();
 begin
   insert into delivery.transfer_manifest_events (tenant_id, manifest_id, manifest_item_id, event_type, actor_id, payload)
-  select v_tenant, m.id, i.id, e.event ->> 'event_type', v_actor,
+  select v_tenant, m.id, i.id, e.event_type, v_actor,
     jsonb_strip_nulls(jsonb_build_object('manifest_id', m.id, 'manifest_number', m.manifest_number, 'item_id', i.id,
       'barcode_value', i.barcode_value, 'actor_id', v_actor, 'processing_point_id', m.processing_point_id))
-      || coalesce(e.event -> 'payload', '{}')
-  from jsonb_array_elements(events) with ordinality e (event, position)
-  join delivery.transfer_manifests m on m.tenant_id = v_tenant and m.id = (e.event ->> 'manifest_id')::uuid
-  left join delivery.transfer_manifest_items i
-    on i.tenant_id = v_tenant and i.id = (e.event ->> 'manifest_item_id')::uuid
+      || coalesce(e.payload, '{}')
+  -- Typed columns: a cast of a joined value is not leakproof, and under row-level security PostgreSQL
+  -- would then read whole tables instead of using the index.
+  from rows from (jsonb_to_recordset(events) as (manifest_id uuid, manifest_item_id uuid, event_type text, payload jsonb))
+    with ordinality e (manifest_id, manifest_item_id, event_type, payload, position)
+  join delivery.transfer_manifests m on m.tenant_id = v_tenant and m.id = e.manifest_id
+  left join delivery.transfer_manifest_items i on i.tenant_id = v_tenant and i.id = e.manifest_item_id
   order by e.position
   on conflict do nothing;
 end $$;

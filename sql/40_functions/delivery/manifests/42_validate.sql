@@ -26,15 +26,15 @@ $$;
 create or replace function delivery.manifest_items_validate(input jsonb) returns jsonb
 language sql stable set search_path = '' as $$
   with found as materialized (
-    select e.position, e.entry, f.id
-    from jsonb_array_elements(input -> 'identifiers') with ordinality e (entry, position)
+    -- Typed columns, since a cast of a joined value is not leakproof and would keep the index unused.
+    select e.position, e.item_id is null and e.barcode is null as is_empty, f.id
+    from rows from (jsonb_to_recordset(input -> 'identifiers') as (item_id uuid, barcode text))
+      with ordinality e (item_id, barcode, position)
     left join lateral (
       select c.id from (
-        select a.id, a.status, a.created_at from delivery.transfer_manifest_items a
-        where e.entry ? 'item_id' and a.id = (e.entry ->> 'item_id')::uuid
+        select a.id, a.status, a.created_at from delivery.transfer_manifest_items a where a.id = e.item_id
         union all
-        select b.id, b.status, b.created_at from delivery.transfer_manifest_items b
-        where e.entry ? 'barcode' and b.barcode_value = e.entry ->> 'barcode'
+        select b.id, b.status, b.created_at from delivery.transfer_manifest_items b where b.barcode_value = e.barcode
       ) c
       order by c.status = 'void', c.created_at desc limit 1
     ) f on true
@@ -46,7 +46,7 @@ language sql stable set search_path = '' as $$
   )
   select coalesce(jsonb_agg(
     case
-      when f.entry = '{}' then '{}'::jsonb
+      when f.is_empty then '{}'::jsonb
       when i.id is null then jsonb_build_object('error_key', 'item_not_found')
       else jsonb_build_object(
         'error_key', coalesce(m.obstacle, j.obstacle),

@@ -1,5 +1,6 @@
 -- Writes the orders that manifest_orders_create priced and paid: parents, legs, payments, history, and
 -- the items' own end. The barcode on the parcel stays its barcode.
+-- Lines are read as typed columns: a cast of a joined value is not leakproof and would keep indexes unused.
 create or replace function delivery.manifest_orders_write(lines jsonb, destination jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -22,18 +23,20 @@ begin
     delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size, unit_size_source, package_details,
     distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot, pickup_zone_id, dropoff_zone_id,
     recipient, service_snapshot, manifest_id, manifest_item_id, source_snapshot, snapshot_version, label_assignment, created_by)
-  select (l.line ->> 'delivery_id')::uuid, v_tenant, (l.line ->> 'delivery_code')::bigint, i.barcode_value,
+  select l.delivery_id, v_tenant, l.delivery_code, i.barcode_value,
     case when v_staging is null then 'standard' else 'pnd_parent' end, 'pending', m.institution_user_id,
-    (destination ->> 'service_id')::uuid, 'sender', 'wallet', (l.line ->> 'price')::numeric, v_currency,
-    (l.line ->> 'unit_size')::numeric, l.line ->> 'unit_size_source', i.package_details,
-    (l.line ->> 'distance_km')::numeric, a.id, (destination ->> 'address_id')::uuid, to_jsonb(a), v_to, a.zone_id, (v_to ->> 'zone_id')::uuid,
+    (destination ->> 'service_id')::uuid, 'sender', 'wallet', l.price, v_currency,
+    l.unit_size, l.unit_size_source, i.package_details,
+    l.distance_km, a.id, (destination ->> 'address_id')::uuid, to_jsonb(a), v_to, a.zone_id, (v_to ->> 'zone_id')::uuid,
     destination -> 'recipient', v_service, m.id, i.id,
     jsonb_build_object('snapshot_version', 'manifest_origin_v1', 'manifest', jsonb_build_object('id', m.id, 'number', m.manifest_number),
       'item', jsonb_build_object('id', i.id, 'barcode_value', i.barcode_value), 'source', m.source_snapshot,
       'processing_point', jsonb_build_object('id', p.id, 'name', p.name, 'code', p.code)),
     'manifest_origin_v1', 'manifest_shipment_label', v_actor
-  from jsonb_array_elements(lines) with ordinality l (line, position)
-  join delivery.transfer_manifest_items i on i.id = (l.line ->> 'item_id')::uuid
+  from rows from (jsonb_to_recordset(lines) as (item_id uuid, delivery_id uuid, delivery_code bigint, price numeric,
+      unit_size numeric, unit_size_source text, distance_km numeric))
+    with ordinality l (item_id, delivery_id, delivery_code, price, unit_size, unit_size_source, distance_km, position)
+  join delivery.transfer_manifest_items i on i.id = l.item_id
   join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
   join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
   join delivery.addresses_list a on a.id = p.address_id
@@ -52,14 +55,14 @@ begin
   select v_tenant, (l.line ->> 'delivery_id')::uuid, 'pending', v_actor
   from jsonb_array_elements(lines) with ordinality l (line, position) order by l.position;
 
-  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = (l ->> 'delivery_id')::uuid
-  from jsonb_array_elements(lines) l where i.id = (l ->> 'item_id')::uuid;
+  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = l.delivery_id
+  from jsonb_to_recordset(lines) l (item_id uuid, delivery_id uuid) where i.id = l.item_id;
 
   perform delivery.manifest_events_add((
     select jsonb_agg(jsonb_build_object('manifest_id', i.manifest_id, 'manifest_item_id', i.id, 'event_type', 'order_created',
-      'payload', jsonb_build_object('delivery_id', i.delivery_id, 'delivery_code', (l.line ->> 'delivery_code')::bigint)) order by l.position)
-    from jsonb_array_elements(lines) with ordinality l (line, position)
-    join delivery.transfer_manifest_items i on i.id = (l.line ->> 'item_id')::uuid));
+      'payload', jsonb_build_object('delivery_id', i.delivery_id, 'delivery_code', l.delivery_code)) order by l.position)
+    from rows from (jsonb_to_recordset(lines) as (item_id uuid, delivery_code bigint)) with ordinality l (item_id, delivery_code, position)
+    join delivery.transfer_manifest_items i on i.id = l.item_id));
 end $$;
 
 -- The warehouse through which deliveries are staged: general.warehouse {handoff_required,

@@ -30,7 +30,9 @@ async function newWallet(
 const freshWallet = async (tenant: { id: string }) =>
   await newWallet(tenant, await newPerson(tenant.id, "institution", "institution"), "institution");
 
-const key = () => ({ headers: { "idempotency-key": crypto.randomUUID() } });
+const key = (): { headers: Record<string, string> } => ({
+  headers: { "idempotency-key": crypto.randomUUID() },
+});
 const adjust = (
   person: Person,
   wallet: string,

@@ -1,5 +1,8 @@
 import { serve } from "../../shared/serve.ts";
+import { manifestExceptions } from "./manifest-exceptions/routes.ts";
 import { manifestItems } from "./manifest-items/routes.ts";
+import { manifestProofs } from "./manifests/proofs.ts";
+import { manifestLife } from "./manifests/routes.ts";
 import { processingPoints } from "./processing-points/routes.ts";
 import { shipmentLabels } from "./shipment-labels/routes.ts";
 import { walletEndpoints } from "./wallets/routes.ts";
@@ -9,6 +12,9 @@ export const endpoints = [
   ...processingPoints,
   ...shipmentLabels,
   ...walletEndpoints,
+  ...manifestLife,
+  ...manifestProofs,
+  ...manifestExceptions,
 ];
 
 export default serve("delivery", endpoints);

@@ -29,13 +29,24 @@ begin
   on conflict do nothing;
 end $$;
 
+-- A receipt names the person who received, so a key that stands for nobody cannot receive.
+-- Fails: forbidden.
+create or replace function delivery.require_receiver() returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if app.user_id() is null then
+    perform app.fail('forbidden');
+  end if;
+end $$;
+
 -- awaiting_receipt -> receiving for these manifests, with the caller as receiver and receiving_started.
--- source: 'bulk_set_destination' or 'receiving'.
+-- source: 'bulk_set_destination' or 'receiving'. Fails: forbidden.
 create or replace function delivery.manifests_start_receiving(manifest_ids uuid[], source text) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_started jsonb;
 begin
+  perform delivery.require_receiver();
   with started as (
     update delivery.transfer_manifests m set status = 'receiving', receiving_started_at = now(), receiver_id = app.user_id()
     where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) and m.status = 'awaiting_receipt'
@@ -55,14 +66,17 @@ declare
   v_received uuid[];
   v_events jsonb;
 begin
+  perform delivery.require_receiver();
   with received as (
     update delivery.transfer_manifest_items i set status = 'received', received_at = now(), received_by = app.user_id()
     where i.tenant_id = app.tenant_id() and i.id = any (item_ids) and i.status in ('picked_up', 'in_transit')
     returning i.id, i.manifest_id
   )
   select array_agg(r.id), jsonb_agg(jsonb_build_object('manifest_id', r.manifest_id, 'manifest_item_id', r.id,
-    'event_type', 'item_received', 'payload', jsonb_build_object('source', source)) order by array_position(item_ids, r.id))
-  into v_received, v_events from received r;
+    'event_type', 'item_received', 'payload', jsonb_build_object('source', source)) order by p.position)
+  into v_received, v_events
+  from received r
+  join (select s.id, min(s.position) as position from unnest(item_ids) with ordinality s (id, position) group by s.id) p using (id);
   if v_received is null then
     return 0;
   end if;
@@ -91,6 +105,7 @@ language plpgsql set search_path = '' as $$
 declare
   v_completed jsonb;
 begin
+  perform delivery.require_receiver();
   with completed as (
     update delivery.transfer_manifests m set received_at = now(), received_by = app.user_id(),
       received_count = (select count(*) from delivery.transfer_manifest_items i

@@ -29,15 +29,12 @@ begin
   on conflict do nothing;
 end $$;
 
--- A receipt names the person who received, so a key that stands for nobody cannot receive.
+-- A receipt names the person who received, so a key that stands for nobody can receive nothing.
 -- Fails: forbidden.
-create or replace function delivery.require_receiver() returns void
-language plpgsql stable set search_path = '' as $$
-begin
-  if app.user_id() is null then
-    perform app.fail('forbidden');
-  end if;
-end $$;
+create or replace function delivery.require_receiver() returns uuid
+language sql stable set search_path = '' as $$
+  select coalesce(app.user_id(), app.refuse('forbidden'))
+$$;
 
 -- awaiting_receipt -> receiving for these manifests, with the caller as receiver and receiving_started.
 -- source: 'bulk_set_destination' or 'receiving'. Fails: forbidden.
@@ -46,9 +43,8 @@ language plpgsql set search_path = '' as $$
 declare
   v_started jsonb;
 begin
-  perform delivery.require_receiver();
   with started as (
-    update delivery.transfer_manifests m set status = 'receiving', receiving_started_at = now(), receiver_id = app.user_id()
+    update delivery.transfer_manifests m set status = 'receiving', receiving_started_at = now(), receiver_id = delivery.require_receiver()
     where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) and m.status = 'awaiting_receipt'
     returning m.id
   )
@@ -66,9 +62,8 @@ declare
   v_received uuid[];
   v_events jsonb;
 begin
-  perform delivery.require_receiver();
   with received as (
-    update delivery.transfer_manifest_items i set status = 'received', received_at = now(), received_by = app.user_id()
+    update delivery.transfer_manifest_items i set status = 'received', received_at = now(), received_by = delivery.require_receiver()
     where i.tenant_id = app.tenant_id() and i.id = any (item_ids) and i.status in ('picked_up', 'in_transit')
     returning i.id, i.manifest_id
   )
@@ -105,9 +100,8 @@ language plpgsql set search_path = '' as $$
 declare
   v_completed jsonb;
 begin
-  perform delivery.require_receiver();
   with completed as (
-    update delivery.transfer_manifests m set received_at = now(), received_by = app.user_id(),
+    update delivery.transfer_manifests m set received_at = now(), received_by = delivery.require_receiver(),
       received_count = (select count(*) from delivery.transfer_manifest_items i
         where i.tenant_id = m.tenant_id and i.manifest_id = m.id and i.received_at is not null),
       status = case when exists (select from delivery.transfer_manifest_exceptions x

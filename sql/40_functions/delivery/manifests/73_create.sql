@@ -112,7 +112,11 @@ begin
     perform app.fail('processing_point_inactive');
   end if;
   v_address := coalesce((input ->> 'source_address_id')::uuid, v_branch.address_id);
-  perform delivery.require_address(v_address);
+  -- Staff see every address; a parcel's origin is the tenant's or the institution's own.
+  if not exists (select from delivery.addresses a where a.tenant_id = app.tenant_id() and a.id = v_address
+      and (a.owner_user_id is null or a.owner_user_id = v_institution)) then
+    perform app.fail('address_not_found');
+  end if;
   perform delivery.require_destinations(
     array_remove(array[(input ->> 'destination_branch_id')::uuid], null),
     array_remove(array[(input ->> 'destination_address_id')::uuid], null));

@@ -2,7 +2,8 @@ import { serve } from "../../shared/serve.ts";
 import { manifestExceptions } from "./manifest-exceptions/routes.ts";
 import { manifestItems } from "./manifest-items/routes.ts";
 import { manifestProofs } from "./manifests/proofs.ts";
-import { manifestLife } from "./manifests/routes.ts";
+import { manifests } from "./manifests/routes.ts";
+import { manifestSteps } from "./manifests/steps.ts";
 import { processingPoints } from "./processing-points/routes.ts";
 import { shipmentLabels } from "./shipment-labels/routes.ts";
 import { walletEndpoints } from "./wallets/routes.ts";
@@ -12,7 +13,8 @@ export const endpoints = [
   ...processingPoints,
   ...shipmentLabels,
   ...walletEndpoints,
-  ...manifestLife,
+  ...manifests,
+  ...manifestSteps,
   ...manifestProofs,
   ...manifestExceptions,
 ];

@@ -184,6 +184,56 @@ test("another tenant named in the query is no way in", async () => {
   expect(answer).toFailWith(403, "forbidden");
 });
 
+describe("the second wall: row-level security, with no endpoint before it", () => {
+  /** Runs a statement as the functions would for this person. */
+  const as = (person: Person, seesTenant: boolean, statement: string, values: string[]) =>
+    sql.begin(async (tx) => {
+      await tx`select set_config('app.tenant_id', ${tenant.id}, true),
+        set_config('app.user_id', ${person.id}, true),
+        set_config('app.sees_tenant', ${seesTenant ? "on" : "off"}, true),
+        set_config('role', 'barid_caller', true)`;
+      return await tx.unsafe(statement, values);
+    });
+
+  test("a driver or an institution reaches no row of a manifest that is not theirs", async () => {
+    const manifest = await newManifest(tenant, { status: "received_with_exceptions" });
+    await sql`insert into delivery.transfer_manifest_events (tenant_id, manifest_id, event_type)
+      values (${tenant.id}, ${manifest.id}, 'test')`;
+    const tables = ["items", "proofs", "exceptions", "events"].map((name) =>
+      `delivery.transfer_manifest_${name} where manifest_id = $1`
+    );
+    for (const rows of ["delivery.transfer_manifests where id = $1", ...tables]) {
+      const seenBy = async (person: Person, staff = false) =>
+        (await as(person, staff, `select 1 from ${rows}`, [manifest.id])).length;
+      expect(await seenBy(tenant.driver), rows).toBeGreaterThan(0);
+      expect(await seenBy(tenant.institution), rows).toBeGreaterThan(0);
+      expect(await seenBy(tenant.staff, true), rows).toBeGreaterThan(0);
+      expect(await seenBy(tenant.driver2), rows).toBe(0);
+      expect(await seenBy(tenant.institution2), rows).toBe(0);
+    }
+    const changed = await as(
+      tenant.driver2,
+      false,
+      "update delivery.transfer_manifest_items set metadata = '{}' where manifest_id = $1 returning id",
+      [manifest.id],
+    );
+    expect(changed).toHaveLength(0);
+    for (
+      const insert of [
+        "transfer_manifest_items (tenant_id, manifest_id, barcode_value, position) values ($1, $2, 'DM9999999999IQ', 99)",
+        "transfer_manifest_events (tenant_id, manifest_id, event_type) values ($1, $2, 'x')",
+        "transfer_manifest_proofs (tenant_id, manifest_id, stage, kind, url) values ($1, $2, 'pickup', 'photo', 'x')",
+      ]
+    ) {
+      const write = as(tenant.driver2, false, `insert into delivery.${insert}`, [
+        tenant.id,
+        manifest.id,
+      ]);
+      await expect(write, insert).rejects.toThrow("row-level security");
+    }
+  });
+});
+
 describe("wrong input names its field", () => {
   const guid = randomUUID();
   const whole = { institution_user_id: guid, source_branch_id: guid, creation_source: "form" };

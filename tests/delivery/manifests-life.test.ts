@@ -281,6 +281,17 @@ describe("proofs", () => {
     });
     expect(kept).toSucceed(201);
     expect(kept.body.data).toMatchObject({ complete: false, proofs: [{ url: path }] });
+    const shown = await tenant.staff.get(`${base}/${manifest.id}`, {
+      query: { include: "events,proof_links" },
+    });
+    const links = Object.fromEntries(
+      shown.body.data.proofs.map((proof: { url: string; link: string }) => [proof.url, proof.link]),
+    );
+    const picture = await fetch(links[path].replace(/^https?:\/\/[^/]+/, stack.url));
+    expect([picture.status, picture.headers.get("content-type")]).toEqual([200, "image/png"]);
+    // Made by the test, so there is no such file.
+    expect(links[`${tenant.id}/${manifest.id}/pickup-photo.jpg`]).toBeNull();
+    expect(shown.body.data.events).toHaveLength(1);
   });
 
   test("are kept once, and never from another tenant's folder or an open address", async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
+import { nobody } from "../support/api.ts";
 import { sql } from "../support/db.ts";
 import { newManifest } from "../support/manifests.ts";
 import { newTenant, saveSettings, type Tenant } from "../support/people.ts";
@@ -75,6 +76,24 @@ describe("starting to receive", () => {
     expect(again.status).toBe(200);
     expect(again.body).toEqual(first.body);
     expect(again.headers.get("idempotency-replayed")).toBe("true");
+  });
+
+  test("is a person's business: a key that stands for nobody cannot receive", async () => {
+    const key = "key-" + randomUUID();
+    await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes)
+      values (${tenant.id}, 'robot', sha256(${key}::bytea), '{manage:operations:tenant}')`;
+    const robot = (path: string, body: unknown) =>
+      nobody.post(path, body, { headers: { "x-api-key": key } });
+    const waiting = await newManifest(tenant);
+    expect(await robot(`${base}/${waiting.id}/start-receiving`, {})).toFailWith(403, "forbidden");
+    const open = await newManifest(tenant, { status: "receiving" });
+    expect(await robot(`${base}/${open.id}/receive-items`, { item_ids: open.itemIds }))
+      .toFailWith(403, "forbidden");
+    expect(await robot(`${base}/${open.id}/complete-receiving`, { missing: "exception" }))
+      .toFailWith(403, "forbidden");
+    expect(await countEvents(open.id, "item_received")).toBe(0);
+    const road = await newManifest(tenant, { status: "picked_up" });
+    expect(await robot(`${base}/${road.id}/depart`, {})).toSucceed();
   });
 
   test("takes everything at once only where the tenant receives in bulk", async () => {

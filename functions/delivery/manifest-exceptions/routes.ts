@@ -6,7 +6,7 @@ import { scanners } from "../people.ts";
 import {
   CreateException,
   ExceptionResponse,
-  exceptions,
+  exceptionsList,
   ExceptionsResolved,
   ExceptionsResponse,
   ResolveExceptions,
@@ -22,10 +22,10 @@ export const manifestExceptions: AnyEndpoint[] = [
     summary: "List exceptions; the open ones unless asked otherwise",
     access: can("view:tenant"),
     feature,
-    query: exceptions.query,
+    query: exceptionsList.query,
     response: ExceptionsResponse,
     async run({ db, query, language }) {
-      const page = await exceptions.run(db, query);
+      const page = await exceptionsList.run(db, query);
       return {
         data: page.rows.map((row) => withLabel(language, row)),
         pagination: pagination(page),

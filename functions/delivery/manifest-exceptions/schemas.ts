@@ -91,7 +91,7 @@ const search: Filter = {
 
 const status = oneOf("status", ["open", "resolved"]);
 
-export const exceptions = defineList({
+export const exceptionsList = defineList({
   view: "delivery.manifest_exceptions_list",
   sort: ["created_at", "manifest_number", "barcode_value", "resolved_at"],
   params: {

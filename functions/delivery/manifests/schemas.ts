@@ -127,7 +127,10 @@ export const StartReceiving = z.object({ receive_all: z.boolean().optional() });
 export const ReceiveItems = z.object({ item_ids: z.array(Id).min(1).max(itemsMax) });
 export const CompleteReceiving = z.object({ missing: z.literal("exception").optional() });
 export const Cancel = z.object({ reason: Text });
-export const DetailQuery = z.object({ include: z.enum(["events"]).optional() });
+/** What a detail brings along when asked: `events`, `proof_links`, or both with a comma. */
+export const DetailQuery = z.object({
+  include: z.string().regex(/^(events|proof_links)(,(events|proof_links))*$/).optional(),
+});
 
 const Institution = PersonRef.extend({ phone: z.string().nullable() });
 
@@ -219,7 +222,10 @@ export const ManifestDetail = ManifestRow.extend({
     z.enum(["total", ...itemStatuses, "open_exceptions", "remaining"]),
     z.int(),
   ),
-  proofs: z.array(ProofRow),
+  proofs: z.array(ProofRow.extend({
+    /** Where the picture can be fetched for five minutes; null when it is gone. */
+    link: z.string().nullable().optional(),
+  })),
   proofRequirements: z.object({ pickup: Required, delivery: Required }),
   events: z.array(EventRow).optional(),
 });
@@ -249,25 +255,25 @@ export const ProofUploadResponse = z.object({
   data: z.object({ path: z.string(), upload_url: z.string(), token: z.string() }),
 });
 
-/** Number, institution, branch, driver, or the barcode of an item. */
+/** A part of number, institution, branch or driver, or the whole barcode of an item. */
 const search: Filter = {
   schema: z.string().trim().max(200),
   condition: (value) => {
-    const matches = (text: string) => `${text} ilike app.contains_pattern(${value} #>> '{}')`;
+    const text = `(${value} #>> '{}')`;
+    const matches = (column: string) => `${column} ilike app.contains_pattern(${text})`;
     return [
       matches("r.manifest_number"),
       matches("(r.institution ->> 'full_name')"),
       matches("(r.source_branch ->> 'name')"),
       matches("(r.source_branch ->> 'code')"),
       matches("(r.driver ->> 'full_name')"),
-      `exists (select from delivery.transfer_manifest_items i where i.manifest_id = r.id and ${
-        matches("i.barcode_value")
-      })`,
+      `r.id in (select i.manifest_id from delivery.transfer_manifest_items i
+        where i.barcode_value = delivery.barcode_normalise(${text}))`,
     ].join(" or ");
   },
 };
 
-export const manifests = defineList({
+export const manifestsList = defineList({
   view: "delivery.manifests_list",
   sort: ["created_at", "manifest_number", "status", "updated_at"],
   params: {

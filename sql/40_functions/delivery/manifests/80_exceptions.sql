@@ -49,10 +49,15 @@ begin
   end if;
   perform delivery.require_proof_urls(v_photos, 'photo_urls');
 
-  -- A barcode may have come back after its item became void: the one that is not void is meant.
-  select i.* into v_item from delivery.transfer_manifest_items i
-  where i.tenant_id = app.tenant_id() and (i.id = (input ->> 'manifest_item_id')::uuid or i.barcode_value = v_barcode)
-  order by i.status = 'void', i.created_at desc limit 1;
+  if v_barcode is null then
+    select i.* into v_item from delivery.transfer_manifest_items i
+    where i.tenant_id = app.tenant_id() and i.id = (input ->> 'manifest_item_id')::uuid;
+  else
+    -- A barcode may have come back after its item became void: the one that is not void is meant.
+    select i.* into v_item from delivery.transfer_manifest_items i
+    where i.tenant_id = app.tenant_id() and i.barcode_value = v_barcode
+    order by i.status = 'void', i.created_at desc limit 1;
+  end if;
   if v_item.id is null then
     perform app.fail('item_not_found');
   end if;

@@ -78,7 +78,7 @@ const definitions = {
   manifest_receiving_incomplete: 200,
   one_destination_required: { status: 400, fields: ["field"] },
   branch_not_found: { status: 404, fields: ["field"] },
-  invalid_barcode: { status: 400, fields: ["field"] },
+  invalid_barcode: { status: 400, fields: ["field", "barcode_value"] },
   item_void: 409,
   item_has_open_exception: 409,
   item_status_not_allowed: 409,
@@ -97,6 +97,47 @@ const definitions = {
     status: 400,
     fields: ["calculated_unit_size", "allowed_unit_min", "allowed_unit_max", "violation"],
   },
+
+  // The life of a manifest and its exceptions
+  institution_not_found: 404,
+  institution_inactive: 409,
+  branch_inactive: 409,
+  driver_not_found: 404,
+  driver_inactive: 409,
+  processing_point_required: { status: 400, fields: ["field"] },
+  processing_point_inactive: 409,
+  processing_point_choice_not_allowed: 403,
+  manifest_workflow_not_allowed: { status: 403, fields: ["creation_source"] },
+  barcode_already_used: { status: 409, fields: ["barcode_value"] },
+  manifest_action_not_allowed: {
+    status: 409,
+    fields: ["manifest_id", "manifest_number", "manifest_status"],
+  },
+  manifest_has_no_items: {
+    status: 409,
+    fields: ["manifest_id", "manifest_number", "manifest_status"],
+  },
+  manifest_pickup_proof_required: {
+    status: 409,
+    fields: ["manifest_id", "manifest_number", "manifest_status"],
+  },
+  receive_all_not_allowed: 403,
+  manifest_items_missing: {
+    status: 409,
+    fields: ["manifest_id", "manifest_number", "manifest_status", "remaining_count"],
+  },
+  manifest_has_open_exceptions: {
+    status: 409,
+    fields: ["manifest_id", "manifest_number", "manifest_status", "count"],
+  },
+  manifest_items_unfinished: {
+    status: 409,
+    fields: ["manifest_id", "manifest_number", "manifest_status", "count"],
+  },
+  invalid_exception_reason: { status: 400, fields: ["field"] },
+  exception_already_open: 409,
+  exception_not_open: 409,
+  invalid_proof_url: { status: 400, fields: ["field"] },
 
   // Money
   wallet_not_found: 404,

@@ -6,3 +6,6 @@ export const staffOrManifestPeople = either(can("view:tenant"), role("driver", "
 
 /** Those who scan at a processing point. */
 export const scanners = can("manage:operations:tenant", "manage:module:warehouse");
+
+/** The driver who has a manifest, or operations on his behalf. */
+export const itsDriver = either(can("manage:operations:tenant"), role("driver"));

@@ -19,6 +19,12 @@ language sql immutable parallel safe set search_path = '' as $$
   from jsonb_array_elements_text(list) with ordinality v (value, position)
 $$;
 
+-- A stored value that should be true or false, or the default when it is anything else.
+create or replace function app.boolean_or(value jsonb, fallback boolean) returns boolean
+language sql immutable parallel safe set search_path = '' as $$
+  select case when jsonb_typeof(value) = 'boolean' then value::boolean else fallback end
+$$;
+
 -- Localized text {en, ar, ku} in the request's language, else English, else whatever there is.
 create or replace function app.localized(translations jsonb) returns text
 language sql stable set search_path = '' as $$

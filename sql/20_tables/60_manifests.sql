@@ -110,6 +110,7 @@ create table if not exists delivery.transfer_manifest_items (
   unique (tenant_id, manifest_id, position) deferrable initially immediate,
   constraint item_one_destination check (destination_branch_id is null or destination_address_id is null),
   constraint order_created_means_received check (status <> 'order_created' or (received_at is not null and delivery_id is not null)),
+  constraint void_has_no_order check (status <> 'void' or delivery_id is null),
   constraint received_means_when_and_by_whom check (status not in ('received', 'scanned', 'processing') or (received_at is not null and received_by is not null)),
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete cascade,
   foreign key (tenant_id, destination_branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict,
@@ -131,13 +132,13 @@ create table if not exists delivery.transfer_manifest_proofs (
   manifest_id uuid not null,
   stage text not null check (stage in ('pickup', 'delivery')),
   kind text not null check (kind in ('photo', 'signature')),
-  url text not null,
+  url text not null check (length(url) between 1 and 2000),
   signed_by text,
   created_by uuid,
   created_at timestamptz not null default now(),
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete cascade
 );
-create index if not exists proofs_manifest on delivery.transfer_manifest_proofs (tenant_id, manifest_id, stage, kind);
+create unique index if not exists proof_kept_twice on delivery.transfer_manifest_proofs (tenant_id, manifest_id, stage, kind, url);
 
 create table if not exists delivery.transfer_manifest_exceptions (
   id uuid primary key default gen_random_uuid(),

@@ -4,10 +4,6 @@ create or replace function delivery.manifest_settings() returns jsonb
 language sql stable set search_path = '' as $$
   select jsonb_build_object(
       'enabled', false,
-      'allow_driver_select_processing_point', false,
-      'allow_driver_create_manifest_from_form', true,
-      'allow_driver_scan_institution_qr', false,
-      'allow_driver_scan_item_barcode', false,
       'allow_warehouse_staging_without_assigned_driver', false,
       'available_delivery_service_ids', '[]'::jsonb,
       'reasons', '[]'::jsonb)
@@ -19,11 +15,17 @@ language sql stable set search_path = '' as $$
         then s.saved ->> 'driver_scan_mode' else 'continuous' end,
       'delivery_fee_origin', case when s.saved ->> 'delivery_fee_origin' in ('processing_point', 'source_location')
         then s.saved ->> 'delivery_fee_origin' else 'processing_point' end,
+      'allow_driver_select_processing_point', app.boolean_or(s.saved -> 'allow_driver_select_processing_point', false),
+      'allow_driver_create_manifest_from_form', app.boolean_or(s.saved -> 'allow_driver_create_manifest_from_form', true),
+      'allow_driver_scan_institution_qr', app.boolean_or(s.saved -> 'allow_driver_scan_institution_qr', false),
+      'allow_driver_scan_item_barcode', app.boolean_or(s.saved -> 'allow_driver_scan_item_barcode', false),
       'proof_settings', jsonb_build_object(
-        'pickup', '{"photo_required": true, "signature_required": false}'::jsonb
-          || coalesce(s.saved #> '{proof_settings,pickup}', '{}'),
-        'delivery', '{"photo_required": true, "signature_required": true}'::jsonb
-          || coalesce(s.saved #> '{proof_settings,delivery}', '{}')))
+        'pickup', jsonb_build_object(
+          'photo_required', app.boolean_or(s.saved #> '{proof_settings,pickup,photo_required}', true),
+          'signature_required', app.boolean_or(s.saved #> '{proof_settings,pickup,signature_required}', false)),
+        'delivery', jsonb_build_object(
+          'photo_required', app.boolean_or(s.saved #> '{proof_settings,delivery,photo_required}', true),
+          'signature_required', app.boolean_or(s.saved #> '{proof_settings,delivery,signature_required}', true))))
   from (select jsonb_strip_nulls(app.settings('delivery', 'transfer_manifest')) as saved) s
 $$;
 

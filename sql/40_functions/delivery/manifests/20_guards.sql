@@ -20,10 +20,13 @@ end $$;
 create or replace function private.guard_manifest_item() returns trigger
 language plpgsql set search_path = '' as $$
 begin
-  if new.status <> old.status then
-    if old.status in ('order_created', 'void') or (new.status = 'order_created' and old.status not in ('received', 'scanned', 'processing')) then
-      perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
-    end if;
+  if new.status <> old.status and not (old.status || '>' || new.status) = any (array[
+    'picked_up>in_transit', 'picked_up>received', 'in_transit>received',
+    'received>scanned', 'received>processing', 'scanned>processing',
+    'scanned>received', 'processing>received',
+    'received>order_created', 'scanned>order_created', 'processing>order_created',
+    'picked_up>void', 'in_transit>void', 'received>void', 'scanned>void', 'processing>void']) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
   if old.delivery_id is not null and new.delivery_id is distinct from old.delivery_id then
     perform app.fail('item_already_has_order');

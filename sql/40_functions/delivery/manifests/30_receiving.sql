@@ -31,15 +31,22 @@ begin
   on conflict do nothing;
 end $$;
 
+-- A receipt names the person who received, so a key that stands for nobody can receive nothing.
+-- Fails: forbidden.
+create or replace function delivery.require_receiver() returns uuid
+language sql stable set search_path = '' as $$
+  select coalesce(app.user_id(), app.refuse('forbidden'))
+$$;
+
 -- awaiting_receipt -> receiving for these manifests, with the caller as receiver and receiving_started.
--- source: 'bulk_set_destination' or 'receiving'.
+-- source: 'bulk_set_destination' or 'receiving'. Fails: forbidden.
 create or replace function delivery.manifests_start_receiving(manifest_ids uuid[], source text) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_started jsonb;
 begin
   with started as (
-    update delivery.transfer_manifests m set status = 'receiving', receiving_started_at = now(), receiver_id = app.user_id()
+    update delivery.transfer_manifests m set status = 'receiving', receiving_started_at = now(), receiver_id = delivery.require_receiver()
     where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) and m.status = 'awaiting_receipt'
     returning m.id
   )
@@ -58,13 +65,15 @@ declare
   v_events jsonb;
 begin
   with received as (
-    update delivery.transfer_manifest_items i set status = 'received', received_at = now(), received_by = app.user_id()
+    update delivery.transfer_manifest_items i set status = 'received', received_at = now(), received_by = delivery.require_receiver()
     where i.tenant_id = app.tenant_id() and i.id = any (item_ids) and i.status in ('picked_up', 'in_transit')
     returning i.id, i.manifest_id
   )
   select array_agg(r.id), jsonb_agg(jsonb_build_object('manifest_id', r.manifest_id, 'manifest_item_id', r.id,
-    'event_type', 'item_received', 'payload', jsonb_build_object('source', source)) order by array_position(item_ids, r.id))
-  into v_received, v_events from received r;
+    'event_type', 'item_received', 'payload', jsonb_build_object('source', source)) order by p.position)
+  into v_received, v_events
+  from received r
+  join (select s.id, min(s.position) as position from unnest(item_ids) with ordinality s (id, position) group by s.id) p using (id);
   if v_received is null then
     return 0;
   end if;
@@ -94,7 +103,7 @@ declare
   v_completed jsonb;
 begin
   with completed as (
-    update delivery.transfer_manifests m set received_at = now(), received_by = app.user_id(),
+    update delivery.transfer_manifests m set received_at = now(), received_by = delivery.require_receiver(),
       received_count = (select count(*) from delivery.transfer_manifest_items i
         where i.tenant_id = m.tenant_id and i.manifest_id = m.id and i.received_at is not null),
       status = case when exists (select from delivery.transfer_manifest_exceptions x

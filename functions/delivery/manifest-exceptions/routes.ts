@@ -1,0 +1,90 @@
+import { can } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type Language, translate } from "../../../shared/i18n/index.ts";
+import { pagination } from "../../../shared/list.ts";
+import { scanners } from "../people.ts";
+import {
+  CreateException,
+  ExceptionResponse,
+  exceptionsList,
+  ExceptionsResolved,
+  ExceptionsResponse,
+  ResolveExceptions,
+} from "./schemas.ts";
+
+const feature = "transfer_manifest";
+
+/** The exception queue: items that somebody has to look at before they become orders. */
+export const manifestExceptions: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/transfer-manifest-exceptions",
+    summary: "List exceptions; the open ones unless asked otherwise",
+    access: can("view:tenant"),
+    feature,
+    query: exceptionsList.query,
+    response: ExceptionsResponse,
+    async run({ db, query, language }) {
+      const page = await exceptionsList.run(db, query);
+      return {
+        data: page.rows.map((row) => withLabel(language, row)),
+        pagination: pagination(page),
+      };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/transfer-manifest-exceptions",
+    summary: "Put an item into the exception queue, for one of the tenant's reasons",
+    access: scanners,
+    feature,
+    body: CreateException,
+    response: ExceptionResponse,
+    status: 201,
+    errors: [
+      "invalid_exception_reason",
+      "invalid_barcode",
+      "invalid_proof_url",
+      "item_not_found",
+      "item_void",
+      "item_already_has_order",
+      "exception_already_open",
+      "manifest_not_found",
+      "manifest_action_not_allowed",
+    ],
+    async run(context) {
+      const row = await context.db.call("delivery.exception_create", context.body);
+      return { data: withLabel(context.language, row) };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/transfer-manifest-items/bulk/resolve-exceptions",
+    summary: "Take items out of the exception queue: reprocess or void",
+    access: scanners,
+    feature,
+    body: ResolveExceptions,
+    response: ExceptionsResolved,
+    errors: ["manifest_not_found"],
+    async run(context) {
+      const answer = await context.db.call<{ failed: { error_key: string }[] }>(
+        "delivery.exceptions_resolve",
+        context.body,
+      );
+      const failed = answer.failed.map((entry) => ({
+        ...entry,
+        error_message: translate(context.language, entry.error_key),
+      }));
+      return { data: { ...answer, failed } };
+    },
+  }),
+];
+
+/** The tenant words its own reasons; ours is worded here, and one that is gone is shown as it was. */
+function withLabel(language: Language, row: Record<string, unknown>): Record<string, unknown> {
+  const { value, label } = row.reason as { value: string; label: string | null };
+  const fallback = value === "missing_on_receive"
+    ? translate(language, "exception_reason_missing_on_receive")
+    : value;
+  return { ...row, reason: { value, label: label ?? fallback } };
+}

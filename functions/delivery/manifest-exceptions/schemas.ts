@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { defineList, type Filter, id, oneOf, since, until } from "../../../shared/list.ts";
+import { Id, LongText, Pagination, PersonRef, Timestamp } from "../../../shared/schemas.ts";
+import { itemStatuses, manifestStatuses, PhotoUrls } from "../manifests/schemas.ts";
+
+const outcomes = ["reprocess", "void"] as const;
+
+export const CreateException = z.object({
+  manifest_item_id: Id.optional(),
+  barcode_value: z.string().trim().min(1).max(64).optional(),
+  reason: z.string().trim().min(1).max(100),
+  notes: LongText.optional(),
+  photo_urls: PhotoUrls.optional(),
+}).refine(
+  (value) => (value.manifest_item_id === undefined) !== (value.barcode_value === undefined),
+  { path: ["manifest_item_id"], error: "an item or a barcode, one of them" },
+);
+
+export const ResolveExceptions = z.object({
+  item_ids: z.array(Id).min(1).max(500).optional(),
+  manifest_id: Id.optional(),
+  outcome: z.enum(outcomes),
+  notes: LongText.optional(),
+}).refine(
+  (value) => (value.item_ids === undefined) !== (value.manifest_id === undefined),
+  { path: ["item_ids"], error: "items or a manifest, one of them" },
+);
+
+export const ExceptionRow = z.object({
+  id: Id,
+  manifest_item_id: Id,
+  barcode_value: z.string(),
+  item_status: z.enum(itemStatuses),
+  manifest_id: Id,
+  manifest_number: z.string(),
+  manifest_status: z.enum(manifestStatuses),
+  institution: PersonRef.extend({ phone: z.string().nullable() }),
+  reason: z.object({ value: z.string(), label: z.string() }),
+  notes: z.string().nullable(),
+  photo_urls: z.array(z.string()),
+  status: z.enum(["open", "resolved"]),
+  created_by: PersonRef.nullable(),
+  created_at: Timestamp,
+  resolved_at: Timestamp.nullable(),
+  resolution: z.object({
+    outcome: z.enum(outcomes),
+    notes: z.string().nullable(),
+    resolved_by: PersonRef.nullable(),
+  }).nullable(),
+});
+
+export const ExceptionResponse = z.object({ data: ExceptionRow });
+export const ExceptionsResponse = z.object({
+  data: z.array(ExceptionRow),
+  pagination: Pagination,
+});
+export const ExceptionsResolved = z.object({
+  data: z.object({
+    resolved_count: z.int(),
+    failed_count: z.int(),
+    resolved: z.array(z.object({
+      item_id: Id,
+      outcome: z.enum(outcomes),
+      status: z.enum(itemStatuses),
+    })),
+    failed: z.array(z.object({
+      item_id: Id,
+      error_key: z.enum(["item_not_found", "exception_not_open", "item_already_has_order"]),
+      error_message: z.string(),
+    })),
+    manifests: z.array(z.object({
+      manifest_id: Id,
+      manifest_number: z.string(),
+      status: z.enum(manifestStatuses),
+    })),
+  }),
+});
+
+const reason: Filter = {
+  schema: z.string().max(100),
+  condition: (value) => `r.reason ->> 'value' = (${value} #>> '{}')`,
+};
+
+/** Barcode, number of the manifest, institution, notes. */
+const search: Filter = {
+  schema: z.string().trim().max(200),
+  condition: (value) =>
+    ["r.barcode_value", "r.manifest_number", "(r.institution ->> 'full_name')", "r.notes"]
+      .map((text) => `${text} ilike app.contains_pattern(${value} #>> '{}')`).join(" or "),
+};
+
+const status = oneOf("status", ["open", "resolved"]);
+
+export const exceptionsList = defineList({
+  view: "delivery.manifest_exceptions_list",
+  sort: ["created_at", "manifest_number", "barcode_value", "resolved_at"],
+  params: {
+    search,
+    status: { ...status, schema: z.enum(["open", "resolved"]).default("open") },
+    manifest_id: id("manifest_id"),
+    reason,
+    date_from: since("created_at"),
+    date_to: until("created_at"),
+  },
+  limit: { default: 20, max: 100 },
+});

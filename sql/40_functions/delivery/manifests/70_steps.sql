@@ -1,0 +1,65 @@
+-- What every step of a manifest's life stands on: finding and locking it for whoever may take the
+-- step, naming it in refusals, and refusing what its status does not allow.
+
+-- How refusals name a manifest.
+create or replace function delivery.manifest_named(m delivery.transfer_manifests) returns jsonb
+language sql immutable set search_path = '' as $$
+  select jsonb_build_object('manifest_id', m.id, 'manifest_number', m.manifest_number, 'manifest_status', m.status)
+$$;
+
+-- Locks a manifest for a step. Those who run operations or a warehouse reach every manifest of the
+-- tenant, a driver his own. Fails: manifest_not_found.
+create or replace function delivery.manifest_lock(manifest_id uuid) returns delivery.transfer_manifests
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests;
+begin
+  select * into m from delivery.manifests_lock(array[manifest_id]);
+  if m.id is null or not (app.has_permission('manage:operations:tenant') or app.has_permission('manage:module:warehouse')
+      or coalesce(m.driver_id = app.user_id(), false)) then
+    perform app.fail('manifest_not_found');
+  end if;
+  return m;
+end $$;
+
+-- Refuses a move that the manifest cannot make from where it is. Fails: invalid_status_transition.
+create or replace function delivery.manifest_require_move(m delivery.transfer_manifests, from_any text[], next_status text)
+returns void
+language plpgsql set search_path = '' as $$
+begin
+  if m.status <> all (from_any) then
+    perform app.fail('invalid_status_transition',
+      delivery.manifest_named(m) || jsonb_build_object('from', m.status, 'to', next_status));
+  end if;
+end $$;
+
+-- Refuses work on a manifest in a status that does not allow it, where the work is no move itself.
+-- Fails: manifest_action_not_allowed.
+create or replace function delivery.manifest_require_status(m delivery.transfer_manifests, any_of text[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if m.status <> all (any_of) then
+    perform app.fail('manifest_action_not_allowed', delivery.manifest_named(m));
+  end if;
+end $$;
+
+-- Adds one event to a manifest's history.
+create or replace function delivery.manifest_event(
+  manifest_id uuid, event_type text, payload jsonb default '{}', manifest_item_id uuid default null
+) returns void
+language sql set search_path = '' as $$
+  select delivery.manifest_events_add(jsonb_build_array(jsonb_build_object('manifest_id', manifest_id,
+    'event_type', event_type, 'manifest_item_id', manifest_item_id, 'payload', jsonb_strip_nulls(payload))))
+$$;
+
+-- Where the driver was when he took a step, for its event: {latitude, longitude} or {}.
+create or replace function delivery.manifest_location(input jsonb) returns jsonb
+language sql immutable set search_path = '' as $$
+  select jsonb_strip_nulls(jsonb_build_object('latitude', input -> 'latitude', 'longitude', input -> 'longitude'))
+$$;
+
+-- A manifest as lists show it, which is what every step answers.
+create or replace function delivery.manifest_row(manifest_id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select to_jsonb(l) from delivery.manifests_list l where l.id = manifest_row.manifest_id
+$$;

@@ -51,6 +51,18 @@ const definitions = {
   processing_point_not_found: 404,
   processing_point_code_exists: 409,
   processing_point_in_use: 409,
+  processing_point_inactive: 409,
+  institution_not_found: 404,
+  branch_not_found: 404,
+  branch_code_exists: 409,
+  branch_code_ambiguous: { status: 409, fields: ["branches"] },
+  branch_in_use: 409,
+  zone_not_found: 404,
+  zone_name_exists: 409,
+  zone_tag_not_found: 404,
+  zone_tag_name_exists: 409,
+  barcode_batch_not_found: 404,
+  barcode_serials_exhausted: 409,
 
   // Manifests
   manifest_not_found: 404,

@@ -1,13 +1,23 @@
 import { serve } from "../../shared/serve.ts";
+import { addresses } from "./addresses/routes.ts";
+import { barcodeBatches } from "./barcode-batches/routes.ts";
+import { branches } from "./branches/routes.ts";
+import { institutions } from "./institutions/routes.ts";
 import { manifestItems } from "./manifest-items/routes.ts";
 import { processingPoints } from "./processing-points/routes.ts";
 import { shipmentLabels } from "./shipment-labels/routes.ts";
 import { walletEndpoints } from "./wallets/routes.ts";
+import { zones } from "./zones/routes.ts";
 
 export const endpoints = [
   ...manifestItems,
   ...processingPoints,
+  ...institutions,
+  ...branches,
+  ...barcodeBatches,
   ...shipmentLabels,
+  ...addresses,
+  ...zones,
   ...walletEndpoints,
 ];
 

@@ -53,7 +53,7 @@ const definitions = {
   processing_point_in_use: 409,
   processing_point_inactive: 409,
   institution_not_found: 404,
-  branch_not_found: 404,
+  branch_not_found: { status: 404, fields: ["field"] },
   branch_code_exists: 409,
   branch_code_ambiguous: { status: 409, fields: ["branches"] },
   branch_in_use: 409,
@@ -89,7 +89,6 @@ const definitions = {
   // Commits what was received, so it comes with 200 and `data`, never as a refusal.
   manifest_receiving_incomplete: 200,
   one_destination_required: { status: 400, fields: ["field"] },
-  branch_not_found: { status: 404, fields: ["field"] },
   invalid_barcode: { status: 400, fields: ["field"] },
   item_void: 409,
   item_has_open_exception: 409,

@@ -41,7 +41,7 @@ begin
     select b.institution_user_id into v_institution from delivery.institution_branches b
     where b.id = v_branch and b.institution_user_id = coalesce(v_institution, b.institution_user_id);
     if not found then
-      perform app.fail('branch_not_found');
+      perform app.fail('branch_not_found', '{"field": "branch_id"}');
     end if;
   end if;
   v_issuer := upper(v_issuer);

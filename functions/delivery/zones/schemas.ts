@@ -11,9 +11,8 @@ const Position = z.union([
 ]).transform(([longitude, latitude]) => [longitude, latitude]);
 
 const Ring = z.array(Position).min(4).max(positionsMax).refine((ring) => {
-  const first = ring[0];
-  const last = ring[ring.length - 1];
-  return first[0] === last[0] && first[1] === last[1];
+  const [first, last] = [ring[0], ring[ring.length - 1]];
+  return first?.[0] === last?.[0] && first?.[1] === last?.[1];
 }, { error: "not closed" });
 
 /** A GeoJSON Polygon: the outer ring, then holes; each ends where it began. */

@@ -90,20 +90,15 @@ drop trigger if exists place on delivery.addresses;
 create trigger place before insert or update of latitude, longitude, zone_chosen on delivery.addresses
   for each row execute function private.place_address();
 
--- Finds the zones again of the addresses inside these boxes, [west, south, east, north] each.
--- The map is held alone.
-create or replace function delivery.zones_find_addresses(boxes jsonb) returns void
+-- Finds the zones again of the addresses in the boxes of a zone as it was and as it is. The map is held
+-- alone. No join: right after many addresses came, the planner would go through them once for each.
+create or replace function delivery.zones_find_addresses(was delivery.zones, became delivery.zones) returns void
 language sql set search_path = '' as $$
-  update delivery.addresses a set zone_id = f.zone_id
-  from (
-    select i.id, delivery.zone_at(i.tenant_id, i.latitude, i.longitude) as zone_id
-    from delivery.addresses i
-    where i.tenant_id = app.tenant_id() and not i.zone_chosen and exists (
-      select from jsonb_array_elements(boxes) b (box)
-      where i.longitude between (b.box ->> 0)::double precision and (b.box ->> 2)::double precision
-        and i.latitude between (b.box ->> 1)::double precision and (b.box ->> 3)::double precision)
-  ) f
-  where a.id = f.id and a.zone_id is distinct from f.zone_id
+  update delivery.addresses a set zone_id = delivery.zone_at(a.tenant_id, a.latitude, a.longitude)
+  where a.tenant_id = app.tenant_id() and not a.zone_chosen
+    and ((a.latitude between was.south and was.north and a.longitude between was.west and was.east)
+      or (a.latitude between became.south and became.north and a.longitude between became.west and became.east))
+    and a.zone_id is distinct from delivery.zone_at(a.tenant_id, a.latitude, a.longitude)
 $$;
 
 -- A zone as lists and answers show it. Fails: zone_not_found.
@@ -146,8 +141,7 @@ begin
   values (app.tenant_id(), input ->> 'name', input -> 'polygon')
   returning * into v_zone;
   perform delivery.zone_set_tags(v_zone.id, app.uuids(coalesce(input -> 'tag_ids', '[]')));
-  perform delivery.zones_find_addresses(jsonb_build_array(
-    jsonb_build_array(v_zone.west, v_zone.south, v_zone.east, v_zone.north)));
+  perform delivery.zones_find_addresses(v_zone, v_zone);
   return delivery.zone_shown(v_zone.id);
 end $$;
 
@@ -176,9 +170,7 @@ begin
     perform delivery.zone_set_tags(v_id, app.uuids(input -> 'tag_ids'));
   end if;
   if v_new.polygon <> v_old.polygon or v_new.is_active <> v_old.is_active then
-    perform delivery.zones_find_addresses(jsonb_build_array(
-      jsonb_build_array(v_old.west, v_old.south, v_old.east, v_old.north),
-      jsonb_build_array(v_new.west, v_new.south, v_new.east, v_new.north)));
+    perform delivery.zones_find_addresses(v_old, v_new);
   end if;
   return delivery.zone_shown(v_id);
 end $$;

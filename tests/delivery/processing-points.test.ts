@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
-import { newAddress, newBranch, newProcessingPoint } from "../support/make.ts";
+import { newAddress, newProcessingPoint } from "../support/make.ts";
 import { newManifest } from "../support/manifests.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import { expectGuarded, expectNoSuch, expectRefused, expectReplayed } from "../support/promises.ts";

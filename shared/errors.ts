@@ -51,6 +51,18 @@ const definitions = {
   processing_point_not_found: 404,
   processing_point_code_exists: 409,
   processing_point_in_use: 409,
+  processing_point_inactive: 409,
+  institution_not_found: 404,
+  branch_not_found: { status: 404, fields: ["field"] },
+  branch_code_exists: 409,
+  branch_code_ambiguous: { status: 409, fields: ["branches"] },
+  branch_in_use: 409,
+  zone_not_found: 404,
+  zone_name_exists: 409,
+  zone_tag_not_found: 404,
+  zone_tag_name_exists: 409,
+  barcode_batch_not_found: 404,
+  barcode_serials_exhausted: 409,
 
   // Manifests
   manifest_not_found: 404,
@@ -77,7 +89,6 @@ const definitions = {
   // Commits what was received, so it comes with 200 and `data`, never as a refusal.
   manifest_receiving_incomplete: 200,
   one_destination_required: { status: 400, fields: ["field"] },
-  branch_not_found: { status: 404, fields: ["field"] },
   invalid_barcode: { status: 400, fields: ["field", "barcode_value"] },
   item_void: 409,
   item_has_open_exception: 409,
@@ -99,13 +110,11 @@ const definitions = {
   },
 
   // The life of a manifest and its exceptions
-  institution_not_found: 404,
   institution_inactive: 409,
   branch_inactive: 409,
   driver_not_found: 404,
   driver_inactive: 409,
   processing_point_required: { status: 400, fields: ["field"] },
-  processing_point_inactive: 409,
   processing_point_choice_not_allowed: 403,
   manifest_workflow_not_allowed: { status: 403, fields: ["creation_source"] },
   barcode_already_used: { status: 409, fields: ["barcode_value"] },

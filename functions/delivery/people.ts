@@ -4,6 +4,9 @@ import { can, either, role } from "../../shared/access.ts";
 /** Staff who look, and the drivers and institutions whose manifests pass through. */
 export const staffOrManifestPeople = either(can("view:tenant"), role("driver", "institution"));
 
+/** Staff who look, and institutions, who find their own. */
+export const staffOrInstitution = either(can("view:tenant"), role("institution"));
+
 /** Those who scan at a processing point. */
 export const scanners = can("manage:operations:tenant", "manage:module:warehouse");
 

@@ -40,17 +40,27 @@ begin
     from (select to_jsonb(t) as doc from old_rows t) o;
   else
     insert into app.audit_log (tenant_id, actor_id, request_id, operation, entity, entity_id, action, before, after)
-    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(o.doc ->> 'id', o.doc ->> 'user_id'), 'update',
+    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(p.was ->> 'id', p.was ->> 'user_id'), 'update',
       c.before, c.after
-    -- Both transition tables list the rows in the order of the update.
-    from (select row_number() over () as line, to_jsonb(t) as doc from old_rows t) o
-    join (select row_number() over () as line, to_jsonb(t) as doc from new_rows t) n using (line)
+    from (
+      -- Both transition tables list the rows in the order of the update. Paired by grouping, not by a
+      -- join: its plan, made for a session's first small change and kept, is a nested loop that takes
+      -- longer than the statement timeout for thousands of rows.
+      select d.line, (array_agg(d.doc) filter (where d.old))[1] as was, (array_agg(d.doc) filter (where not d.old))[1] as became
+      from (
+        select true as old, row_number() over () as line, to_jsonb(t) as doc from old_rows t
+        union all
+        select false, row_number() over (), to_jsonb(t) from new_rows t
+      ) d
+      group by d.line
+    ) p
     cross join lateral (
-      select jsonb_object_agg(f.key, o.doc -> f.key) as before, jsonb_object_agg(f.key, f.value) as after
-      from jsonb_each(n.doc) f
-      where f.value is distinct from o.doc -> f.key and f.key <> all (v_hidden)
+      select jsonb_object_agg(f.key, p.was -> f.key) as before, jsonb_object_agg(f.key, f.value) as after
+      from jsonb_each(p.became) f
+      where f.value is distinct from p.was -> f.key and f.key <> all (v_hidden)
     ) c
-    where c.after is not null;
+    where c.after is not null
+    order by p.line;
   end if;
   return null;
 end $$;

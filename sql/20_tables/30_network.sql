@@ -6,11 +6,16 @@ create table if not exists delivery.zones (
   name text not null check (name <> ''),
   -- Outer ring first, then holes: [[[longitude, latitude], ...], ...] as in a GeoJSON Polygon.
   polygon jsonb not null,
-  -- Bounding box of the outer ring, so that finding a zone looks at few polygons.
+  -- Measured from the polygon by a trigger: the outer ring and the holes as PostgreSQL tests points
+  -- against them, the bounding box, so that finding a zone looks at few outlines, and the area in
+  -- square degrees, because of several zones around a place the smallest wins.
+  outline polygon not null,
+  holes polygon[] not null default '{}',
   west double precision not null,
   south double precision not null,
   east double precision not null,
   north double precision not null,
+  area double precision not null,
   is_active boolean not null default true,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -48,6 +53,8 @@ create table if not exists delivery.addresses (
   longitude double precision check (longitude between -180 and 180),
   contact_info jsonb not null default '{}' check (jsonb_typeof(contact_info) = 'object'),
   zone_id uuid,
+  -- True: somebody named the zone. False: it follows from the coordinates and the zones' polygons.
+  zone_chosen boolean not null default false,
   -- Null: an address of the tenant. Otherwise only this person and staff see it.
   owner_user_id uuid,
   created_at timestamptz not null default now(),
@@ -59,6 +66,7 @@ create table if not exists delivery.addresses (
 );
 create index if not exists addresses_recent on delivery.addresses (tenant_id, created_at desc, id);
 create index if not exists addresses_zone on delivery.addresses (tenant_id, zone_id) where zone_id is not null;
+create index if not exists addresses_place on delivery.addresses (tenant_id, latitude, longitude) where latitude is not null;
 create index if not exists addresses_owner on delivery.addresses (tenant_id, owner_user_id) where owner_user_id is not null;
 
 create table if not exists delivery.transfer_processing_points (

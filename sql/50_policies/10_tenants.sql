@@ -7,12 +7,12 @@ select app.tenant_table('tenancy.tenant_settings');
 select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false);
 select app.tenant_table('app.counters', writes => 'insert, update', audit => false);
 
-select app.tenant_table('delivery.zones');
-select app.tenant_table('delivery.zone_tags');
-select app.tenant_table('delivery.zone_tag_map');
-select app.tenant_table('delivery.addresses');
-select app.tenant_table('delivery.transfer_processing_points');
-select app.tenant_table('delivery.institution_branches');
+select app.tenant_table('delivery.zones', writes => 'insert, update');
+select app.tenant_table('delivery.zone_tags', writes => 'insert');
+select app.tenant_table('delivery.zone_tag_map', writes => 'insert, delete');
+select app.tenant_table('delivery.addresses', writes => 'insert, update');
+select app.tenant_table('delivery.transfer_processing_points', writes => 'insert, update');
+select app.tenant_table('delivery.institution_branches', writes => 'insert, update');
 select app.tenant_table('delivery.vehicles');
 select app.tenant_table('delivery.drivers', own => '{user_id}');
 select app.tenant_table('delivery.driver_zones', own => '{driver_id}');
@@ -30,7 +30,7 @@ select app.tenant_table('money.ledger_transactions', writes => '', audit => fals
 select app.tenant_table('money.ledger_entries', writes => '', audit => false);
 select app.tenant_table('money.payments', writes => 'insert, update');
 
-select app.tenant_table('delivery.transfer_barcode_batches', writes => 'insert');
+select app.tenant_table('delivery.transfer_barcode_batches', own => '{institution_user_id}', writes => 'insert');
 select app.tenant_table('delivery.transfer_barcodes', writes => 'insert, update', audit => false);
 select app.tenant_table('delivery.transfer_manifests', own => '{driver_id,institution_user_id}', writes => 'insert, update');
 select app.tenant_table('delivery.transfer_manifest_items');
@@ -69,14 +69,48 @@ begin
   end loop;
 end $$;
 
--- An address of a person is his and the staff's; an address of the tenant is everybody's, but only
--- staff change it.
+-- Everybody in the tenant finds zones, tags and processing points; staff write them. Nobody deletes
+-- one, so the row checks say it all. Of the tags of a zone, only staff take any away.
+do $$
+declare
+  v_table text;
+begin
+  foreach v_table in array array['zones', 'zone_tags', 'transfer_processing_points'] loop
+    execute format('drop policy tenant on delivery.%I', v_table);
+    execute format($policy$
+      create policy tenant on delivery.%I for all to barid_caller
+      using (tenant_id = (select app.tenant_id()))
+      with check (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()))$policy$, v_table);
+  end loop;
+end $$;
+drop policy tenant on delivery.zone_tag_map;
+create policy tenant on delivery.zone_tag_map for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()));
+drop policy if exists readable on delivery.zone_tag_map;
+create policy readable on delivery.zone_tag_map for select to barid_caller
+  using (tenant_id = (select app.tenant_id()));
+
+-- Branches: an institution has its own, a driver may come to any, a customer knows none.
+drop policy tenant on delivery.institution_branches;
+create policy tenant on delivery.institution_branches for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant())
+    or institution_user_id = (select app.user_id()) or (select app.has_role('driver'))))
+  with check (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()));
+
+-- An address of a person is his and the staff's, and the driver's when it is a branch; an address of
+-- the tenant is everybody's, but only staff change it. Nobody hands an address over: its owner is not
+-- among the columns that can be updated.
 drop policy tenant on delivery.addresses;
 create policy tenant on delivery.addresses for all to barid_caller
   using (tenant_id = (select app.tenant_id())
-    and ((select app.sees_tenant()) or owner_user_id is null or owner_user_id = (select app.user_id())))
+    and ((select app.sees_tenant()) or owner_user_id is null or owner_user_id = (select app.user_id())
+      or ((select app.has_role('driver')) and exists (
+        select from delivery.institution_branches b where b.tenant_id = addresses.tenant_id and b.address_id = addresses.id))))
   with check (tenant_id = (select app.tenant_id())
     and ((select app.sees_tenant()) or owner_user_id = (select app.user_id())));
+revoke update on delivery.addresses from barid_caller;
+grant update (title, full_address, city, country, latitude, longitude, contact_info, zone_id, zone_chosen)
+  on delivery.addresses to barid_caller;
 
 -- Entries and journals: staff, or whoever sees the account.
 drop policy tenant on money.ledger_entries;

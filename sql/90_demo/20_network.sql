@@ -26,18 +26,17 @@ begin
         ('slemani', 'Sulaymaniyah centre', 'مركز السليمانية', 'ناوەندی سلێمانی', 'Sulaymaniyah', 35.5610, 45.4300)
       ) p (key, en, ar, ku, city, latitude, longitude)
     loop
-      insert into delivery.zones (id, tenant_id, name, polygon, west, south, east, north)
+      insert into delivery.zones (id, tenant_id, name, polygon)
       values (md5('zone/' || v_place.key || v_slug)::uuid, v_tenant, v_place.en,
         jsonb_build_array(jsonb_build_array(
           jsonb_build_array(v_place.longitude - 0.03, v_place.latitude - 0.025), jsonb_build_array(v_place.longitude + 0.03, v_place.latitude - 0.025),
           jsonb_build_array(v_place.longitude + 0.03, v_place.latitude + 0.025), jsonb_build_array(v_place.longitude - 0.03, v_place.latitude + 0.025),
-          jsonb_build_array(v_place.longitude - 0.03, v_place.latitude - 0.025))),
-        v_place.longitude - 0.03, v_place.latitude - 0.025, v_place.longitude + 0.03, v_place.latitude + 0.025);
-      insert into delivery.addresses (id, tenant_id, title, full_address, city, country, latitude, longitude, contact_info, zone_id)
+          jsonb_build_array(v_place.longitude - 0.03, v_place.latitude - 0.025))));
+      insert into delivery.addresses (id, tenant_id, title, full_address, city, country, latitude, longitude, contact_info)
       values (md5('address/' || v_place.key || v_slug)::uuid, v_tenant,
         jsonb_build_object('en', v_place.en, 'ar', v_place.ar, 'ku', v_place.ku),
         case when v_place.city = 'Baghdad' then v_place.ar || '، شارع ١٤، دار ٢٧' else v_place.ku || '، شەقامی ٦٠ مەتری، خانووی ١٢' end,
-        v_place.city, 'IQ', v_place.latitude, v_place.longitude, '{"phone": "+9647701234567"}', md5('zone/' || v_place.key || v_slug)::uuid);
+        v_place.city, 'IQ', v_place.latitude, v_place.longitude, '{"phone": "+9647701234567"}');
     end loop;
 
     insert into delivery.transfer_processing_points (id, tenant_id, name, code, address_id, metadata)

@@ -1,3 +1,5 @@
+-- Addresses: places that everything else points at.
+
 -- Refuses an address the caller does not have. Fails: address_not_found.
 create or replace function delivery.require_address(address_id uuid) returns void
 language plpgsql stable set search_path = '' as $$
@@ -6,4 +8,95 @@ begin
   if not found then
     perform app.fail('address_not_found');
   end if;
+end $$;
+
+-- Refuses an address that is neither the tenant's nor this person's: what everybody comes to must not
+-- stand at a customer's private address. Fails: address_not_found.
+create or replace function delivery.require_public_address(address_id uuid, person uuid default null) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  perform from delivery.addresses a
+  where a.id = require_public_address.address_id and (a.owner_user_id is null or a.owner_user_id = person);
+  if not found then
+    perform app.fail('address_not_found');
+  end if;
+end $$;
+
+-- An address of the caller's address book. {id}. Fails: address_not_found.
+create or replace function delivery.address_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_address jsonb;
+begin
+  select to_jsonb(a) into v_address from delivery.own_addresses_list a where a.id = (input ->> 'id')::uuid;
+  if v_address is null then
+    perform app.fail('address_not_found');
+  end if;
+  return v_address;
+end $$;
+
+-- Refuses a zone the tenant does not have. Fails: zone_not_found.
+create or replace function delivery.require_zone(zone_id uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  perform from delivery.zones z where z.id = require_zone.zone_id;
+  if not found then
+    perform app.fail('zone_not_found');
+  end if;
+end $$;
+
+-- Adds an address: staff to the tenant's, everybody else to his own.
+-- {title?, full_address, city?, country?, latitude?, longitude?, contact_info?, zone_id?} -> the address
+-- Without a zone_id its zone follows from the coordinates. Fails: zone_not_found.
+create or replace function delivery.address_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid;
+begin
+  if input ->> 'zone_id' is not null then
+    perform delivery.require_zone((input ->> 'zone_id')::uuid);
+  end if;
+  insert into delivery.addresses (tenant_id, title, full_address, city, country, latitude, longitude, contact_info, zone_id, owner_user_id)
+  values (app.tenant_id(), coalesce(input -> 'title', '{}'), input ->> 'full_address', input ->> 'city', input ->> 'country',
+    (input ->> 'latitude')::double precision, (input ->> 'longitude')::double precision,
+    coalesce(input -> 'contact_info', '{}'), (input ->> 'zone_id')::uuid,
+    case when not app.sees_tenant() then app.user_id() end)
+  returning id into v_id;
+  return delivery.address_get(jsonb_build_object('id', v_id));
+end $$;
+
+-- Changes what is sent; null empties city, country, coordinates. {id, ...} -> the address
+-- A zone_id stands until the place moves; zone_id null goes back to the zone of the coordinates.
+-- Fails: address_not_found, zone_not_found.
+create or replace function delivery.address_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+begin
+  perform delivery.hold_map(app.tenant_id(), false);
+  perform delivery.address_get(input);
+  if input ->> 'zone_id' is not null then
+    perform delivery.require_zone((input ->> 'zone_id')::uuid);
+  end if;
+  update delivery.addresses a set
+    title = coalesce(input -> 'title', a.title),
+    full_address = coalesce(input ->> 'full_address', a.full_address),
+    city = case when input ? 'city' then input ->> 'city' else a.city end,
+    country = case when input ? 'country' then input ->> 'country' else a.country end,
+    latitude = n.latitude,
+    longitude = n.longitude,
+    contact_info = coalesce(input -> 'contact_info', a.contact_info),
+    zone_id = coalesce((input ->> 'zone_id')::uuid, a.zone_id),
+    zone_chosen = case
+      when input ? 'zone_id' then input ->> 'zone_id' is not null
+      when (n.latitude, n.longitude) is distinct from (a.latitude, a.longitude) then false
+      else a.zone_chosen end
+  from (
+    select o.id,
+      case when input ? 'latitude' then (input ->> 'latitude')::double precision else o.latitude end as latitude,
+      case when input ? 'longitude' then (input ->> 'longitude')::double precision else o.longitude end as longitude
+    from delivery.addresses o where o.id = v_id
+  ) n
+  where a.id = n.id;
+  return delivery.address_get(input);
 end $$;

@@ -24,7 +24,7 @@ language plpgsql set search_path = '' as $$
 declare
   v_point delivery.transfer_processing_points;
 begin
-  perform delivery.require_address((input ->> 'address_id')::uuid);
+  perform delivery.require_public_address((input ->> 'address_id')::uuid);
   insert into delivery.transfer_processing_points (tenant_id, name, code, address_id, metadata)
   values (app.tenant_id(), input ->> 'name', input ->> 'code', (input ->> 'address_id')::uuid,
     coalesce(input -> 'metadata', '{}'))
@@ -38,7 +38,7 @@ create or replace function delivery.processing_point_update(input jsonb) returns
 language plpgsql set search_path = '' as $$
 begin
   if input ? 'address_id' then
-    perform delivery.require_address((input ->> 'address_id')::uuid);
+    perform delivery.require_public_address((input ->> 'address_id')::uuid);
   end if;
   update delivery.transfer_processing_points p set
     name = coalesce(input ->> 'name', p.name),

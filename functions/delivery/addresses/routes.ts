@@ -1,0 +1,66 @@
+import { can, either, role } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { pagination } from "../../../shared/list.ts";
+import { ids } from "../../../shared/schemas.ts";
+import {
+  addressBook,
+  AddressesResponse,
+  AddressResponse,
+  CreateAddress,
+  UpdateAddress,
+} from "./schemas.ts";
+
+/** People who keep an address book of their own. */
+const owners = role("driver", "institution", "customer");
+
+/** Addresses: staff keep the tenant's, everybody else his own. */
+export const addresses: AnyEndpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/addresses",
+    summary: "Add an address; its zone follows from the coordinates",
+    access: either(can("manage:operations:tenant"), owners),
+    body: CreateAddress,
+    response: AddressResponse,
+    status: 201,
+    errors: ["zone_not_found"],
+    run: async ({ db, body }) => ({ data: await db.call("delivery.address_create", body) }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/addresses",
+    summary: "List addresses",
+    access: either(can("view:tenant"), owners),
+    query: addressBook.query,
+    response: AddressesResponse,
+    async run({ db, query }) {
+      const page = await addressBook.run(db, query);
+      return { data: page.rows, pagination: pagination(page) };
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/addresses/:address_id",
+    summary: "Read an address",
+    access: either(can("view:tenant"), owners),
+    params: ids("address_id"),
+    response: AddressResponse,
+    errors: ["address_not_found"],
+    run: async ({ db, params }) => ({
+      data: await db.call("delivery.address_get", { id: params.address_id }),
+    }),
+  }),
+  endpoint({
+    method: "patch",
+    path: "/addresses/:address_id",
+    summary: "Change an address",
+    access: either(can("manage:operations:tenant"), owners),
+    params: ids("address_id"),
+    body: UpdateAddress,
+    response: AddressResponse,
+    errors: ["address_not_found", "zone_not_found"],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("delivery.address_update", { ...body, id: params.address_id }),
+    }),
+  }),
+];

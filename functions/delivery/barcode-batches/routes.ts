@@ -1,0 +1,50 @@
+import { can } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { pagination } from "../../../shared/list.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { staffOrInstitution } from "../people.ts";
+import { BatchCreated, BatchesResponse, batchList, BatchResponse, CreateBatch } from "./schemas.ts";
+
+const feature = "transfer_manifest";
+
+/** Barcodes printed before there is a parcel; `shared/barcode.ts` says how they are made. */
+export const barcodeBatches: AnyEndpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/transfer-manifest-barcode-batches",
+    summary: "Make a batch of new barcodes",
+    access: can("manage:operations:tenant"),
+    feature,
+    body: CreateBatch,
+    response: BatchCreated,
+    status: 201,
+    errors: ["institution_not_found", "branch_not_found", "barcode_serials_exhausted"],
+    run: async ({ db, body }) => ({ data: await db.call("delivery.barcode_batch_create", body) }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/transfer-manifest-barcode-batches",
+    summary: "List barcode batches",
+    access: staffOrInstitution,
+    feature,
+    query: batchList.query,
+    response: BatchesResponse,
+    async run({ db, query }) {
+      const page = await batchList.run(db, query);
+      return { data: page.rows, pagination: pagination(page) };
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/transfer-manifest-barcode-batches/:batch_id",
+    summary: "Read a barcode batch with its barcodes",
+    access: staffOrInstitution,
+    feature,
+    params: ids("batch_id"),
+    response: BatchResponse,
+    errors: ["barcode_batch_not_found"],
+    run: async ({ db, params }) => ({
+      data: await db.call("delivery.barcode_batch_get", { id: params.batch_id }),
+    }),
+  }),
+];

@@ -1,0 +1,46 @@
+import { z } from "zod";
+import { barcodePattern } from "../../../shared/barcode.ts";
+import { defineList, id } from "../../../shared/list.ts";
+import { Id, Pagination, Timestamp } from "../../../shared/schemas.ts";
+
+const Indicator = z.string().regex(/^[A-Z]{2}$/);
+const Barcode = z.string().regex(barcodePattern);
+
+export const CreateBatch = z.object({
+  quantity: z.int().min(1).max(1000),
+  institution_user_id: Id.nullish(),
+  branch_id: Id.nullish(),
+  service_indicator: Indicator.optional(),
+});
+
+const Batch = z.object({
+  id: Id,
+  batch_number: z.string(),
+  quantity: z.int(),
+  first_barcode: Barcode,
+  last_barcode: Barcode,
+});
+const BatchRow = Batch.extend({
+  service_indicator: z.string(),
+  issuer: z.string(),
+  institution_user_id: Id.nullable(),
+  branch_id: Id.nullable(),
+  used_count: z.int(),
+  created_at: Timestamp,
+});
+
+export const BatchCreated = z.object({ data: Batch });
+export const BatchResponse = z.object({
+  data: BatchRow.extend({
+    barcodes: z.array(z.object({ barcode: Barcode, status: z.enum(["unused", "used"]) })),
+  }),
+});
+export const BatchesResponse = z.object({ data: z.array(BatchRow), pagination: Pagination });
+
+export const batchList = defineList({
+  view: "delivery.barcode_batches_list",
+  search: ["batch_number"],
+  sort: ["created_at", "batch_number", "quantity"],
+  params: { institution_user_id: id("institution_user_id"), branch_id: id("branch_id") },
+  limit: { default: 20, max: 100 },
+});

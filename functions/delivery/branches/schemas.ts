@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { defineList, flag, id } from "../../../shared/list.ts";
+import {
+  Flag,
+  Id,
+  JsonObject,
+  NamedRef,
+  Pagination,
+  PersonRef,
+  Phone,
+  Text,
+  Timestamp,
+} from "../../../shared/schemas.ts";
+import { Address } from "../addresses/schemas.ts";
+import { Code } from "../processing-points/schemas.ts";
+
+export const CreateBranch = z.object({
+  name: Text,
+  code: Code,
+  address_id: Id,
+  default_processing_point_id: Id.nullish(),
+  contact_info: z.looseObject({ phone: Phone.optional() }).optional(),
+  metadata: JsonObject.optional(),
+});
+
+export const UpdateBranch = z.object({
+  name: Text.optional(),
+  /** null takes the default away. */
+  default_processing_point_id: Id.nullish(),
+  metadata: JsonObject.optional(),
+});
+
+export const ByCode = z.object({ branch_code: Code });
+export const ByCodeQuery = z.object({ include_inactive: Flag.optional() });
+
+const Branch = z.object({
+  id: Id,
+  institution_user_id: Id,
+  name: z.string(),
+  code: z.string(),
+  address_id: Id,
+  default_processing_point_id: Id.nullable(),
+  contact_info: JsonObject,
+  metadata: JsonObject,
+  is_active: z.boolean(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  address: Address,
+  default_processing_point: NamedRef.nullable(),
+  institution_user: PersonRef.extend({ phone: z.string().nullable() }),
+});
+
+export const BranchCreated = z.object({
+  data: z.object({ id: Id, institution_user_id: Id, name: z.string(), code: z.string() }),
+});
+export const BranchResponse = z.object({ data: Branch });
+export const BranchesResponse = z.object({ data: z.array(Branch), pagination: Pagination });
+export const BranchDeactivated = z.object({
+  data: z.object({ id: Id, is_active: z.literal(false) }),
+});
+
+export const branchList = defineList({
+  view: "delivery.branches_list",
+  search: ["name", "code"],
+  sort: ["created_at", "name", "code", "updated_at"],
+  params: { is_active: flag("is_active"), institution_user_id: id("institution_user_id") },
+  limit: { default: 20, max: 100 },
+});

@@ -1,0 +1,37 @@
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { pagination } from "../../../shared/list.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { staffOrInstitution } from "../people.ts";
+import { institutionList, InstitutionResponse, InstitutionsResponse } from "./schemas.ts";
+
+const feature = "transfer_manifest";
+
+/** Institutions: customers whose branches hand in whole manifests. */
+export const institutions: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/institutions",
+    summary: "List institutions",
+    access: staffOrInstitution,
+    feature,
+    query: institutionList.query,
+    response: InstitutionsResponse,
+    async run({ db, query }) {
+      const page = await institutionList.run(db, query);
+      return { data: page.rows, pagination: pagination(page) };
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/institutions/:institution_user_id",
+    summary: "Read an institution",
+    access: staffOrInstitution,
+    feature,
+    params: ids("institution_user_id"),
+    response: InstitutionResponse,
+    errors: ["institution_not_found"],
+    run: async ({ db, params }) => ({
+      data: await db.call("delivery.institution_get", { id: params.institution_user_id }),
+    }),
+  }),
+];

@@ -1,0 +1,86 @@
+import { can, either, role } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { pagination } from "../../../shared/list.ts";
+import { ids } from "../../../shared/schemas.ts";
+import {
+  CreateTag,
+  CreateZone,
+  tagList,
+  TagResponse,
+  TagsResponse,
+  UpdateZone,
+  zoneList,
+  ZoneResponse,
+  ZonesResponse,
+} from "./schemas.ts";
+
+const staff = can("manage:operations:tenant");
+const readers = either(can("view:tenant"), role("driver"));
+
+/** The core takes the rings; that they are a Polygon is the schema's business. */
+function zoneInput({ polygon, ...rest }: { polygon?: { coordinates: unknown } }) {
+  return polygon ? { ...rest, polygon: polygon.coordinates } : rest;
+}
+
+/** Zones of the map and the tags that group them. */
+export const zones: AnyEndpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/zones",
+    summary: "Add a zone; the addresses inside get it",
+    access: staff,
+    body: CreateZone,
+    response: ZoneResponse,
+    status: 201,
+    errors: ["zone_name_exists", "zone_tag_not_found"],
+    run: async ({ db, body }) => ({ data: await db.call("delivery.zone_create", zoneInput(body)) }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/zones",
+    summary: "List zones",
+    access: readers,
+    query: zoneList.query,
+    response: ZonesResponse,
+    async run({ db, query }) {
+      const page = await zoneList.run(db, query);
+      return { data: page.rows, pagination: pagination(page) };
+    },
+  }),
+  endpoint({
+    method: "patch",
+    path: "/zones/:zone_id",
+    summary: "Change a zone; addresses around it find their zones again",
+    access: staff,
+    params: ids("zone_id"),
+    body: UpdateZone,
+    response: ZoneResponse,
+    errors: ["zone_not_found", "zone_name_exists", "zone_tag_not_found"],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("delivery.zone_update", { ...zoneInput(body), id: params.zone_id }),
+    }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/zone-tags",
+    summary: "Add a zone tag",
+    access: staff,
+    body: CreateTag,
+    response: TagResponse,
+    status: 201,
+    errors: ["zone_tag_name_exists"],
+    run: async ({ db, body }) => ({ data: await db.call("delivery.zone_tag_create", body) }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/zone-tags",
+    summary: "List zone tags",
+    access: readers,
+    query: tagList.query,
+    response: TagsResponse,
+    async run({ db, query }) {
+      const page = await tagList.run(db, query);
+      return { data: page.rows, pagination: pagination(page) };
+    },
+  }),
+];

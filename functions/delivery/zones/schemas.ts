@@ -1,0 +1,69 @@
+import { z } from "zod";
+import { defineList } from "../../../shared/list.ts";
+import { Id, Latitude, Longitude, Pagination, Text, Timestamp } from "../../../shared/schemas.ts";
+
+const positionsMax = 2_000;
+
+/** [longitude, latitude]; a third number, the height, is accepted and dropped. */
+const Position = z.union([
+  z.tuple([Longitude, Latitude]),
+  z.tuple([Longitude, Latitude, z.number()]),
+]).transform(([longitude, latitude]) => [longitude, latitude]);
+
+const Ring = z.array(Position).min(4).max(positionsMax).refine((ring) => {
+  const [first, last] = [ring[0], ring[ring.length - 1]];
+  return first?.[0] === last?.[0] && first?.[1] === last?.[1];
+}, { error: "not closed" });
+
+/** A GeoJSON Polygon: the outer ring, then holes; each ends where it began. */
+const Polygon = z.object({
+  type: z.literal("Polygon"),
+  coordinates: z.array(Ring).min(1).max(100).refine(
+    (rings) => rings.reduce((total, ring) => total + ring.length, 0) <= positionsMax,
+    { error: "too many positions" },
+  ),
+});
+
+const TagIds = z.array(Id).max(100);
+
+export const CreateZone = z.object({
+  name: Text,
+  polygon: Polygon,
+  tag_ids: TagIds.optional(),
+});
+export const UpdateZone = CreateZone.partial().extend({ is_active: z.boolean().optional() });
+export const CreateTag = z.object({ name: Text });
+
+const Tag = z.object({ id: Id, name: z.string() });
+const Zone = z.object({
+  id: Id,
+  name: z.string(),
+  polygon: z.object({
+    type: z.literal("Polygon"),
+    coordinates: z.array(z.array(z.array(z.number()))),
+  }),
+  tags: z.array(Tag),
+  is_active: z.boolean(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+const TagRow = Tag.extend({ created_at: Timestamp });
+
+export const ZoneResponse = z.object({ data: Zone });
+export const ZonesResponse = z.object({ data: z.array(Zone), pagination: Pagination });
+export const TagResponse = z.object({ data: TagRow });
+export const TagsResponse = z.object({ data: z.array(TagRow), pagination: Pagination });
+
+export const zoneList = defineList({
+  view: "delivery.zones_list",
+  search: ["name"],
+  sort: ["created_at", "name", "updated_at"],
+  limit: { default: 20, max: 100 },
+});
+
+export const tagList = defineList({
+  view: "delivery.zone_tags_list",
+  search: ["name"],
+  sort: ["created_at", "name"],
+  limit: { default: 20, max: 100 },
+});

@@ -9,11 +9,16 @@ import { operations } from "./functions.ts";
 interface Described {
   operationId: string;
   summary: string;
+  tags: string[];
   parameters: { name: string; in: string; required: boolean; schema: unknown }[];
   requestBody?: { content: Record<string, { schema: { properties?: object } }> };
   responses: Record<string, { description: string }>;
 }
-type Document = { openapi: string; paths: Record<string, Record<string, Described>> };
+interface Document {
+  openapi: string;
+  tags: { name: string }[];
+  paths: Record<string, Record<string, Described>>;
+}
 
 const documents = new Map(
   await Promise.all(
@@ -63,6 +68,14 @@ describe("the reference", () => {
     const all = clients.flatMap((operation) => described(operation) ?? []);
     expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(clients.length);
     expect(all.filter(({ summary }) => !(summary?.length > 5))).toEqual([]);
+  });
+
+  test("has no group without an operation", () => {
+    const groups = [...documents].flatMap(([slug, { tags, paths }]) => {
+      const used = Object.values(paths).flatMap(Object.values).flatMap((is: Described) => is.tags);
+      return tags.filter(({ name }) => !used.includes(name)).map(({ name }) => `${slug}: ${name}`);
+    });
+    expect(groups).toEqual([]);
   });
 
   test("documents every parameter of a path and of a query", () => {

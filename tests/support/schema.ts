@@ -69,7 +69,7 @@ const parts: Record<string, string> = {
 export async function describeSchema(sql: postgres.Sql): Promise<string[]> {
   const lines: string[] = [];
   for (const [part, query] of Object.entries(parts)) {
-    const rows = await sql.unsafe(query).values() as [string][];
+    const rows = await sql.unsafe(query).values() as unknown as [string][];
     lines.push(...rows.map(([line]) => `${part} ${line}`));
   }
   const [cron] = await sql`select to_regclass('cron.job') is not null as here`;

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sourceFiles } from "../../sql/build.ts";
-import { emptyDatabase, type OwnDatabase } from "../support/database.ts";
+import { newDatabase, type OwnDatabase } from "../support/database.ts";
 import { describeSchema } from "../support/schema.ts";
 import { remote, supabase } from "./cli.ts";
 
@@ -10,9 +10,12 @@ let pushed: OwnDatabase;
 let written: OwnDatabase;
 let push: { code: number; output: string };
 beforeAll(async () => {
-  [pushed, written] = [await emptyDatabase(), await emptyDatabase()];
-  push = await supabase(["db", "push", "--yes", remote(pushed.url)]);
-  for (const file of sourceFiles()) await written.sql.unsafe(readFileSync(file, "utf8"));
+  pushed = await newDatabase(async ({ url }) => {
+    push = await supabase(["db", "push", "--yes", remote(url)]);
+  });
+  written = await newDatabase(async ({ sql }) => {
+    for (const file of sourceFiles()) await sql.unsafe(readFileSync(file, "utf8"));
+  });
 });
 afterAll(async () => {
   await pushed?.close();
@@ -47,9 +50,10 @@ test("the advisors of the CLI warn of nothing", async () => {
 });
 
 test("the advisors do look: a table without protection is found", async () => {
-  const other = await emptyDatabase();
-  await other.sql.unsafe(
-    "create table public.open_door (id bigint primary key); grant select on public.open_door to anon",
+  const other = await newDatabase(({ sql }) =>
+    sql.unsafe(
+      "create table public.open_door (id bigint primary key); grant select on public.open_door to anon",
+    )
   );
   const { code, output } = await supabase(
     ["db", "advisors", "--type=all", "--level=warn", "--fail-on=warn", remote(other.url)],

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { baseline } from "../../sql/build.ts";
 import { textOf } from "../../supabase/local/proof/files.ts";
-import { emptyDatabase, type OwnDatabase } from "../support/database.ts";
+import { newDatabase, type OwnDatabase } from "../support/database.ts";
 import { sql } from "../support/db.ts";
 
 const [{ hasCron, hasNet }] = await sql`
@@ -13,8 +13,7 @@ const scheduled = [...textOf("sql/60_cron/10_jobs.sql").matchAll(/cron\.schedule
 
 let database: OwnDatabase;
 beforeAll(async () => {
-  database = await emptyDatabase();
-  await database.sql.unsafe(baseline());
+  database = await newDatabase(({ sql }) => sql.unsafe(baseline()));
 });
 afterAll(() => database.close());
 

@@ -4,13 +4,12 @@ import { relative } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { baseline, sourceFiles } from "../../sql/build.ts";
 import { root } from "../../supabase/local/paths.ts";
-import { emptyDatabase, type OwnDatabase } from "../support/database.ts";
+import { newDatabase, type OwnDatabase } from "../support/database.ts";
 import { describeSchema } from "../support/schema.ts";
 
 let database: OwnDatabase;
 beforeAll(async () => {
-  database = await emptyDatabase();
-  await database.sql.unsafe(baseline());
+  database = await newDatabase(({ sql }) => sql.unsafe(baseline()));
 });
 afterAll(() => database.close());
 

@@ -10,7 +10,16 @@ import type { Step } from "./steps.ts";
 export const staticSteps: Step[] = [
   {
     name: "Types of tests and local stack (tsc)",
-    run: async () => verdict(await runPackage("typescript/bin/tsc", ["--project", "."])),
+    run: async () =>
+      verdict(
+        await runPackage("typescript/bin/tsc", [
+          "--project",
+          ".",
+          "--incremental",
+          "--tsBuildInfoFile",
+          ".barid/types.json",
+        ]),
+      ),
   },
   {
     name: "Types of the functions (deno check)",

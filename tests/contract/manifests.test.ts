@@ -90,6 +90,10 @@ describe("imports of the functions", () => {
   });
 });
 
+test("the functions use no global of Deno, so Node runs them as they are and needs no shim", () => {
+  expect(deployed.filter((file) => /^[^/*]*\bDeno\./m.test(textOf(file)))).toEqual([]);
+});
+
 describe("supabase/config.toml", () => {
   const config = textOf("supabase/config.toml");
 

@@ -9,7 +9,8 @@ type Json = Record<string, unknown>;
 /** The document of one function, served at `/<function>/openapi.json`. */
 export function describeFunction(name: string, endpoints: readonly AnyEndpoint[]): Json {
   const paths: Record<string, Json> = {};
-  for (const endpoint of endpoints.filter((e) => !e.internal)) {
+  const forClients = endpoints.filter((e) => !e.internal);
+  for (const endpoint of forClients) {
     const path = `/${name}${endpoint.path === "/" ? "" : endpoint.path}`.replace(/:(\w+)/g, "{$1}");
     paths[path] = { ...paths[path], [endpoint.method]: describe(path, endpoint) };
   }
@@ -24,7 +25,7 @@ export function describeFunction(name: string, endpoints: readonly AnyEndpoint[]
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/functions/v1" }],
-    tags: [...new Set(endpoints.map((e) => tagOf(e)))].map((tag) => ({ name: tag })),
+    tags: [...new Set(forClients.map((e) => tagOf(e)))].map((tag) => ({ name: tag })),
     security: [{ bearer: [] }],
     paths,
     components: {

@@ -25,11 +25,13 @@ language sql stable set search_path = '' as $$
   select coalesce(nullif(current_setting('app.grants', true), '')::text[], '{}')
 $$;
 
+-- True when the caller has this role in the tenant.
 create or replace function app.has_role(role_key text) returns boolean
 language sql stable set search_path = '' as $$
   select ('role:' || role_key) = any (app.grants())
 $$;
 
+-- True when one of the caller's roles, or his API key, carries this permission.
 create or replace function app.has_permission(permission_key text) returns boolean
 language sql stable set search_path = '' as $$
   select ('permission:' || permission_key) = any (app.grants())

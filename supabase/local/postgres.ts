@@ -17,6 +17,10 @@ export interface PostgresOptions {
   durable?: boolean;
   /** Throws the cluster away first. */
   reset?: boolean;
+  /** Folder with `bin/postgres` of another installation than the embedded one. */
+  installation?: string;
+  /** More settings of the server. */
+  settings?: Record<string, string>;
   /** Every line the server writes. */
   log?: (line: string) => void;
   /** The server ended without `stop` or `kill` having been called. */
@@ -41,12 +45,13 @@ export interface Postgres {
 
 /**
  * Starts the embedded Postgres on `dataDir`, creating the cluster when there is none. A server left behind by a
- * crashed run on the same folder is stopped first. With DATABASE_URL set that server is used and left alone.
+ * crashed run on the same folder is stopped first. With DATABASE_URL set that server is used and left alone, unless an
+ * installation is named.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   if (process.env.DATABASE_URL) return foreignServer(process.env.DATABASE_URL, options);
   const dataDir = reachable(options.dataDir);
-  const native = embeddedPostgres();
+  const native = options.installation ?? embeddedPostgres();
   await stopLeftovers(dataDir);
   if (options.reset) removeCluster(dataDir);
   await createCluster(native, dataDir);
@@ -211,7 +216,7 @@ function postmasterPid(dataDir: string): string {
   return existsSync(file) ? readFileSync(file, "utf8").split("\n")[0] ?? "" : "";
 }
 
-function settings(port: number, { durable = true }: PostgresOptions): string[] {
+function settings(port: number, { durable = true, settings = {} }: PostgresOptions): string[] {
   const values: Record<string, string | number> = {
     port,
     listen_addresses: "127.0.0.1",
@@ -230,6 +235,7 @@ function settings(port: number, { durable = true }: PostgresOptions): string[] {
     log_line_prefix: "%m [%p] %u ",
     // Commits still reach the system's cache, so that a killed Postgres loses nothing in tests either.
     ...(durable ? {} : { fsync: "off", full_page_writes: "off" }),
+    ...settings,
   };
   return Object.entries(values).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }

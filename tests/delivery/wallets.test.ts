@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
-import { type Body, nobody, type Person } from "../support/api.ts";
+import { type Body, type CallOptions, nobody, type Person } from "../support/api.ts";
 import { sql } from "../support/db.ts";
 import {
   newPerson,
@@ -38,7 +38,7 @@ const adjust = (
   wallet: string,
   amount: unknown,
   direction: unknown = "credit",
-  options = key(),
+  options: CallOptions = key(),
   reason: unknown = "Cash desk",
 ) => person.post(`/delivery/wallets/${wallet}/adjust`, { amount, direction, reason }, options);
 const balanceOf = async (wallet: string): Promise<number> =>

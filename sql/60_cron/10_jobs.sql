@@ -1,0 +1,31 @@
+-- What runs by the clock (UTC). Scheduling a name again changes its job, so this file can be applied again.
+-- No seconds and nothing newer than pg_cron 1.4. Without pg_cron the backend works, but old keys and jobs
+-- stay and a lost background job waits for the next request of its kind.
+do $$
+begin
+  if not exists (select from pg_available_extensions where name = 'pg_cron') then
+    raise notice 'pg_cron is not available on this server: nothing is scheduled';
+    return;
+  end if;
+  -- pg_cron belongs to one database of a server.
+  if coalesce(current_setting('cron.database_name', true), current_database()) <> current_database() then
+    raise notice 'pg_cron belongs to another database of this server: nothing is scheduled';
+    return;
+  end if;
+  begin
+    create extension if not exists pg_cron with schema pg_catalog;
+  exception when undefined_object then
+    raise notice 'pg_cron is not among shared_preload_libraries: nothing is scheduled';
+    return;
+  end;
+  if exists (select from pg_available_extensions where name = 'pg_net') then
+    create extension if not exists pg_net with schema extensions;
+  end if;
+
+  perform cron.schedule('barid_kick_jobs', '* * * * *', 'select private.kick_jobs()');
+  perform cron.schedule('barid_idempotency_purge', '7 * * * *', 'select private.idempotency_purge()');
+  perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
+  -- pg_cron never forgets a run by itself.
+  perform cron.schedule('barid_cron_history_purge', '41 3 * * *',
+    'delete from cron.job_run_details where end_time < now() - interval ''7 days''');
+end $$;

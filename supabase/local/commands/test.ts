@@ -1,0 +1,11 @@
+// npm test: the whole proof. Every step runs to its end; the last line counts them all.
+import { staticSteps } from "../proof/static.ts";
+import { closing, prove } from "../proof/steps.ts";
+import { vitestStep } from "../proof/vitest.ts";
+
+const outcome = await prove([
+  staticSteps,
+  [vitestStep("Tests", ["--exclude=tests/deploy/**"])],
+  [vitestStep("Deployment gates", ["tests/deploy/"])],
+]);
+process.exitCode = closing(outcome);

@@ -1,0 +1,143 @@
+/** Who may call what: written down in access.txt for people to read, and tried on every endpoint. */
+import { randomUUID } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { beforeAll, expect, test } from "vitest";
+import { nobody } from "../support/api.ts";
+import { sql } from "../support/db.ts";
+import { newTenant, type Part, type Tenant } from "../support/people.ts";
+import { type Operation, operations } from "./functions.ts";
+
+const file = fileURLToPath(new URL("access.txt", import.meta.url));
+const guarded = operations.filter(({ endpoint }) => !endpoint.access.open);
+
+/** The columns of the table: who somebody is, and how the rules see him. */
+const people: Record<Exclude<Part, "driver2" | "institution2">, [type: string, role: string]> = {
+  customer: ["customer", "customer"],
+  institution: ["institution", "institution"],
+  driver: ["driver", "driver"],
+  staff: ["staff", "warehouse_staff"],
+  warehouse: ["staff", "warehouse_manager"],
+  dispatcher: ["staff", "dispatcher"],
+  ops: ["staff", "operations_manager"],
+  admin: ["staff", "tenant_admin"],
+};
+type Column = keyof typeof people;
+const columns = Object.keys(people) as Column[];
+
+let tenant: Tenant;
+let grants: Record<Column | "system" | "service", string[]>;
+
+beforeAll(async () => {
+  tenant = await newTenant();
+  const permissions = await sql<{ role_key: string; permission_key: string }[]>`
+    select role_key, permission_key from tenancy.role_permissions`;
+  const everything = await sql<{ key: string }[]>`select key from tenancy.permissions`;
+  grants = {
+    ...Object.fromEntries(columns.map((column) => {
+      const [type, role] = people[column];
+      const own = permissions.filter((row) => row.role_key === role);
+      return [column, [
+        "anyone",
+        `type:${type}`,
+        `role:${role}`,
+        ...own.map((row) => `permission:${row.permission_key}`),
+      ]];
+    })) as Record<Column, string[]>,
+    system: ["anyone", "role:system_admin", ...everything.map(({ key }) => `permission:${key}`)],
+    service: ["anyone", "service"],
+  };
+});
+
+test("access.txt says who may call what (UPDATE=1 writes it anew)", () => {
+  const table = describeAccess();
+  if (process.env.UPDATE) writeFileSync(file, table);
+  expect(readFileSync(file, "utf8")).toBe(table);
+});
+
+test("nobody is locked out of everything: each endpoint has somebody who may call it", () => {
+  const closed = operations.filter(({ endpoint }) =>
+    !Object.values(grants).some((own) => isAdmitted(own, endpoint))
+  );
+  expect(closed.map(({ name }) => name)).toEqual([]);
+});
+
+test("without a token every endpoint that is not public answers 401", async () => {
+  const wrong = await tried(
+    guarded,
+    (operation) => call(operation, nobody),
+    (operation, answer) =>
+      answer.status === 401 && answer.body.code === "unauthorized" ? [] : [operation.name],
+  );
+  expect(wrong).toEqual([]);
+});
+
+test.each(columns)("%s gets 403 wherever the table says so", async (column) => {
+  const refused = guarded.filter(({ endpoint }) => !isAdmitted(grants[column], endpoint));
+  const wrong = await tried(
+    refused,
+    (operation) => call(operation, tenant[column]),
+    ({ name, endpoint }, { status, body }) => {
+      const code = endpoint.access.denied ?? "forbidden";
+      return status === 403 && body.code === code ? [] : [`${name}: ${status} ${body.code}`];
+    },
+  );
+  expect(wrong).toEqual([]);
+});
+
+/** An empty body and ids of nothing: whoever is refused must be refused before anything is looked at. */
+function call({ endpoint, path }: Operation, person: typeof nobody) {
+  const url = path.replace(":tenantId", tenant.id).replace(/:\w+/g, () => randomUUID());
+  const method = endpoint.method.toUpperCase();
+  return person.send(method, url, method === "GET" ? undefined : {});
+}
+
+function isAdmitted(own: string[], { access }: Operation["endpoint"]): boolean {
+  return access.open === true || access.any.some((grant) => own.includes(grant));
+}
+
+/** Calls in small groups, so that the pool of the functions is never the thing that answers. */
+async function tried<A>(
+  list: Operation[],
+  ask: (operation: Operation) => Promise<A>,
+  judge: (operation: Operation, answer: A) => string[],
+): Promise<string[]> {
+  const wrong: string[] = [];
+  for (let at = 0; at < list.length; at += 4) {
+    const group = list.slice(at, at + 4);
+    const answers = await Promise.all(group.map(ask));
+    wrong.push(...group.flatMap((operation, index) => judge(operation, answers[index])));
+  }
+  return wrong;
+}
+
+function describeAccess(): string {
+  const who = [...columns, "system", "service"] as const;
+  const wide = Math.max(...operations.map(({ name }) => name.length)) + 2;
+  const head = "endpoint".padEnd(wide) + who.map((name) => name.padEnd(13)).join("") + "also";
+  const rows = operations.map(({ name, endpoint }) => {
+    const cells = who.map((column) =>
+      (isAdmitted(grants[column], endpoint) ? "yes" : "-").padEnd(13)
+    );
+    return name.padEnd(wide) + cells.join("") + also(endpoint);
+  });
+  return `${
+    [
+      "Who may call which endpoint. Written by UPDATE=1 npx vitest run tests/contract/access.test.ts;",
+      "a change here is a change of rights and is reviewed as one. Own rows only: see sql/50_policies.",
+      "",
+      head,
+      ...rows,
+    ].map((line) => line.trimEnd()).join("\n")
+  }\n`;
+}
+
+function also({ access, feature, tenant: mode, internal }: Operation["endpoint"]): string {
+  return [
+    access.open && "public",
+    access.denied && `denied: ${access.denied}`,
+    feature && `gate: ${feature}`,
+    mode && mode !== "required" && `tenant: ${mode}`,
+    internal && "internal",
+  ].filter(Boolean).join(", ");
+}

@@ -1,0 +1,158 @@
+/** Every word the backend can say stands in three languages, and every refusal has its words. */
+import { describe, expect, test } from "vitest";
+import { errorCodes, isErrorCode } from "../../shared/errors.ts";
+import { filesIn, textOf } from "../../supabase/local/proof/files.ts";
+import { operations } from "./functions.ts";
+
+const languages = ["en", "ar", "ku"] as const;
+const texts = Object.fromEntries(
+  languages.map((language) => [language, textOf(`shared/i18n/${language}.json`)]),
+);
+const catalogues = Object.fromEntries(
+  languages.map((language) => [language, JSON.parse(texts[language])]),
+) as Record<typeof languages[number], Record<string, string>>;
+const keys = Object.keys(catalogues.en);
+const holes = (text: string) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort();
+
+/** Refusals the database makes on our own faults only: clients meet `conflict` or `internal_server_error`. */
+const internalConstraints = new Set([
+  // Rows written by our own functions, which never write them otherwise.
+  "account_exists",
+  "delivery_barcode_taken",
+  "delivery_code_reserved_twice",
+  "delivery_code_taken",
+  "delivery_fee_already_paid",
+  "driver_vehicle_taken",
+  "entry_version_taken",
+  "exception_already_open",
+  "item_delivery",
+  "item_one_destination",
+  "item_only_on_parents",
+  "item_received_once",
+  "leg_of_a_parent",
+  "leg_sequence_taken",
+  "one_destination",
+  "order_created_means_received",
+  "received_means_when_and_by_whom",
+  "receiving_event_once",
+  "resolved_says_how",
+  "snapshot_with_manifest",
+  "tenant_owns_itself",
+  "wallets_have_a_floor",
+]);
+
+const sqlFiles = filesIn("sql").filter((file) => file.endsWith(".sql"));
+const sql = sqlFiles.map((file) => textOf(file).replace(/--[^\n]*/g, "")).join("\n");
+const functions = sqlFiles.filter((file) => file.startsWith("sql/40_functions/")).map(textOf).join(
+  "\n",
+);
+const all = (pattern: RegExp) => [...new Set([...sql.matchAll(pattern)].map((match) => match[1]))];
+
+describe("the catalogues", () => {
+  test.each(["ar", "ku"] as const)("%s has the keys of English", (language) => {
+    expect(Object.keys(catalogues[language])).toEqual(keys);
+  });
+
+  test.each(languages)("%s is sorted, without a key twice", (language) => {
+    const written = [...texts[language].matchAll(/^ {2}"(\w+)":/gm)].map((match) => match[1]);
+    expect(written).toEqual([...new Set(written)].sort());
+    expect(written).toHaveLength(keys.length);
+  });
+
+  test.each(["ar", "ku"] as const)("%s has the holes of English in every text", (language) => {
+    const wrong = keys.filter((key) =>
+      `${holes(catalogues[language][key] ?? "")}` !== `${holes(catalogues.en[key])}`
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test.each(["ar", "ku"] as const)(
+    "%s is translated: Arabic script, not English again",
+    (language) => {
+      const wrong = keys.filter((key) => {
+        const text = catalogues[language][key] ?? "";
+        return text === catalogues.en[key] || !/[\u0600-\u06ff]/.test(text);
+      });
+      expect(wrong).toEqual([]);
+    },
+  );
+
+  test("Kurdish is not Arabic again", () => {
+    const same = keys.filter((key) => catalogues.ku[key] === catalogues.ar[key]);
+    // Words that are the same in both languages.
+    expect(same.filter((key) => catalogues.ku[key].split(" ").length > 2)).toEqual([]);
+  });
+
+  test("every error code has a text", () => {
+    expect(errorCodes.filter((code) => !Object.hasOwn(catalogues.en, code))).toEqual([]);
+  });
+});
+
+describe("refusals of the database", () => {
+  test("every code of app.fail and app.refuse is in shared/errors.ts", () => {
+    const codes = all(/\bapp\.(?:fail|refuse)\(\s*'(\w+)'/g);
+    expect(codes.length).toBeGreaterThan(5);
+    expect(codes.filter((code) => !isErrorCode(code))).toEqual([]);
+  });
+
+  test("every code a function answers with, to keep what it did, is in shared/errors.ts", () => {
+    expect(all(/jsonb_build_object\(\s*'error',\s*'(\w+)'/g).filter((code) => !isErrorCode(code)))
+      .toEqual([]);
+  });
+
+  test("every named constraint is a code or on the short list of internal ones", () => {
+    const named = constraints();
+    expect(named.length).toBeGreaterThan(10);
+    const silent = named.filter(({ name, table }) =>
+      !isErrorCode(name) && !internalConstraints.has(name) && isFilledByFunctions(table)
+    );
+    expect(silent).toEqual([]);
+  });
+
+  test("the list of internal constraints names none that is gone", () => {
+    expect([...internalConstraints].filter((name) => !new RegExp(`\\b${name}\\b`).test(sql)))
+      .toEqual([]);
+  });
+});
+
+describe("refusals of the functions", () => {
+  test("every declared code exists", () => {
+    const unknown = operations.flatMap(({ name, endpoint }) =>
+      [...endpoint.errors ?? [], endpoint.conflict, endpoint.access.denied]
+        .filter((code) => code !== undefined && !isErrorCode(code))
+        .map((code) => `${name}: ${code}`)
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  test("every message key an endpoint names exists", () => {
+    const unknown = operations.filter(({ endpoint }) =>
+      typeof endpoint.message === "string" && !Object.hasOwn(catalogues.en, endpoint.message)
+    );
+    expect(unknown.map(({ name }) => name)).toEqual([]);
+  });
+
+  test("the code of a closed feature gate exists", () => {
+    const gates = new Set(operations.flatMap(({ endpoint }) => endpoint.feature ?? []));
+    expect([...gates].filter((feature) => !isErrorCode(`${feature}_disabled`))).toEqual([]);
+  });
+});
+
+/** Unique, check and exclusion constraints with a name of ours. A foreign key without a code is `invalid_reference`. */
+function constraints(): { name: string; table: string }[] {
+  const inTables = sql.split(/(?=create table |alter table )/).flatMap((part) => {
+    const table = /^(?:create|alter) table (?:if not exists |if exists |only )*([\w.]+)/.exec(part)
+      ?.[1];
+    return [...part.matchAll(/\bconstraint (\w+)\s+(?:unique|check|exclude)/g)].map((match) => ({
+      name: match[1],
+      table: table ?? "",
+    }));
+  });
+  const indexes = [...sql.matchAll(/create unique index if not exists (\w+)\s+on ([\w.]+)/g)];
+  return [...inTables, ...indexes.map(([, name, table]) => ({ name, table }))];
+}
+
+/** Rows of the other tables come from reference data, or their feature is not written yet. */
+function isFilledByFunctions(table: string): boolean {
+  return new RegExp(`insert into ${table.replace(".", "\\.")}\\b`).test(functions);
+}

@@ -1,0 +1,109 @@
+/** The API reference is valid OpenAPI 3.1 and leaves nothing out. */
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { slugs } from "../../supabase/local/paths.ts";
+import { nobody } from "../support/api.ts";
+import { operations } from "./functions.ts";
+
+interface Described {
+  operationId: string;
+  summary: string;
+  tags: string[];
+  parameters: { name: string; in: string; required: boolean; schema: unknown }[];
+  requestBody?: { content: Record<string, { schema: { properties?: object } }> };
+  responses: Record<string, { description: string }>;
+}
+// A type, not an interface: the validator wants something that can be indexed.
+type Document = {
+  openapi: string;
+  tags: { name: string }[];
+  paths: Record<string, Record<string, Described>>;
+};
+
+const documents = new Map(
+  await Promise.all(
+    slugs.map(async (slug) =>
+      [slug as string, (await nobody.get(`/${slug}/openapi.json`)).body as Document] as const
+    ),
+  ),
+);
+const clients = operations.filter(({ endpoint }) => !endpoint.internal);
+const described = ({ slug, path, endpoint }: typeof clients[number]) =>
+  documents.get(slug)?.paths[path.replace(/:(\w+)/g, "{$1}")]?.[endpoint.method];
+const keysOf = (schema: z.ZodType | undefined) =>
+  schema
+    ? Object.keys(
+      (z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as { properties?: object })
+        .properties ?? {},
+    )
+    : [];
+/** The names of operations of which something is missing. */
+const missing = (what: (operation: typeof clients[number], is: Described) => string[]) =>
+  clients.flatMap((operation) => {
+    const is = described(operation);
+    return is ? what(operation, is).map((name) => `${operation.name}: ${name}`) : [];
+  });
+
+describe.each([...documents])("/%s/openapi.json", (_, document) => {
+  test("is valid OpenAPI 3.1", async () => {
+    expect(document.openapi).toMatch(/^3\.1\./);
+    const { valid, errors } = await new Validator().validate(structuredClone(document));
+    expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
+  });
+});
+
+describe("the reference", () => {
+  test("has every endpoint for clients and no other", () => {
+    const listed = [...documents.values()].flatMap(({ paths }) =>
+      Object.entries(paths).flatMap(([path, methods]) =>
+        Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`)
+      )
+    );
+    expect(listed.sort()).toEqual(
+      clients.map(({ name }) => name.replace(/:(\w+)/g, "{$1}")).sort(),
+    );
+  });
+
+  test("gives each operation a name of its own and a summary", () => {
+    const all = clients.flatMap((operation) => described(operation) ?? []);
+    expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(clients.length);
+    expect(all.filter(({ summary }) => !(summary?.length > 5))).toEqual([]);
+  });
+
+  test("has no group without an operation", () => {
+    const groups = [...documents].flatMap(([slug, { tags, paths }]) => {
+      const used = Object.values(paths).flatMap(Object.values).flatMap((is: Described) => is.tags);
+      return tags.filter(({ name }) => !used.includes(name)).map(({ name }) => `${slug}: ${name}`);
+    });
+    expect(groups).toEqual([]);
+  });
+
+  test("documents every parameter of a path and of a query", () => {
+    expect(missing(({ path, endpoint }, is) => [
+      ...[...path.matchAll(/:(\w+)/g)].map((match) => match[1])
+        .filter((name) =>
+          !is.parameters.some((p) => p.in === "path" && p.name === name && p.required)
+        ),
+      ...keysOf(endpoint.query)
+        .filter((name) => !is.parameters.some((p) => p.in === "query" && p.name === name)),
+    ])).toEqual([]);
+  });
+
+  test("documents every field of a body", () => {
+    expect(missing(({ endpoint }, is) => {
+      const schema = is.requestBody?.content["application/json"]?.schema;
+      if (endpoint.body && !schema) return ["body"];
+      return keysOf(endpoint.body).filter((name) =>
+        !Object.keys(schema?.properties ?? {}).includes(name)
+      );
+    })).toEqual([]);
+  });
+
+  test("documents every refusal an endpoint declares", () => {
+    expect(missing(({ endpoint }, is) => {
+      const text = Object.values(is.responses).map(({ description }) => description).join();
+      return (endpoint.errors ?? []).filter((code) => !text.includes(`\`${code}\``));
+    })).toEqual([]);
+  });
+});

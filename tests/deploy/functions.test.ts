@@ -1,0 +1,69 @@
+/** The real CLI deploys all functions to a stand-in of the management API, which looks at what arrives. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { slugs } from "../../supabase/local/paths.ts";
+import { reachedFrom } from "../support/imports.ts";
+import { supabase } from "./cli.ts";
+import { type ManagementApi, startManagementApi } from "./management-api.ts";
+
+const project = "abcdefghijklmnopqrst";
+/** What the platform takes from a deployment without Docker. */
+const bundleBytesMax = 5_000_000;
+
+let api: ManagementApi;
+let deployed: { code: number; output: string };
+beforeAll(async () => {
+  api = await startManagementApi(project);
+  const dir = mkdtempSync(join(tmpdir(), "barid-deploy-"));
+  const profile = join(dir, "profile.yaml");
+  const addresses = ["api_url", "dashboard_url", "docs_url"].map((name) => `${name}: ${api.url}`);
+  writeFileSync(
+    profile,
+    ["name: gate", ...addresses, "project_host: 127.0.0.1", "pooler_host: 127.0.0.1", ""].join(
+      "\n",
+    ),
+  );
+  deployed = await supabase(
+    ["--profile", profile, "--yes", "functions", "deploy", "--use-api", `--remote=${project}`],
+    // Of the right shape; the stand-in takes any.
+    { SUPABASE_ACCESS_TOKEN: `sbp_${"0".repeat(40)}` },
+  );
+  rmSync(dir, { recursive: true });
+});
+afterAll(() => api.close());
+
+test("the deployment ends well and warns of nothing", () => {
+  expect(deployed).toMatchObject({ code: 0 });
+  // A file that is missing is only a warning to the CLI.
+  expect(deployed.output.split("\n").filter((line) => /WARN|failed/i.test(line))).toEqual([]);
+});
+
+test("every function is deployed once", () => {
+  expect(api.uploads.map(({ slug }) => slug).sort()).toEqual([...slugs].sort());
+});
+
+describe.each(slugs)("%s", (slug) => {
+  const upload = () => api.uploads.find((candidate) => candidate.slug === slug)!;
+
+  test("has its entry, the one list of imports, and verifies tokens itself", () => {
+    expect(upload().metadata).toMatchObject({
+      entrypoint_path: `functions/${slug}/index.ts`,
+      import_map_path: "deno.json",
+      verify_jwt: false,
+    });
+  });
+
+  test("uploads what it reaches by import and nothing else", () => {
+    const files = [...upload().files.keys()].sort();
+    expect(files).toEqual(["deno.json", ...reachedFrom(`functions/${slug}/index.ts`)].sort());
+    expect(files.filter((file) => /(^|\/)\./.test(file))).toEqual([]);
+  });
+
+  test("is small enough to be bundled by the platform", () => {
+    const bytes = [...upload().files.values()].reduce((sum, size) => sum + size, 0);
+    console.log(`${slug}: ${upload().files.size} files, ${Math.ceil(bytes / 1000)} kB`);
+    expect(bytes).toBeLessThan(bundleBytesMax);
+  });
+});

@@ -1,0 +1,88 @@
+/** What runs by the clock, run by hand. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { baseline } from "../../sql/build.ts";
+import { textOf } from "../../supabase/local/proof/files.ts";
+import { newDatabase, type OwnDatabase } from "../support/database.ts";
+import { sql } from "../support/db.ts";
+
+const [{ hasCron, hasNet }] = await sql`
+  select to_regclass('cron.job') is not null as "hasCron", to_regnamespace('net') is not null as "hasNet"`;
+const scheduled = [...textOf("sql/60_cron/10_jobs.sql").matchAll(/cron\.schedule\('(\w+)'/g)]
+  .map((match) => match[1]).sort();
+
+let database: OwnDatabase;
+beforeAll(async () => {
+  database = await newDatabase(({ sql }) => sql.unsafe(baseline()));
+});
+afterAll(() => database.close());
+
+describe.skipIf(!hasCron)("the schedule", () => {
+  test("has every job of sql/60_cron, run by the owner of the database", async () => {
+    const jobs =
+      await sql`select jobname, username from cron.job where jobname like 'barid%' order by jobname`;
+    expect(jobs.map(({ jobname }) => jobname)).toEqual(scheduled);
+    expect(new Set(jobs.map(({ username }) => username))).toEqual(new Set(["postgres"]));
+  });
+
+  test("has only commands that run", async () => {
+    const jobs = await sql<
+      { command: string }[]
+    >`select command from cron.job where jobname like 'barid%'`;
+    for (const { command } of jobs) await sql.unsafe(command);
+  });
+});
+
+describe("private.idempotency_purge", () => {
+  test("removes keys of yesterday and keeps those of today", async () => {
+    const own = database.sql;
+    const scope = randomUUID();
+    await own`insert into app.idempotency_keys (scope, operation, key, input_hash, created_at) values
+      (${scope}, 'POST /x', 'old', '\\x00', now() - interval '25 hours'),
+      (${scope}, 'POST /x', 'new', '\\x00', now() - interval '23 hours')`;
+    expect(await own`select private.idempotency_purge()::int as removed`).toEqual([{ removed: 1 }]);
+    expect(await own`select key from app.idempotency_keys where scope = ${scope}`).toEqual([{
+      key: "new",
+    }]);
+  });
+});
+
+describe("private.jobs_purge", () => {
+  test("removes what was done over a week ago, never what is dead or still to do", async () => {
+    const own = database.sql;
+    await own`insert into app.jobs (kind, status, finished_at) values
+      ('old.done', 'done', now() - interval '8 days'), ('new.done', 'done', now() - interval '6 days'),
+      ('old.dead', 'dead', now() - interval '80 days'), ('old.queued', 'queued', null)`;
+    expect(await own`select private.jobs_purge()::int as removed`).toEqual([{ removed: 1 }]);
+    const left = await own`select kind from app.jobs order by kind`;
+    expect(left.map(({ kind }) => kind)).toEqual(["new.done", "old.dead", "old.queued"]);
+    await own`delete from app.jobs`;
+  });
+});
+
+describe.skipIf(!hasNet)("private.kick_jobs", () => {
+  const kick = async () => (await database.sql`select private.kick_jobs() as asked`)[0].asked;
+  const requests = () =>
+    database.sql`select url, headers ->> 'apikey' as key from net.http_request_queue order by url`;
+
+  test("asks nobody while the project's address and key are unknown", async () => {
+    await database.sql`insert into app.jobs (kind) values ('delivery.due')`;
+    expect(await kick()).toBe(0);
+  });
+
+  test("asks each function with a job due once, and with the secret key", async () => {
+    await database.sql`insert into vault.secrets (name, secret) values
+      ('project_url', 'http://barid.test/'), ('secret_key', 'sb_secret_test')`;
+    await database.sql`insert into app.jobs (kind, status, run_at, lease_until) values
+      ('delivery.due', 'queued', now(), null), ('webhooks.lost', 'running', now(), now() - interval '1 second'),
+      ('tenants.later', 'queued', now() + interval '1 hour', null),
+      ('payment.running', 'running', now(), now() + interval '1 minute'), ('system.done', 'done', now(), null)`;
+    expect(await kick()).toBe(2);
+    expect(await requests()).toEqual(
+      ["delivery", "webhooks"].map((name) => ({
+        url: `http://barid.test/functions/v1/${name}/internal/jobs`,
+        key: "sb_secret_test",
+      })),
+    );
+  });
+});

@@ -1,0 +1,218 @@
+/** House rules on the database itself: each test asks the catalogue for what breaks one. */
+import { describe, expect, test } from "vitest";
+import { sql } from "../support/db.ts";
+import { names, schemas, schemasAndPublic } from "./catalogue.ts";
+
+/** Kept in public because clients subscribe to it, or because the platform looks for it there. */
+const inPublic = ["custom_access_token_hook(jsonb)", "delivery_realtime_assignments"];
+
+/**
+ * Functions that act with their owner's rights outside private and money, each with its own check of the tenant.
+ * A new one belongs into private, or on this list with a reason.
+ */
+const definersElsewhere = ["app.job_add", "app.job_withdraw"];
+
+test("there are tables, functions and views, so that the rules below say something", async () => {
+  const [count] = await sql`select
+    (select count(*)::int from pg_tables where schemaname = any (${schemas})) as tables,
+    (select count(*)::int from pg_views where schemaname = any (${schemas})) as views,
+    (select count(*)::int from pg_proc where pronamespace::regnamespace::text = any (${schemas})) as functions`;
+  expect(count.tables).toBeGreaterThan(20);
+  expect(count.views).toBeGreaterThan(2);
+  expect(count.functions).toBeGreaterThan(30);
+});
+
+describe("tables", () => {
+  test("have row-level security enabled and forced, and a policy", async () => {
+    expect(
+      await names(sql`
+      select c.oid::regclass::text as name from pg_class c
+      where c.relkind in ('r', 'p') and c.relnamespace::regnamespace::text = any (${schemasAndPublic})
+        and not (c.relrowsecurity and c.relforcerowsecurity
+          and exists (select from pg_policy p where p.polrelid = c.oid))
+        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')`),
+    )
+      .toEqual([]);
+  });
+
+  test("with a tenant_id are held to the caller's tenant by every policy of callers", async () => {
+    expect(
+      await names(sql`
+      select c.oid::regclass || ': ' || p.polname as name
+      from pg_class c
+      join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+      join pg_policy p on p.polrelid = c.oid
+      where c.relkind in ('r', 'p') and c.relnamespace::regnamespace::text = any (${schemasAndPublic})
+        and not (p.polroles <@ array(select oid from pg_roles where rolname = 'supabase_auth_admin'))
+        and pg_get_expr(p.polqual, p.polrelid) <> 'false'
+        and (coalesce(pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) !~ 'tenant_id = \\(.*app\\.tenant_id\\(\\)'
+          or coalesce(pg_get_expr(p.polwithcheck, p.polrelid), pg_get_expr(p.polqual, p.polrelid)) !~ 'tenant_id = \\(.*app\\.tenant_id\\(\\)')`),
+    )
+      .toEqual([]);
+  });
+
+  test("have a primary key", async () => {
+    expect(
+      await names(sql`
+      select c.oid::regclass::text as name from pg_class c
+      where c.relkind in ('r', 'p') and c.relnamespace::regnamespace::text = any (${schemas})
+        and not exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary)`),
+    )
+      .toEqual([]);
+  });
+
+  test("are closed to the login role of the functions and to Supabase's own roles", async () => {
+    expect(
+      await names(sql`
+      select r.rolname || ' ' || a.privilege_type || ' ' || c.oid::regclass as name
+      from pg_class c
+      cross join lateral aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
+      left join pg_roles r on r.oid = a.grantee
+      where c.relkind in ('r', 'p', 'v', 'm', 'S', 'f')
+        and c.relnamespace::regnamespace::text = any (${schemas})
+        and coalesce(r.rolname, 'public') in ('barid_api', 'anon', 'authenticated', 'service_role', 'public')`),
+    )
+      .toEqual([]);
+  });
+});
+
+describe("references", () => {
+  const foreignKeys = sql`
+    select x.oid, x.conname, x.conrelid, x.confrelid, x.conkey, x.confkey, x.confdeltype,
+      x.conrelid::regclass || ' ' || x.conname as name
+    from pg_constraint x join pg_class c on c.oid = x.conrelid
+    where x.contype = 'f' and c.relnamespace::regnamespace::text = any (${schemasAndPublic})`;
+
+  test("say what happens when the row they name is deleted", async () => {
+    expect(await names(sql`select f.name from (${foreignKeys}) f where f.confdeltype = 'a'`))
+      .toEqual([]);
+  });
+
+  test("between tables of tenants carry the tenant, so that none can cross", async () => {
+    expect(
+      await names(sql`
+      select f.name from (${foreignKeys}) f
+      join pg_attribute mine on mine.attrelid = f.conrelid and mine.attname = 'tenant_id'
+      join pg_attribute theirs on theirs.attrelid = f.confrelid and theirs.attname = 'tenant_id'
+      where not exists (select from unnest(f.conkey, f.confkey) k (mine, theirs)
+        where k.mine = mine.attnum and k.theirs = theirs.attnum)`),
+    )
+      .toEqual([]);
+  });
+
+  test("are indexed: their columns open an index, whole or of the rows that have them", async () => {
+    expect(
+      await names(sql`
+      select f.name from (${foreignKeys}) f
+      where not exists (
+        select from pg_index i
+        where i.indrelid = f.conrelid and i.indisvalid
+          and (i.indkey::int2[])[0:cardinality(f.conkey) - 1] @> f.conkey
+          and (i.indpred is null or (
+            select bool_and(position(quote_ident(a.attname) || ' IS NOT NULL' in pg_get_expr(i.indpred, i.indrelid)) > 0)
+            from unnest(f.conkey) k (attnum)
+            join pg_attribute a on a.attrelid = f.conrelid and a.attnum = k.attnum
+            where not a.attnotnull)))`),
+    )
+      .toEqual([]);
+  });
+});
+
+describe("functions", () => {
+  const ours = sql`
+    select p.*, p.oid::regprocedure::text as name, n.nspname as schema
+    from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+    where n.nspname = any (${schemasAndPublic})
+      and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')`;
+
+  test("pin their search path to nothing", async () => {
+    expect(
+      await names(sql`
+      select f.name from (${ours}) f
+      where not coalesce('search_path=""' = any (f.proconfig), false)`),
+    ).toEqual([]);
+  });
+
+  test("have one form only: a changed signature must not leave the old one behind", async () => {
+    expect(
+      await names(sql`
+      select f.schema || '.' || f.proname as name from (${ours}) f
+      group by f.schema, f.proname having count(*) > 1`),
+    ).toEqual([]);
+  });
+
+  test("are for nobody until they are granted", async () => {
+    expect(
+      await names(sql`
+      select f.name from (${ours}) f
+      cross join lateral aclexplode(coalesce(f.proacl, acldefault('f', f.proowner))) a
+      where a.grantee = 0`),
+    ).toEqual([]);
+  });
+
+  test("give Supabase's roles nothing, but Auth its token hook", async () => {
+    expect(
+      await names(sql`
+      select r.rolname || ' ' || f.name as name from (${ours}) f
+      join pg_roles r on r.rolname in ('anon', 'authenticated', 'service_role', 'supabase_auth_admin')
+      where has_function_privilege(r.oid, f.oid, 'execute') and has_schema_privilege(r.oid, f.schema, 'usage')`),
+    )
+      .toEqual(["supabase_auth_admin custom_access_token_hook(jsonb)"]);
+  });
+
+  test("open to the login role of the functions only the entrances of private", async () => {
+    expect(
+      await names(sql`
+      select f.name from (${ours}) f
+      where has_function_privilege('barid_api', f.oid, 'execute') and f.schema <> 'private'
+        and has_schema_privilege('barid_api', f.schema, 'usage')`),
+    ).toEqual([]);
+  });
+
+  test("borrow their owner's rights in private and money only, or are named in this file", async () => {
+    expect(
+      await names(sql`
+      select f.schema || '.' || f.proname as name from (${ours}) f
+      where f.prosecdef and f.schema not in ('private', 'money')
+        and f.schema || '.' || f.proname <> all (${definersElsewhere})`),
+    ).toEqual([]);
+  });
+});
+
+describe("views", () => {
+  test("read with the rights of their caller", async () => {
+    expect(
+      await names(sql`
+      select c.oid::regclass::text as name from pg_class c
+      where c.relkind = 'v' and c.relnamespace::regnamespace::text = any (${schemasAndPublic})
+        and not coalesce(c.reloptions @> '{security_invoker=true}' or c.reloptions @> '{security_invoker=on}', false)
+        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')`),
+    )
+      .toEqual([]);
+  });
+
+  test("are never materialized, where no policy would hold", async () => {
+    expect(
+      await names(sql`
+      select schemaname || '.' || matviewname as name from pg_matviews where schemaname = any (${schemasAndPublic})`),
+    )
+      .toEqual([]);
+  });
+});
+
+test("public has nothing of ours but what must be there", async () => {
+  const found = await names(sql`
+    select p.oid::regprocedure::text as name from pg_proc p where p.pronamespace = 'public'::regnamespace
+      and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+    union all
+    select c.relname from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind not in ('i', 'I', 't')
+      and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')`);
+  expect(found.filter((name) => !inPublic.includes(name))).toEqual([]);
+});
+
+test("the login role of the functions passes no policy and makes nothing", async () => {
+  const [role] = await sql`
+    select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolreplication, rolinherit
+    from pg_roles where rolname = 'barid_api'`;
+  expect(Object.values(role)).toEqual([false, false, false, false, false, false]);
+});

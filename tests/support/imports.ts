@@ -1,0 +1,32 @@
+/** Follows imports by reading the text, which is also how the deployment finds them. */
+import { dirname, join, normalize } from "node:path";
+import { textOf } from "../../supabase/local/proof/files.ts";
+
+const patterns = [
+  /^\s*(?:import|export)\s[^;"']*?from\s*["']([^"']+)["']/gm,
+  /^\s*import\s*["']([^"']+)["']/gm,
+  /\bimport\(\s*["']([^"']+)["']/g,
+];
+
+/** The specifiers a module imports, types included. */
+export function importsOf(text: string): string[] {
+  const code = text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "");
+  return patterns.flatMap((pattern) => [...code.matchAll(pattern)].map((match) => match[1]));
+}
+
+/** A module and all files it reaches by relative imports, as paths from the repository's root, sorted. */
+export function reachedFrom(entry: string): string[] {
+  const reached = new Set<string>();
+  const waiting = [entry];
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (reached.has(file)) continue;
+    reached.add(file);
+    if (!file.endsWith(".ts")) continue;
+    for (const specifier of importsOf(textOf(file))) {
+      if (specifier.startsWith(".")) {
+        waiting.push(normalize(join(dirname(file), specifier)).replaceAll("\\", "/"));
+      }
+    }
+  }
+  return [...reached].sort();
+}

@@ -1,32 +1,35 @@
-import { serve } from "../../shared/serve.ts";
-import { manifestExceptions } from "./manifest-exceptions/routes.ts";
-import { addresses } from "./addresses/routes.ts";
-import { barcodeBatches } from "./barcode-batches/routes.ts";
-import { branches } from "./branches/routes.ts";
-import { institutions } from "./institutions/routes.ts";
-import { manifestItems } from "./manifest-items/routes.ts";
-import { manifestProofs } from "./manifests/proofs.ts";
-import { manifests } from "./manifests/routes.ts";
-import { manifestSteps } from "./manifests/steps.ts";
-import { processingPoints } from "./processing-points/routes.ts";
-import { shipmentLabels } from "./shipment-labels/routes.ts";
-import { walletEndpoints } from "./wallets/routes.ts";
-import { zones } from "./zones/routes.ts";
+import { feature, serve } from "../../shared/serve.ts";
 
-export const endpoints = [
-  ...manifestItems,
-  ...processingPoints,
-  ...institutions,
-  ...branches,
-  ...barcodeBatches,
-  ...shipmentLabels,
-  ...addresses,
-  ...zones,
-  ...walletEndpoints,
-  ...manifests,
-  ...manifestSteps,
-  ...manifestProofs,
-  ...manifestExceptions,
-];
-
-export default serve("delivery", endpoints);
+export default serve("delivery", [
+  feature(
+    ["transfer-manifest-items", "transfer-manifest-exceptions", "internal"],
+    async () => [
+      ...(await import("./manifest-items/routes.ts")).manifestItems,
+      ...(await import("./manifest-exceptions/routes.ts")).manifestExceptions,
+    ],
+  ),
+  feature("transfer-manifests", async () => [
+    ...(await import("./manifests/routes.ts")).manifests,
+    ...(await import("./manifests/steps.ts")).manifestSteps,
+    ...(await import("./manifests/proofs.ts")).manifestProofs,
+  ]),
+  feature(
+    "transfer-processing-points",
+    async () => (await import("./processing-points/routes.ts")).processingPoints,
+  ),
+  feature(["institutions", "institution-branches"], async () => [
+    ...(await import("./institutions/routes.ts")).institutions,
+    ...(await import("./branches/routes.ts")).branches,
+  ]),
+  feature(
+    "transfer-manifest-barcode-batches",
+    async () => (await import("./barcode-batches/routes.ts")).barcodeBatches,
+  ),
+  feature(
+    "shipment-labels",
+    async () => (await import("./shipment-labels/routes.ts")).shipmentLabels,
+  ),
+  feature("addresses", async () => (await import("./addresses/routes.ts")).addresses),
+  feature(["zones", "zone-tags"], async () => (await import("./zones/routes.ts")).zones),
+  feature("wallets", async () => (await import("./wallets/routes.ts")).walletEndpoints),
+]);

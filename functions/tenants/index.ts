@@ -1,9 +1,16 @@
-import { serve } from "../../shared/serve.ts";
-import { me } from "./me/routes.ts";
-import { settings } from "./settings/routes.ts";
-import { removeAuthUser } from "./users/auth-users.ts";
-import { tenantUsers } from "./users/routes.ts";
+import { feature, serve } from "../../shared/serve.ts";
 
-export const endpoints = [...me, ...tenantUsers, ...settings];
-
-export default serve("tenants", endpoints, { "tenants.remove_auth_user": removeAuthUser });
+export default serve(
+  "tenants",
+  [
+    // Paths begin with a tenant's id or `me`: one feature takes them all.
+    feature("*", async () => [
+      ...(await import("./me/routes.ts")).me,
+      ...(await import("./users/routes.ts")).tenantUsers,
+      ...(await import("./settings/routes.ts")).settings,
+    ]),
+  ],
+  async () => ({
+    "tenants.remove_auth_user": (await import("./users/auth-users.ts")).removeAuthUser,
+  }),
+);

@@ -1,5 +1,3 @@
 import { serve } from "../../shared/serve.ts";
 
-export const endpoints = [];
-
-export default serve("warehousing", endpoints);
+export default serve("warehousing", []);

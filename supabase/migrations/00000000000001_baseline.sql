@@ -82,11 +82,13 @@ language sql stable set search_path = '' as $$
   select coalesce(nullif(current_setting('app.grants', true), '')::text[], '{}')
 $$;
 
+-- True when the caller has this role in the tenant.
 create or replace function app.has_role(role_key text) returns boolean
 language sql stable set search_path = '' as $$
   select ('role:' || role_key) = any (app.grants())
 $$;
 
+-- True when one of the caller's roles, or his API key, carries this permission.
 create or replace function app.has_permission(permission_key text) returns boolean
 language sql stable set search_path = '' as $$
   select ('permission:' || permission_key) = any (app.grants())
@@ -173,17 +175,27 @@ begin
     from (select to_jsonb(t) as doc from old_rows t) o;
   else
     insert into app.audit_log (tenant_id, actor_id, request_id, operation, entity, entity_id, action, before, after)
-    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(o.doc ->> 'id', o.doc ->> 'user_id'), 'update',
+    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(p.was ->> 'id', p.was ->> 'user_id'), 'update',
       c.before, c.after
-    -- Both transition tables list the rows in the order of the update.
-    from (select row_number() over () as line, to_jsonb(t) as doc from old_rows t) o
-    join (select row_number() over () as line, to_jsonb(t) as doc from new_rows t) n using (line)
+    from (
+      -- Both transition tables list the rows in the order of the update. Paired by grouping, not by a
+      -- join: its plan, made for a session's first small change and kept, is a nested loop that takes
+      -- longer than the statement timeout for thousands of rows.
+      select d.line, (array_agg(d.doc) filter (where d.old))[1] as was, (array_agg(d.doc) filter (where not d.old))[1] as became
+      from (
+        select true as old, row_number() over () as line, to_jsonb(t) as doc from old_rows t
+        union all
+        select false, row_number() over (), to_jsonb(t) from new_rows t
+      ) d
+      group by d.line
+    ) p
     cross join lateral (
-      select jsonb_object_agg(f.key, o.doc -> f.key) as before, jsonb_object_agg(f.key, f.value) as after
-      from jsonb_each(n.doc) f
-      where f.value is distinct from o.doc -> f.key and f.key <> all (v_hidden)
+      select jsonb_object_agg(f.key, p.was -> f.key) as before, jsonb_object_agg(f.key, f.value) as after
+      from jsonb_each(p.became) f
+      where f.value is distinct from p.was -> f.key and f.key <> all (v_hidden)
     ) c
-    where c.after is not null;
+    where c.after is not null
+    order by p.line;
   end if;
   return null;
 end $$;
@@ -286,6 +298,12 @@ create or replace function app.uuids(list jsonb) returns uuid[]
 language sql immutable parallel safe set search_path = '' as $$
   select coalesce(array_agg(v.value::uuid order by v.position), '{}')
   from jsonb_array_elements_text(list) with ordinality v (value, position)
+$$;
+
+-- A stored value that should be true or false, or the default when it is anything else.
+create or replace function app.boolean_or(value jsonb, fallback boolean) returns boolean
+language sql immutable parallel safe set search_path = '' as $$
+  select case when jsonb_typeof(value) = 'boolean' then value::boolean else fallback end
 $$;
 
 -- Localized text {en, ar, ku} in the request's language, else English, else whatever there is.
@@ -519,11 +537,16 @@ create table if not exists delivery.zones (
   name text not null check (name <> ''),
   -- Outer ring first, then holes: [[[longitude, latitude], ...], ...] as in a GeoJSON Polygon.
   polygon jsonb not null,
-  -- Bounding box of the outer ring, so that finding a zone looks at few polygons.
+  -- Measured from the polygon by a trigger: the outer ring and the holes as PostgreSQL tests points
+  -- against them, the bounding box, so that finding a zone looks at few outlines, and the area in
+  -- square degrees, because of several zones around a place the smallest wins.
+  outline polygon not null,
+  holes polygon[] not null default '{}',
   west double precision not null,
   south double precision not null,
   east double precision not null,
   north double precision not null,
+  area double precision not null,
   is_active boolean not null default true,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -561,6 +584,8 @@ create table if not exists delivery.addresses (
   longitude double precision check (longitude between -180 and 180),
   contact_info jsonb not null default '{}' check (jsonb_typeof(contact_info) = 'object'),
   zone_id uuid,
+  -- True: somebody named the zone. False: it follows from the coordinates and the zones' polygons.
+  zone_chosen boolean not null default false,
   -- Null: an address of the tenant. Otherwise only this person and staff see it.
   owner_user_id uuid,
   created_at timestamptz not null default now(),
@@ -572,6 +597,7 @@ create table if not exists delivery.addresses (
 );
 create index if not exists addresses_recent on delivery.addresses (tenant_id, created_at desc, id);
 create index if not exists addresses_zone on delivery.addresses (tenant_id, zone_id) where zone_id is not null;
+create index if not exists addresses_place on delivery.addresses (tenant_id, latitude, longitude) where latitude is not null;
 create index if not exists addresses_owner on delivery.addresses (tenant_id, owner_user_id) where owner_user_id is not null;
 
 create table if not exists delivery.transfer_processing_points (
@@ -974,6 +1000,7 @@ create table if not exists delivery.transfer_manifest_items (
   unique (tenant_id, manifest_id, position) deferrable initially immediate,
   constraint item_one_destination check (destination_branch_id is null or destination_address_id is null),
   constraint order_created_means_received check (status <> 'order_created' or (received_at is not null and delivery_id is not null)),
+  constraint void_has_no_order check (status <> 'void' or delivery_id is null),
   constraint received_means_when_and_by_whom check (status not in ('received', 'scanned', 'processing') or (received_at is not null and received_by is not null)),
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete cascade,
   foreign key (tenant_id, destination_branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict,
@@ -995,13 +1022,13 @@ create table if not exists delivery.transfer_manifest_proofs (
   manifest_id uuid not null,
   stage text not null check (stage in ('pickup', 'delivery')),
   kind text not null check (kind in ('photo', 'signature')),
-  url text not null,
+  url text not null check (length(url) between 1 and 2000),
   signed_by text,
   created_by uuid,
   created_at timestamptz not null default now(),
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete cascade
 );
-create index if not exists proofs_manifest on delivery.transfer_manifest_proofs (tenant_id, manifest_id, stage, kind);
+create unique index if not exists proof_kept_twice on delivery.transfer_manifest_proofs (tenant_id, manifest_id, stage, kind, url);
 
 create table if not exists delivery.transfer_manifest_exceptions (
   id uuid primary key default gen_random_uuid(),
@@ -1183,6 +1210,7 @@ end $$;
 -- sql/30_views/delivery/10_addresses.sql
 
 drop view if exists delivery.addresses_list cascade;
+drop view if exists delivery.own_addresses_list cascade;
 
 -- Addresses as every response shows them.
 create view delivery.addresses_list with (security_invoker = true) as
@@ -1190,7 +1218,15 @@ select a.id, a.title, a.full_address, a.city, a.country, a.latitude, a.longitude
   a.created_at, a.updated_at
 from delivery.addresses a;
 
-grant select on delivery.addresses_list to barid_caller;
+-- The address book of the caller: staff keep the tenant's, everybody else his own. Narrower than the
+-- policy, which also shows the addresses that a caller's manifests and deliveries name.
+create view delivery.own_addresses_list with (security_invoker = true) as
+select l.*
+from delivery.addresses a
+join delivery.addresses_list l on l.id = a.id
+where (select app.sees_tenant()) or a.owner_user_id = (select app.user_id());
+
+grant select on delivery.addresses_list, delivery.own_addresses_list to barid_caller;
 
 -- sql/30_views/delivery/20_processing_points.sql
 
@@ -1202,6 +1238,42 @@ select p.id, p.name, p.code, p.address_id, p.metadata, p.is_active, p.created_at
 from delivery.transfer_processing_points p;
 
 grant select on delivery.processing_points_list to barid_caller;
+
+-- sql/30_views/delivery/30_institutions.sql
+
+drop view if exists delivery.institutions_list cascade;
+drop view if exists delivery.branches_list cascade;
+
+-- Institutions: tenant users of that type. branches_count counts the branches in use; wallet is the
+-- one in the tenant's currency, else the oldest, null when there is none. An institution finds itself.
+create view delivery.institutions_list with (security_invoker = true) as
+select p.id, p.full_name, p.email, p.phone, p.avatar_url as avatar,
+  (select count(*) from delivery.institution_branches b
+    where b.tenant_id = u.tenant_id and b.institution_user_id = u.user_id and b.is_active) as branches_count,
+  (select jsonb_build_object('balance', a.balance, 'currency', a.currency) from money.accounts a
+    where a.tenant_id = u.tenant_id and a.owner_user_id = u.user_id and a.kind = 'wallet' and a.owner_type = 'institution'
+    order by a.currency = coalesce((select s.settings ->> 'currency_code' from tenancy.tenant_settings s
+      where s.tenant_id = u.tenant_id and s.module = 'general' and s.group_key = 'currency'), 'IQD') desc, a.created_at, a.id
+    limit 1) as wallet,
+  u.is_active
+from tenancy.tenant_users u
+join tenancy.profiles p on p.id = u.user_id
+where u.tenant_id = (select app.tenant_id()) and u.tenant_user_type = 'institution'
+  and ((select app.sees_tenant()) or u.user_id = (select app.user_id()));
+
+-- Branches with what they point at, for lists and detail.
+create view delivery.branches_list with (security_invoker = true) as
+select b.id, b.institution_user_id, b.name, b.code, b.address_id, b.default_processing_point_id, b.contact_info,
+  b.metadata, b.is_active, b.created_at, b.updated_at,
+  to_jsonb(a) as address,
+  case when p.id is not null then jsonb_build_object('id', p.id, 'name', p.name, 'code', p.code) end as default_processing_point,
+  jsonb_build_object('id', i.id, 'full_name', i.full_name, 'phone', i.phone) as institution_user
+from delivery.institution_branches b
+join delivery.addresses_list a on a.id = b.address_id
+join tenancy.profiles i on i.id = b.institution_user_id
+left join delivery.transfer_processing_points p on p.tenant_id = b.tenant_id and p.id = b.default_processing_point_id;
+
+grant select on delivery.institutions_list, delivery.branches_list to barid_caller;
 
 -- sql/30_views/delivery/30_manifest_items.sql
 
@@ -1221,6 +1293,122 @@ join delivery.institution_branches b on b.tenant_id = m.tenant_id and b.id = m.s
 left join tenancy.profiles p on p.id = m.institution_user_id;
 
 grant select on delivery.manifest_items_search_rows to barid_caller;
+
+-- sql/30_views/delivery/40_zones.sql
+
+drop view if exists delivery.zones_list cascade;
+drop view if exists delivery.zone_tags_list cascade;
+
+create view delivery.zone_tags_list with (security_invoker = true) as
+select t.id, t.name, t.created_at
+from delivery.zone_tags t;
+
+-- Zones with their tags; the polygon as GeoJSON.
+create view delivery.zones_list with (security_invoker = true) as
+select z.id, z.name, jsonb_build_object('type', 'Polygon', 'coordinates', z.polygon) as polygon,
+  (select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'name', t.name) order by t.name, t.id), '[]')
+    from delivery.zone_tag_map m join delivery.zone_tags t on t.tenant_id = m.tenant_id and t.id = m.tag_id
+    where m.tenant_id = z.tenant_id and m.zone_id = z.id) as tags,
+  z.is_active, z.created_at, z.updated_at
+from delivery.zones z;
+
+grant select on delivery.zones_list, delivery.zone_tags_list to barid_caller;
+
+-- sql/30_views/delivery/41_manifests.sql
+
+drop view if exists delivery.manifests_list cascade;
+
+-- Transfer manifests with the names of everybody involved and how far their items are. received_count is
+-- counted while items come in and is the recorded one afterwards.
+create view delivery.manifests_list with (security_invoker = true) as
+select m.id, m.manifest_number, m.status, m.creation_source, m.institution_user_id, m.driver_id, m.processing_point_id,
+  jsonb_build_object('id', m.institution_user_id, 'full_name', i.full_name, 'phone', i.phone) as institution,
+  jsonb_build_object('id', m.source_branch_id, 'name', b.name, 'code', b.code) as source_branch,
+  jsonb_build_object('id', m.processing_point_id, 'name', p.name, 'code', p.code) as processing_point,
+  case when m.driver_id is not null then jsonb_build_object('id', m.driver_id, 'full_name', d.full_name) end as driver,
+  m.source_address_id, m.destination_branch_id, m.destination_address_id, m.notes,
+  (select count(*) from delivery.transfer_manifest_items x
+    where x.tenant_id = m.tenant_id and x.manifest_id = m.id) as items_count,
+  coalesce(m.received_count, (select count(*) from delivery.transfer_manifest_items x
+    where x.tenant_id = m.tenant_id and x.manifest_id = m.id and x.received_at is not null)) as received_count,
+  (select count(*) from delivery.transfer_manifest_exceptions x
+    where x.tenant_id = m.tenant_id and x.manifest_id = m.id and x.status = 'open') as open_exceptions_count,
+  m.picked_up_at, m.departed_at, m.driver_arrived_at, m.receiving_started_at, m.receiver_id, m.received_at, m.received_by,
+  m.processing_started_at, m.completed_at, m.cancelled_at, m.cancel_reason, m.created_by, m.created_at, m.updated_at
+from delivery.transfer_manifests m
+left join tenancy.profiles i on i.id = m.institution_user_id
+left join tenancy.profiles d on d.id = m.driver_id
+left join delivery.institution_branches b on b.tenant_id = m.tenant_id and b.id = m.source_branch_id
+left join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id;
+
+grant select on delivery.manifests_list to barid_caller;
+
+-- sql/30_views/delivery/42_manifest_items.sql
+
+drop view if exists delivery.manifest_items_list cascade;
+
+-- Items of a manifest as its detail shows them, each with the exception that is open on it.
+create view delivery.manifest_items_list with (security_invoker = true) as
+select i.id, i.manifest_id, i.position, i.barcode_value, i.status, i.destination_branch_id, i.destination_address_id,
+  i.delivery_id, i.delivery_id is not null as already_has_order, i.received_at, i.received_by, i.package_details, i.metadata,
+  (select jsonb_build_object('id', x.id, 'reason', x.reason, 'notes', x.notes, 'created_at', x.created_at)
+    from delivery.transfer_manifest_exceptions x
+    where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open') as open_exception,
+  i.created_at, i.updated_at
+from delivery.transfer_manifest_items i;
+
+grant select on delivery.manifest_items_list to barid_caller;
+
+-- sql/30_views/delivery/43_manifest_exceptions.sql
+
+drop view if exists delivery.manifest_exceptions_list cascade;
+
+-- Exceptions with the item and the manifest they stand on. The label of a reason is the tenant's; it is
+-- null for reasons the settings no longer have and for missing_on_receive, which is ours.
+create view delivery.manifest_exceptions_list with (security_invoker = true) as
+select x.id, x.manifest_item_id, i.barcode_value, i.status as item_status, x.manifest_id, m.manifest_number,
+  m.status as manifest_status,
+  jsonb_build_object('id', m.institution_user_id, 'full_name', p.full_name, 'phone', p.phone) as institution,
+  jsonb_build_object('value', x.reason, 'label', (
+    select r.reason ->> 'label'
+    from tenancy.tenant_settings s
+    cross join lateral jsonb_array_elements(
+      case jsonb_typeof(s.settings -> 'reasons') when 'array' then s.settings -> 'reasons' else '[]' end) r (reason)
+    where s.tenant_id = x.tenant_id and s.module = 'delivery' and s.group_key = 'transfer_manifest'
+      and r.reason ->> 'value' = x.reason
+    limit 1)) as reason,
+  x.notes, to_jsonb(x.photo_urls) as photo_urls, x.status,
+  case when x.created_by is not null then jsonb_build_object('id', x.created_by, 'full_name', c.full_name) end as created_by,
+  x.created_at, x.resolved_at,
+  case when x.status = 'resolved' then jsonb_build_object('outcome', x.outcome, 'notes', x.resolution_notes,
+    'resolved_by', case when x.resolved_by is not null
+      then jsonb_build_object('id', x.resolved_by, 'full_name', r.full_name) end) end as resolution
+from delivery.transfer_manifest_exceptions x
+join delivery.transfer_manifest_items i on i.tenant_id = x.tenant_id and i.id = x.manifest_item_id
+join delivery.transfer_manifests m on m.tenant_id = x.tenant_id and m.id = x.manifest_id
+left join tenancy.profiles p on p.id = m.institution_user_id
+left join tenancy.profiles c on c.id = x.created_by
+left join tenancy.profiles r on r.id = x.resolved_by;
+
+grant select on delivery.manifest_exceptions_list to barid_caller;
+
+-- sql/30_views/delivery/50_barcode_batches.sql
+
+drop view if exists delivery.barcode_batches_list cascade;
+
+-- Barcode batches with their first and last barcode and how many of them items carry.
+create view delivery.barcode_batches_list with (security_invoker = true) as
+select b.id, b.batch_number, b.quantity, b.service_indicator, b.issuer, b.institution_user_id, b.branch_id,
+  (select c.barcode from delivery.transfer_barcodes c
+    where c.tenant_id = b.tenant_id and c.batch_id = b.id and c.position = 1) as first_barcode,
+  (select c.barcode from delivery.transfer_barcodes c
+    where c.tenant_id = b.tenant_id and c.batch_id = b.id and c.position = b.quantity) as last_barcode,
+  (select count(*) from delivery.transfer_barcodes c
+    where c.tenant_id = b.tenant_id and c.batch_id = b.id and c.status = 'used') as used_count,
+  b.created_at
+from delivery.transfer_barcode_batches b;
+
+grant select on delivery.barcode_batches_list to barid_caller;
 
 -- sql/30_views/money/10_wallets.sql
 
@@ -1342,6 +1530,8 @@ $$;
 
 -- sql/40_functions/delivery/addresses.sql
 
+-- Addresses: places that everything else points at.
+
 -- Refuses an address the caller does not have. Fails: address_not_found.
 create or replace function delivery.require_address(address_id uuid) returns void
 language plpgsql stable set search_path = '' as $$
@@ -1350,6 +1540,169 @@ begin
   if not found then
     perform app.fail('address_not_found');
   end if;
+end $$;
+
+-- Refuses an address that is neither the tenant's nor this person's: what everybody comes to must not
+-- stand at a customer's private address. Fails: address_not_found.
+create or replace function delivery.require_public_address(address_id uuid, person uuid default null) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  perform from delivery.addresses a
+  where a.id = require_public_address.address_id and (a.owner_user_id is null or a.owner_user_id = person);
+  if not found then
+    perform app.fail('address_not_found');
+  end if;
+end $$;
+
+-- An address of the caller's address book. {id}. Fails: address_not_found.
+create or replace function delivery.address_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_address jsonb;
+begin
+  select to_jsonb(a) into v_address from delivery.own_addresses_list a where a.id = (input ->> 'id')::uuid;
+  if v_address is null then
+    perform app.fail('address_not_found');
+  end if;
+  return v_address;
+end $$;
+
+-- Refuses a zone the tenant does not have. Fails: zone_not_found.
+create or replace function delivery.require_zone(zone_id uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  perform from delivery.zones z where z.id = require_zone.zone_id;
+  if not found then
+    perform app.fail('zone_not_found');
+  end if;
+end $$;
+
+-- Adds an address: staff to the tenant's, everybody else to his own.
+-- {title?, full_address, city?, country?, latitude?, longitude?, contact_info?, zone_id?} -> the address
+-- Without a zone_id its zone follows from the coordinates. Fails: zone_not_found.
+create or replace function delivery.address_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid;
+begin
+  if input ->> 'zone_id' is not null then
+    perform delivery.require_zone((input ->> 'zone_id')::uuid);
+  end if;
+  insert into delivery.addresses (tenant_id, title, full_address, city, country, latitude, longitude, contact_info, zone_id, owner_user_id)
+  values (app.tenant_id(), coalesce(input -> 'title', '{}'), input ->> 'full_address', input ->> 'city', input ->> 'country',
+    (input ->> 'latitude')::double precision, (input ->> 'longitude')::double precision,
+    coalesce(input -> 'contact_info', '{}'), (input ->> 'zone_id')::uuid,
+    case when not app.sees_tenant() then app.user_id() end)
+  returning id into v_id;
+  return delivery.address_get(jsonb_build_object('id', v_id));
+end $$;
+
+-- Changes what is sent; null empties city, country, coordinates. {id, ...} -> the address
+-- A zone_id stands until the place moves; zone_id null goes back to the zone of the coordinates.
+-- Fails: address_not_found, zone_not_found.
+create or replace function delivery.address_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+begin
+  perform delivery.hold_map(app.tenant_id(), false);
+  perform delivery.address_get(input);
+  if input ->> 'zone_id' is not null then
+    perform delivery.require_zone((input ->> 'zone_id')::uuid);
+  end if;
+  update delivery.addresses a set
+    title = coalesce(input -> 'title', a.title),
+    full_address = coalesce(input ->> 'full_address', a.full_address),
+    city = case when input ? 'city' then input ->> 'city' else a.city end,
+    country = case when input ? 'country' then input ->> 'country' else a.country end,
+    latitude = n.latitude,
+    longitude = n.longitude,
+    contact_info = coalesce(input -> 'contact_info', a.contact_info),
+    zone_id = coalesce((input ->> 'zone_id')::uuid, a.zone_id),
+    zone_chosen = case
+      when input ? 'zone_id' then input ->> 'zone_id' is not null
+      when (n.latitude, n.longitude) is distinct from (a.latitude, a.longitude) then false
+      else a.zone_chosen end
+  from (
+    select o.id,
+      case when input ? 'latitude' then (input ->> 'latitude')::double precision else o.latitude end as latitude,
+      case when input ? 'longitude' then (input ->> 'longitude')::double precision else o.longitude end as longitude
+    from delivery.addresses o where o.id = v_id
+  ) n
+  where a.id = n.id;
+  return delivery.address_get(input);
+end $$;
+
+-- sql/40_functions/delivery/barcode_batches.sql
+
+-- Barcode batches: barcodes to print before there is a parcel.
+
+-- A batch with its barcodes in order. {id}. Fails: barcode_batch_not_found.
+create or replace function delivery.barcode_batch_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_batch jsonb;
+begin
+  select to_jsonb(b) || jsonb_build_object('barcodes', (
+      select jsonb_agg(jsonb_build_object('barcode', c.barcode, 'status', c.status) order by c.position)
+      from delivery.transfer_barcodes c where c.tenant_id = app.tenant_id() and c.batch_id = b.id))
+  into v_batch
+  from delivery.barcode_batches_list b
+  where b.id = (input ->> 'id')::uuid;
+  if v_batch is null then
+    perform app.fail('barcode_batch_not_found');
+  end if;
+  return v_batch;
+end $$;
+
+-- Makes a batch of new barcodes with serials one after the other; no two batches of a tenant share one.
+-- {quantity, institution_user_id?, branch_id?, service_indicator?} -> {id, batch_number, quantity, first_barcode, last_barcode}
+-- A branch brings its institution along. Issuer is the tenant's country, setting general.domestic_country.
+-- Fails: institution_not_found, branch_not_found, barcode_serials_exhausted.
+create or replace function delivery.barcode_batch_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_quantity integer := (input ->> 'quantity')::integer;
+  v_institution uuid := (input ->> 'institution_user_id')::uuid;
+  v_branch uuid := (input ->> 'branch_id')::uuid;
+  v_indicator text := coalesce(input ->> 'service_indicator', 'DM');
+  v_issuer text := app.settings('general', 'domestic_country') ->> 'code';
+  v_first bigint;
+  v_batch delivery.transfer_barcode_batches;
+  v_barcodes text[];
+begin
+  if v_institution is not null then
+    perform delivery.institution_get(jsonb_build_object('id', v_institution));
+  end if;
+  if v_branch is not null then
+    select b.institution_user_id into v_institution from delivery.institution_branches b
+    where b.id = v_branch and b.institution_user_id = coalesce(v_institution, b.institution_user_id);
+    if not found then
+      perform app.fail('branch_not_found', '{"field": "branch_id"}');
+    end if;
+  end if;
+  v_issuer := upper(v_issuer);
+  if v_issuer is null or v_issuer !~ '^[A-Z]{2}$' then
+    v_issuer := 'IQ';
+  end if;
+  v_first := app.take_numbers('transfer_barcodes', v_quantity);
+  if v_first + v_quantity - 1 > 999999999 then
+    perform app.fail('barcode_serials_exhausted');
+  end if;
+  insert into delivery.transfer_barcode_batches (tenant_id, batch_number, quantity, service_indicator, issuer,
+    institution_user_id, branch_id, first_serial, created_by)
+  values (app.tenant_id(), 'BB-' || to_char(app.take_numbers('transfer_barcode_batches'), 'FM999999000000'), v_quantity,
+    v_indicator, v_issuer, v_institution, v_branch, v_first, app.user_id())
+  returning * into v_batch;
+  with made as (
+    insert into delivery.transfer_barcodes (tenant_id, barcode, batch_id, position)
+    select v_batch.tenant_id, delivery.barcode_build(v_indicator, v_first + n - 1, v_issuer), v_batch.id, n
+    from generate_series(1, v_quantity) n
+    returning barcode, position
+  )
+  select array_agg(made.barcode order by made.position) into v_barcodes from made;
+  return jsonb_build_object('id', v_batch.id, 'batch_number', v_batch.batch_number, 'quantity', v_quantity,
+    'first_barcode', v_barcodes[1], 'last_barcode', v_barcodes[v_quantity]);
 end $$;
 
 -- sql/40_functions/delivery/barcodes.sql
@@ -1404,6 +1757,146 @@ language sql immutable strict parallel safe set search_path = '' as $$
   from (select lpad(serial::text, 9, '0') as digits) d
 $$;
 
+-- sql/40_functions/delivery/institutions.sql
+
+-- Institutions and their branches: where parcels of manifests come from.
+
+-- An institution. {id}. Fails: institution_not_found.
+create or replace function delivery.institution_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_institution jsonb;
+begin
+  select to_jsonb(i) into v_institution from delivery.institutions_list i where i.id = (input ->> 'id')::uuid;
+  if v_institution is null then
+    perform app.fail('institution_not_found');
+  end if;
+  return v_institution;
+end $$;
+
+-- Refuses a processing point that does not exist or is out of use. The lock makes us and whoever
+-- takes the point out of use take turns. Fails: processing_point_not_found, processing_point_inactive.
+create or replace function delivery.require_point(point_id uuid) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_active boolean;
+begin
+  select p.is_active into v_active from delivery.transfer_processing_points p where p.id = point_id for key share;
+  if not found then
+    perform app.fail('processing_point_not_found');
+  elsif not v_active then
+    perform app.fail('processing_point_inactive');
+  end if;
+end $$;
+
+-- A branch with what it points at. {id, institution_user_id}. Fails: branch_not_found.
+create or replace function delivery.branch_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_branch jsonb;
+begin
+  select to_jsonb(b) into v_branch from delivery.branches_list b
+  where b.id = (input ->> 'id')::uuid and b.institution_user_id = (input ->> 'institution_user_id')::uuid;
+  if v_branch is null then
+    perform app.fail('branch_not_found');
+  end if;
+  return v_branch;
+end $$;
+
+-- The branch with exactly this code, as a QR code carries it. {code, include_inactive?}
+-- Fails: branch_not_found, branch_code_ambiguous (several institutions have it; `branches` sums them up).
+create or replace function delivery.branch_by_code(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_branches jsonb;
+begin
+  select jsonb_agg(to_jsonb(b) order by b.institution_user ->> 'full_name', b.id) into v_branches
+  from delivery.branches_list b
+  where b.code = input ->> 'code' and (b.is_active or coalesce((input ->> 'include_inactive')::boolean, false));
+  if v_branches is null then
+    perform app.fail('branch_not_found');
+  elsif jsonb_array_length(v_branches) > 1 then
+    perform app.fail('branch_code_ambiguous', jsonb_build_object('branches', (
+      select jsonb_agg(jsonb_build_object('id', b.branch -> 'id', 'name', b.branch -> 'name', 'code', b.branch -> 'code',
+        'is_active', b.branch -> 'is_active', 'institution_user_id', b.branch -> 'institution_user_id',
+        'institution_user', b.branch -> 'institution_user') order by b.position)
+      from jsonb_array_elements(v_branches) with ordinality b (branch, position))));
+  end if;
+  return v_branches -> 0;
+end $$;
+
+-- Adds a branch. {institution_user_id, name, code, address_id, default_processing_point_id?, contact_info?, metadata?}
+-- -> {id, institution_user_id, name, code}
+-- Fails: institution_not_found, address_not_found, processing_point_not_found, processing_point_inactive, branch_code_exists.
+create or replace function delivery.branch_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_institution uuid := (input ->> 'institution_user_id')::uuid;
+  v_point uuid := (input ->> 'default_processing_point_id')::uuid;
+  v_branch delivery.institution_branches;
+begin
+  perform delivery.institution_get(jsonb_build_object('id', v_institution));
+  perform delivery.require_public_address((input ->> 'address_id')::uuid, v_institution);
+  if v_point is not null then
+    perform delivery.require_point(v_point);
+  end if;
+  insert into delivery.institution_branches (tenant_id, institution_user_id, name, code, address_id,
+    default_processing_point_id, contact_info, metadata)
+  values (app.tenant_id(), v_institution, input ->> 'name', input ->> 'code', (input ->> 'address_id')::uuid, v_point,
+    coalesce(input -> 'contact_info', '{}'), coalesce(input -> 'metadata', '{}'))
+  returning * into v_branch;
+  return jsonb_build_object('id', v_branch.id, 'institution_user_id', v_branch.institution_user_id,
+    'name', v_branch.name, 'code', v_branch.code);
+end $$;
+
+-- Changes what is sent; default_processing_point_id null takes the default away.
+-- {id, institution_user_id, name?, default_processing_point_id?, metadata?} -> the branch with what it points at
+-- Fails: branch_not_found, processing_point_not_found, processing_point_inactive.
+create or replace function delivery.branch_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_point uuid := (input ->> 'default_processing_point_id')::uuid;
+begin
+  perform delivery.branch_get(input);
+  if v_point is not null then
+    perform delivery.require_point(v_point);
+  end if;
+  update delivery.institution_branches b set
+    name = coalesce(input ->> 'name', b.name),
+    default_processing_point_id = case when input ? 'default_processing_point_id' then v_point
+      else b.default_processing_point_id end,
+    metadata = coalesce(input -> 'metadata', b.metadata)
+  where b.id = (input ->> 'id')::uuid;
+  return delivery.branch_get(input);
+end $$;
+
+-- Takes a branch out of use; a second time changes nothing. {id, institution_user_id} -> {id, is_active}
+-- Fails: branch_not_found, branch_in_use (manifests that are not ended start or end there, or one of
+-- their parcels still has to become an order to it).
+create or replace function delivery.branch_deactivate(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+begin
+  -- New manifests and items take a key-share lock on the branch; this lock makes them and us take turns.
+  perform from delivery.institution_branches b
+  where b.id = v_id and b.institution_user_id = (input ->> 'institution_user_id')::uuid for update;
+  if not found then
+    perform app.fail('branch_not_found');
+  end if;
+  if exists (select from delivery.transfer_manifests m
+      where m.tenant_id = app.tenant_id() and v_id in (m.source_branch_id, m.destination_branch_id)
+        and m.status not in ('completed', 'cancelled'))
+    or exists (select from delivery.transfer_manifest_items i
+      join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+      where i.tenant_id = app.tenant_id() and i.destination_branch_id = v_id and i.status not in ('order_created', 'void')
+        and m.status not in ('completed', 'cancelled')) then
+    perform app.fail('branch_in_use');
+  end if;
+  update delivery.institution_branches set is_active = false, deactivated_at = now() where id = v_id and is_active;
+  return jsonb_build_object('id', v_id, 'is_active', false);
+end $$;
+
 -- sql/40_functions/delivery/manifests/10_settings.sql
 
 -- The effective settings of transfer manifests: what the tenant saved over the defaults. Stored values
@@ -1412,10 +1905,6 @@ create or replace function delivery.manifest_settings() returns jsonb
 language sql stable set search_path = '' as $$
   select jsonb_build_object(
       'enabled', false,
-      'allow_driver_select_processing_point', false,
-      'allow_driver_create_manifest_from_form', true,
-      'allow_driver_scan_institution_qr', false,
-      'allow_driver_scan_item_barcode', false,
       'allow_warehouse_staging_without_assigned_driver', false,
       'available_delivery_service_ids', '[]'::jsonb,
       'reasons', '[]'::jsonb)
@@ -1427,11 +1916,17 @@ language sql stable set search_path = '' as $$
         then s.saved ->> 'driver_scan_mode' else 'continuous' end,
       'delivery_fee_origin', case when s.saved ->> 'delivery_fee_origin' in ('processing_point', 'source_location')
         then s.saved ->> 'delivery_fee_origin' else 'processing_point' end,
+      'allow_driver_select_processing_point', app.boolean_or(s.saved -> 'allow_driver_select_processing_point', false),
+      'allow_driver_create_manifest_from_form', app.boolean_or(s.saved -> 'allow_driver_create_manifest_from_form', true),
+      'allow_driver_scan_institution_qr', app.boolean_or(s.saved -> 'allow_driver_scan_institution_qr', false),
+      'allow_driver_scan_item_barcode', app.boolean_or(s.saved -> 'allow_driver_scan_item_barcode', false),
       'proof_settings', jsonb_build_object(
-        'pickup', '{"photo_required": true, "signature_required": false}'::jsonb
-          || coalesce(s.saved #> '{proof_settings,pickup}', '{}'),
-        'delivery', '{"photo_required": true, "signature_required": true}'::jsonb
-          || coalesce(s.saved #> '{proof_settings,delivery}', '{}')))
+        'pickup', jsonb_build_object(
+          'photo_required', app.boolean_or(s.saved #> '{proof_settings,pickup,photo_required}', true),
+          'signature_required', app.boolean_or(s.saved #> '{proof_settings,pickup,signature_required}', false)),
+        'delivery', jsonb_build_object(
+          'photo_required', app.boolean_or(s.saved #> '{proof_settings,delivery,photo_required}', true),
+          'signature_required', app.boolean_or(s.saved #> '{proof_settings,delivery,signature_required}', true))))
   from (select jsonb_strip_nulls(app.settings('delivery', 'transfer_manifest')) as saved) s
 $$;
 
@@ -1470,10 +1965,13 @@ end $$;
 create or replace function private.guard_manifest_item() returns trigger
 language plpgsql set search_path = '' as $$
 begin
-  if new.status <> old.status then
-    if old.status in ('order_created', 'void') or (new.status = 'order_created' and old.status not in ('received', 'scanned', 'processing')) then
-      perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
-    end if;
+  if new.status <> old.status and not (old.status || '>' || new.status) = any (array[
+    'picked_up>in_transit', 'picked_up>received', 'in_transit>received',
+    'received>scanned', 'received>processing', 'scanned>processing',
+    'scanned>received', 'processing>received',
+    'received>order_created', 'scanned>order_created', 'processing>order_created',
+    'picked_up>void', 'in_transit>void', 'received>void', 'scanned>void', 'processing>void']) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
   if old.delivery_id is not null and new.delivery_id is distinct from old.delivery_id then
     perform app.fail('item_already_has_order');
@@ -1541,15 +2039,22 @@ begin
   on conflict do nothing;
 end $$;
 
+-- A receipt names the person who received, so a key that stands for nobody can receive nothing.
+-- Fails: forbidden.
+create or replace function delivery.require_receiver() returns uuid
+language sql stable set search_path = '' as $$
+  select coalesce(app.user_id(), app.refuse('forbidden'))
+$$;
+
 -- awaiting_receipt -> receiving for these manifests, with the caller as receiver and receiving_started.
--- source: 'bulk_set_destination' or 'receiving'.
+-- source: 'bulk_set_destination' or 'receiving'. Fails: forbidden.
 create or replace function delivery.manifests_start_receiving(manifest_ids uuid[], source text) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_started jsonb;
 begin
   with started as (
-    update delivery.transfer_manifests m set status = 'receiving', receiving_started_at = now(), receiver_id = app.user_id()
+    update delivery.transfer_manifests m set status = 'receiving', receiving_started_at = now(), receiver_id = delivery.require_receiver()
     where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) and m.status = 'awaiting_receipt'
     returning m.id
   )
@@ -1568,13 +2073,15 @@ declare
   v_events jsonb;
 begin
   with received as (
-    update delivery.transfer_manifest_items i set status = 'received', received_at = now(), received_by = app.user_id()
+    update delivery.transfer_manifest_items i set status = 'received', received_at = now(), received_by = delivery.require_receiver()
     where i.tenant_id = app.tenant_id() and i.id = any (item_ids) and i.status in ('picked_up', 'in_transit')
     returning i.id, i.manifest_id
   )
   select array_agg(r.id), jsonb_agg(jsonb_build_object('manifest_id', r.manifest_id, 'manifest_item_id', r.id,
-    'event_type', 'item_received', 'payload', jsonb_build_object('source', source)) order by array_position(item_ids, r.id))
-  into v_received, v_events from received r;
+    'event_type', 'item_received', 'payload', jsonb_build_object('source', source)) order by p.position)
+  into v_received, v_events
+  from received r
+  join (select s.id, min(s.position) as position from unnest(item_ids) with ordinality s (id, position) group by s.id) p using (id);
   if v_received is null then
     return 0;
   end if;
@@ -1604,7 +2111,7 @@ declare
   v_completed jsonb;
 begin
   with completed as (
-    update delivery.transfer_manifests m set received_at = now(), received_by = app.user_id(),
+    update delivery.transfer_manifests m set received_at = now(), received_by = delivery.require_receiver(),
       received_count = (select count(*) from delivery.transfer_manifest_items i
         where i.tenant_id = m.tenant_id and i.manifest_id = m.id and i.received_at is not null),
       status = case when exists (select from delivery.transfer_manifest_exceptions x
@@ -2208,6 +2715,928 @@ begin
   order by asked.position, g.sequence_plan;
 end $$;
 
+-- sql/40_functions/delivery/manifests/70_steps.sql
+
+-- What every step of a manifest's life stands on: finding and locking it for whoever may take the
+-- step, naming it in refusals, and refusing what its status does not allow.
+
+-- How refusals name a manifest.
+create or replace function delivery.manifest_named(m delivery.transfer_manifests) returns jsonb
+language sql immutable set search_path = '' as $$
+  select jsonb_build_object('manifest_id', m.id, 'manifest_number', m.manifest_number, 'manifest_status', m.status)
+$$;
+
+-- Locks a manifest for a step. Those who run operations or a warehouse reach every manifest of the
+-- tenant, a driver his own. Fails: manifest_not_found.
+create or replace function delivery.manifest_lock(manifest_id uuid) returns delivery.transfer_manifests
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests;
+begin
+  select * into m from delivery.manifests_lock(array[manifest_id]);
+  if m.id is null or not (app.has_permission('manage:operations:tenant') or app.has_permission('manage:module:warehouse')
+      or coalesce(m.driver_id = app.user_id(), false)) then
+    perform app.fail('manifest_not_found');
+  end if;
+  return m;
+end $$;
+
+-- Refuses a move that the manifest cannot make from where it is. Fails: invalid_status_transition.
+create or replace function delivery.manifest_require_move(m delivery.transfer_manifests, from_any text[], next_status text)
+returns void
+language plpgsql set search_path = '' as $$
+begin
+  if m.status <> all (from_any) then
+    perform app.fail('invalid_status_transition',
+      delivery.manifest_named(m) || jsonb_build_object('from', m.status, 'to', next_status));
+  end if;
+end $$;
+
+-- Refuses work on a manifest in a status that does not allow it, where the work is no move itself.
+-- Fails: manifest_action_not_allowed.
+create or replace function delivery.manifest_require_status(m delivery.transfer_manifests, any_of text[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if m.status <> all (any_of) then
+    perform app.fail('manifest_action_not_allowed', delivery.manifest_named(m));
+  end if;
+end $$;
+
+-- Adds one event to a manifest's history.
+create or replace function delivery.manifest_event(
+  manifest_id uuid, event_type text, payload jsonb default '{}', manifest_item_id uuid default null
+) returns void
+language sql set search_path = '' as $$
+  select delivery.manifest_events_add(jsonb_build_array(jsonb_build_object('manifest_id', manifest_id,
+    'event_type', event_type, 'manifest_item_id', manifest_item_id, 'payload', jsonb_strip_nulls(payload))))
+$$;
+
+-- Where the driver was when he took a step, for its event: {latitude, longitude} or {}.
+create or replace function delivery.manifest_location(input jsonb) returns jsonb
+language sql immutable set search_path = '' as $$
+  select jsonb_strip_nulls(jsonb_build_object('latitude', input -> 'latitude', 'longitude', input -> 'longitude'))
+$$;
+
+-- A manifest as lists show it, which is what every step answers.
+create or replace function delivery.manifest_row(manifest_id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select to_jsonb(l) from delivery.manifests_list l where l.id = manifest_row.manifest_id
+$$;
+
+-- sql/40_functions/delivery/manifests/71_reads.sql
+
+-- Reading a manifest.
+
+-- Its history, oldest first.
+create or replace function delivery.manifest_history(manifest_id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'event_type', e.event_type, 'manifest_item_id', e.manifest_item_id,
+    'actor', case when e.actor_id is not null then jsonb_build_object('id', e.actor_id, 'full_name', coalesce(p.full_name, '')) end,
+    'payload', e.payload, 'created_at', e.created_at) order by e.id), '[]')
+  from delivery.transfer_manifest_events e
+  left join tenancy.profiles p on p.id = e.actor_id
+  where e.tenant_id = app.tenant_id() and e.manifest_id = manifest_history.manifest_id
+$$;
+
+-- How many items of a manifest are in which status, and how many still wait for somebody.
+create or replace function delivery.manifest_counts(manifest_id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object(
+    'total', count(*),
+    'picked_up', count(*) filter (where i.status = 'picked_up'),
+    'in_transit', count(*) filter (where i.status = 'in_transit'),
+    'received', count(*) filter (where i.status = 'received'),
+    'scanned', count(*) filter (where i.status = 'scanned'),
+    'processing', count(*) filter (where i.status = 'processing'),
+    'order_created', count(*) filter (where i.status = 'order_created'),
+    'void', count(*) filter (where i.status = 'void'),
+    'open_exceptions', count(*) filter (where i.open_exception is not null),
+    'remaining', count(*) filter (where i.status in ('picked_up', 'in_transit') and i.open_exception is null))
+  from delivery.manifest_items_list i where i.manifest_id = manifest_counts.manifest_id
+$$;
+
+-- A manifest in full. {id, events?: true}
+-- -> the list's row, source_snapshot, items[], counts, proofs[], proofRequirements, events[] when asked.
+-- Fails: manifest_not_found.
+create or replace function delivery.manifest_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  v_manifest jsonb;
+begin
+  select to_jsonb(l) || jsonb_build_object(
+    'source_snapshot', m.source_snapshot,
+    'items', (select coalesce(jsonb_agg(to_jsonb(i) - 'manifest_id' order by i.position), '[]')
+      from delivery.manifest_items_list i where i.manifest_id = l.id),
+    'counts', delivery.manifest_counts(l.id),
+    'proofs', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'stage', p.stage, 'kind', p.kind, 'url', p.url,
+        'signed_by', p.signed_by, 'created_by', p.created_by, 'created_at', p.created_at) order by p.created_at, p.id), '[]')
+      from delivery.transfer_manifest_proofs p where p.tenant_id = m.tenant_id and p.manifest_id = m.id),
+    'proofRequirements', delivery.manifest_settings() -> 'proof_settings')
+  into v_manifest
+  from delivery.manifests_list l
+  join delivery.transfer_manifests m on m.id = l.id
+  where l.id = v_id;
+  if v_manifest is null then
+    perform app.fail('manifest_not_found');
+  end if;
+  if (input ->> 'events')::boolean then
+    v_manifest := v_manifest || jsonb_build_object('events', delivery.manifest_history(v_id));
+  end if;
+  return v_manifest;
+end $$;
+
+-- The history of a manifest. {id} -> [{id, event_type, manifest_item_id, actor, payload, created_at}]
+-- Fails: manifest_not_found.
+create or replace function delivery.manifest_events_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+begin
+  perform from delivery.transfer_manifests m where m.tenant_id = app.tenant_id() and m.id = v_id;
+  if not found then
+    perform app.fail('manifest_not_found');
+  end if;
+  return delivery.manifest_history(v_id);
+end $$;
+
+-- sql/40_functions/delivery/manifests/72_items.sql
+
+-- The items of a manifest while it is a draft.
+
+-- Refuses destinations the caller does not have, or branches that are closed.
+-- Fails: branch_not_found, branch_inactive, address_not_found.
+create or replace function delivery.require_destinations(branch_ids uuid[], address_ids uuid[]) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_known integer;
+  v_active boolean;
+begin
+  select count(*), coalesce(bool_and(b.is_active), true) into v_known, v_active
+  from delivery.institution_branches b where b.tenant_id = app.tenant_id() and b.id = any (branch_ids);
+  if v_known < (select count(distinct id) from unnest(branch_ids) id) then
+    perform app.fail('branch_not_found');
+  end if;
+  if not v_active then
+    perform app.fail('branch_inactive');
+  end if;
+  if (select count(*) from delivery.addresses a where a.tenant_id = app.tenant_id() and a.id = any (address_ids))
+      < (select count(distinct id) from unnest(address_ids) id) then
+    perform app.fail('address_not_found');
+  end if;
+end $$;
+
+-- Puts items behind those a locked draft has, in the order sent, and marks issued barcodes as used.
+-- items: [{barcode_value, destination_branch_id?, destination_address_id?, package_details?, metadata?}]
+-- Answers their ids in that order. All or none.
+-- Fails: invalid_barcode, barcode_already_used (both name the barcode), and what require_destinations fails with.
+create or replace function delivery.manifest_items_insert(manifest_id uuid, items jsonb) returns uuid[]
+language plpgsql set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_id uuid := manifest_items_insert.manifest_id;
+  v_barcodes text[];
+  v_last integer;
+  v_ids uuid[];
+  v_wrong record;
+  v_taken text;
+begin
+  select array_agg(delivery.barcode_normalise(s.item ->> 'barcode_value') order by s.position) into v_barcodes
+  from jsonb_array_elements(items) with ordinality s (item, position);
+  select b.position, b.barcode into v_wrong
+  from unnest(v_barcodes) with ordinality b (barcode, position)
+  where not delivery.barcode_is_valid(b.barcode) order by b.position limit 1;
+  if found then
+    perform app.fail('invalid_barcode', jsonb_build_object('barcode_value', items #>> array[(v_wrong.position - 1)::text, 'barcode_value'],
+      'field', format('items.%s.barcode_value', v_wrong.position - 1)));
+  end if;
+  perform delivery.require_destinations(
+    array(select (s ->> 'destination_branch_id')::uuid from jsonb_array_elements(items) s where s ->> 'destination_branch_id' is not null),
+    array(select (s ->> 'destination_address_id')::uuid from jsonb_array_elements(items) s where s ->> 'destination_address_id' is not null));
+  select coalesce(max(i.position), 0) into v_last
+  from delivery.transfer_manifest_items i where i.tenant_id = app.tenant_id() and i.manifest_id = v_id;
+
+  -- Written in the order of the barcodes, so that two calls with the same ones wait and never deadlock.
+  with written as (
+    insert into delivery.transfer_manifest_items (tenant_id, manifest_id, barcode_value, position, destination_branch_id,
+      destination_address_id, package_details, metadata)
+    select app.tenant_id(), v_id, b.barcode, v_last + b.position, (s.item ->> 'destination_branch_id')::uuid,
+      (s.item ->> 'destination_address_id')::uuid, nullif(s.item -> 'package_details', 'null'), coalesce(s.item -> 'metadata', '{}')
+    from unnest(v_barcodes) with ordinality b (barcode, position)
+    join jsonb_array_elements(items) with ordinality s (item, position) on s.position = b.position
+    order by b.barcode, b.position
+    on conflict (tenant_id, barcode_value) where status <> 'void' do nothing
+    returning id, barcode_value, position
+  )
+  select array_agg(w.id order by w.position), (array_agg(b.barcode order by b.position) filter (where w.id is null))[1]
+  into v_ids, v_taken
+  from unnest(v_barcodes) with ordinality b (barcode, position)
+  left join written w on w.position = v_last + b.position;
+  if v_taken is not null then
+    perform app.fail('barcode_already_used', jsonb_build_object('barcode_value', v_taken));
+  end if;
+  update delivery.transfer_barcodes b set status = 'used', used_at = now()
+  where b.tenant_id = app.tenant_id() and b.barcode = any (v_barcodes);
+  perform delivery.manifest_event(v_id, 'items_added', jsonb_build_object('item_ids', to_jsonb(v_ids), 'barcodes', to_jsonb(v_barcodes)));
+  return v_ids;
+end $$;
+
+-- Gives the barcodes of items that are gone or void back to be used again.
+create or replace function delivery.barcodes_release(barcodes text[]) returns void
+language sql set search_path = '' as $$
+  update delivery.transfer_barcodes b set status = 'unused', used_at = null, received_at = null
+  where b.tenant_id = app.tenant_id() and b.barcode = any (barcodes) and not exists (
+    select from delivery.transfer_manifest_items i
+    where i.tenant_id = b.tenant_id and i.barcode_value = b.barcode and i.status <> 'void')
+$$;
+
+-- Adds items to a draft. {id, items} -> {manifest_id, items_count, items: the new ones}
+-- Locks the manifest. Fails: manifest_not_found, manifest_action_not_allowed, and what
+-- manifest_items_insert fails with.
+create or replace function delivery.manifest_items_add(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
+  v_ids uuid[];
+begin
+  perform delivery.manifest_require_status(m, '{draft}');
+  v_ids := delivery.manifest_items_insert(m.id, input -> 'items');
+  return jsonb_build_object('manifest_id', m.id,
+    'items_count', (select count(*) from delivery.transfer_manifest_items i where i.tenant_id = m.tenant_id and i.manifest_id = m.id),
+    'items', (select jsonb_agg(to_jsonb(i) - 'manifest_id' order by i.position) from delivery.manifest_items_list i where i.id = any (v_ids)));
+end $$;
+
+-- Takes an item off a draft. {id, item_id} -> {id, manifest_id, items_count}
+-- Locks the manifest. Fails: manifest_not_found, manifest_action_not_allowed, item_not_found.
+create or replace function delivery.manifest_item_remove(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
+  v_item delivery.transfer_manifest_items;
+begin
+  perform delivery.manifest_require_status(m, '{draft}');
+  delete from delivery.transfer_manifest_items i
+  where i.tenant_id = m.tenant_id and i.manifest_id = m.id and i.id = (input ->> 'item_id')::uuid
+  returning * into v_item;
+  if v_item.id is null then
+    perform app.fail('item_not_found');
+  end if;
+  perform delivery.barcodes_release(array[v_item.barcode_value]);
+  perform delivery.manifest_event(m.id, 'item_removed',
+    jsonb_build_object('item_id', v_item.id, 'barcode_value', v_item.barcode_value));
+  return jsonb_build_object('id', v_item.id, 'manifest_id', m.id,
+    'items_count', (select count(*) from delivery.transfer_manifest_items i where i.tenant_id = m.tenant_id and i.manifest_id = m.id));
+end $$;
+
+-- sql/40_functions/delivery/manifests/73_create.sql
+
+-- Making a manifest.
+
+-- Whether somebody drives for the caller's tenant: 'active', 'inactive', or null when he is no driver.
+-- A definer, because institutions may name a driver and see no driver's row. Answers one word.
+create or replace function private.driver_status(driver_id uuid) returns text
+language sql stable security definer set search_path = '' as $$
+  select case when u.is_active and d.status is distinct from 'inactive' then 'active' else 'inactive' end
+  from tenancy.tenant_users u
+  left join delivery.drivers d on d.tenant_id = u.tenant_id and d.user_id = u.user_id
+  where u.tenant_id = app.tenant_id() and u.user_id = driver_id and u.tenant_user_type = 'driver'
+$$;
+grant execute on function private.driver_status(uuid) to barid_caller;
+
+-- What the caller may not say about a manifest he makes. Operations may say anything; a driver takes it
+-- himself, in a workflow the settings allow; an institution makes its own.
+-- Fails: forbidden, manifest_workflow_not_allowed, processing_point_choice_not_allowed.
+create or replace function delivery.manifest_require_maker(input jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_settings jsonb := delivery.manifest_settings();
+begin
+  if app.has_permission('manage:operations:tenant') then
+    return;
+  elsif app.has_role('driver') then
+    if coalesce((input ->> 'driver_id')::uuid <> app.user_id(), false) then
+      perform app.fail('forbidden');
+    end if;
+    if not (v_settings ->> (case input ->> 'creation_source'
+        when 'form' then 'allow_driver_create_manifest_from_form'
+        when 'institution_qr' then 'allow_driver_scan_institution_qr'
+        else 'allow_driver_scan_item_barcode' end))::boolean then
+      perform app.fail('manifest_workflow_not_allowed', jsonb_build_object('creation_source', input -> 'creation_source'));
+    end if;
+    if input ->> 'processing_point_id' is not null and not (v_settings ->> 'allow_driver_select_processing_point')::boolean then
+      perform app.fail('processing_point_choice_not_allowed');
+    end if;
+  elsif (input ->> 'institution_user_id')::uuid is distinct from app.user_id() then
+    perform app.fail('forbidden');
+  end if;
+end $$;
+
+-- Fails: institution_not_found, institution_inactive.
+create or replace function delivery.require_institution(institution_user_id uuid) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_active boolean;
+begin
+  select u.is_active into v_active from tenancy.tenant_users u
+  where u.tenant_id = app.tenant_id() and u.user_id = require_institution.institution_user_id
+    and u.tenant_user_type = 'institution';
+  if v_active is null then
+    perform app.fail('institution_not_found');
+  elsif not v_active then
+    perform app.fail('institution_inactive');
+  end if;
+end $$;
+
+-- Fails: driver_not_found, driver_inactive.
+create or replace function delivery.require_driver(driver_id uuid) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_status text := private.driver_status(driver_id);
+begin
+  if v_status is null then
+    perform app.fail('driver_not_found');
+  elsif v_status = 'inactive' then
+    perform app.fail('driver_inactive');
+  end if;
+end $$;
+
+-- Makes a draft. {institution_user_id, source_branch_id, creation_source, processing_point_id?, driver_id?,
+-- destination_branch_id?, destination_address_id?, source_address_id?, notes?, items?} -> the manifest in full
+-- Locks branch and processing point against being taken out of use meanwhile, then the tenant's number.
+-- Fails: what manifest_require_maker, require_institution, require_driver, require_destinations and
+-- manifest_items_insert fail with; branch_not_found (also one of another institution), branch_inactive,
+-- processing_point_required, processing_point_not_found, processing_point_inactive, address_not_found.
+create or replace function delivery.manifest_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_institution uuid := (input ->> 'institution_user_id')::uuid;
+  v_driver uuid := (input ->> 'driver_id')::uuid;
+  v_branch delivery.institution_branches;
+  v_point delivery.transfer_processing_points;
+  v_address uuid;
+  v_id uuid;
+begin
+  perform delivery.manifest_require_maker(input);
+  if v_driver is null and not app.has_permission('manage:operations:tenant') and app.has_role('driver') then
+    v_driver := app.user_id();
+  end if;
+  perform delivery.require_institution(v_institution);
+  if v_driver is not null then
+    perform delivery.require_driver(v_driver);
+  end if;
+
+  select b.* into v_branch from delivery.institution_branches b
+  where b.tenant_id = app.tenant_id() and b.id = (input ->> 'source_branch_id')::uuid and b.institution_user_id = v_institution
+  for key share;
+  if v_branch.id is null then
+    perform app.fail('branch_not_found');
+  elsif not v_branch.is_active then
+    perform app.fail('branch_inactive');
+  elsif coalesce(input ->> 'processing_point_id', v_branch.default_processing_point_id::text) is null then
+    perform app.fail('processing_point_required', '{"field": "processing_point_id"}');
+  end if;
+  select p.* into v_point from delivery.transfer_processing_points p
+  where p.tenant_id = app.tenant_id() and p.id = coalesce((input ->> 'processing_point_id')::uuid, v_branch.default_processing_point_id)
+  for key share;
+  if v_point.id is null then
+    perform app.fail('processing_point_not_found');
+  elsif not v_point.is_active then
+    perform app.fail('processing_point_inactive');
+  end if;
+  v_address := coalesce((input ->> 'source_address_id')::uuid, v_branch.address_id);
+  -- Staff see every address; a parcel's origin is the tenant's or the institution's own.
+  if not exists (select from delivery.addresses a where a.tenant_id = app.tenant_id() and a.id = v_address
+      and (a.owner_user_id is null or a.owner_user_id = v_institution)) then
+    perform app.fail('address_not_found');
+  end if;
+  perform delivery.require_destinations(
+    array_remove(array[(input ->> 'destination_branch_id')::uuid], null),
+    array_remove(array[(input ->> 'destination_address_id')::uuid], null));
+
+  insert into delivery.transfer_manifests (tenant_id, manifest_number, institution_user_id, source_branch_id, source_address_id,
+    source_snapshot, processing_point_id, driver_id, destination_branch_id, destination_address_id, creation_source, notes, created_by)
+  select app.tenant_id(), delivery.manifest_number(app.take_numbers('manifest_number')), v_institution, v_branch.id, a.id,
+    jsonb_build_object(
+      'branch', jsonb_build_object('id', v_branch.id, 'name', v_branch.name, 'code', v_branch.code, 'contact_info', v_branch.contact_info),
+      'address', to_jsonb(a),
+      'institution', jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)),
+    v_point.id, v_driver, (input ->> 'destination_branch_id')::uuid, (input ->> 'destination_address_id')::uuid,
+    input ->> 'creation_source', input ->> 'notes', app.user_id()
+  from delivery.addresses_list a
+  join tenancy.profiles p on p.id = v_institution
+  where a.id = v_address
+  returning id into v_id;
+  perform delivery.manifest_event(v_id, 'manifest_created', jsonb_build_object('creation_source', input -> 'creation_source'));
+  if jsonb_array_length(coalesce(input -> 'items', '[]')) > 0 then
+    perform delivery.manifest_items_insert(v_id, input -> 'items');
+  end if;
+  return delivery.manifest_get(jsonb_build_object('id', v_id));
+end $$;
+
+-- How the number of a manifest is written: TM- and at least six digits.
+create or replace function delivery.manifest_number(number bigint) returns text
+language sql immutable set search_path = '' as $$
+  select 'TM-' || lpad(number::text, greatest(6, length(number::text)), '0')
+$$;
+
+-- sql/40_functions/delivery/manifests/74_proofs.sql
+
+-- Photos and signatures that prove a pickup or a delivery. They are objects of the bucket `proofs`,
+-- named by their path <tenant id>/..., or https addresses elsewhere.
+
+-- Refuses the address of a picture that lies in another tenant's folder. Fails: invalid_proof_url.
+create or replace function delivery.require_proof_urls(urls text[], field text) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if exists (select from unnest(urls) url where url !~ '^https://' and split_part(url, '/', 1) <> app.tenant_id()::text) then
+    perform app.fail('invalid_proof_url', jsonb_build_object('field', field));
+  end if;
+end $$;
+
+-- Keeps the proofs of a stage with a locked manifest; one that is there already is not kept twice.
+-- proof: {photo_urls?, signature_url?, signed_by?} or null -> {stage, photos, signature}, what was sent
+-- Fails: invalid_proof_url.
+create or replace function delivery.manifest_proofs_keep(manifest_id uuid, stage text, proof jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_photos text[] := array(select jsonb_array_elements_text(coalesce(proof -> 'photo_urls', '[]')));
+  v_signature text := proof ->> 'signature_url';
+begin
+  perform delivery.require_proof_urls(v_photos, 'photo_urls');
+  perform delivery.require_proof_urls(array_remove(array[v_signature], null), 'signature_url');
+  insert into delivery.transfer_manifest_proofs (tenant_id, manifest_id, stage, kind, url, signed_by, created_by)
+  select app.tenant_id(), manifest_proofs_keep.manifest_id, manifest_proofs_keep.stage, n.kind, n.url,
+    case n.kind when 'signature' then proof ->> 'signed_by' end, app.user_id()
+  from (
+    select 'photo' as kind, url from unnest(v_photos) url
+    union all
+    select 'signature', v_signature where v_signature is not null
+  ) n
+  on conflict do nothing;
+  return jsonb_build_object('stage', stage, 'photos', cardinality(v_photos), 'signature', v_signature is not null);
+end $$;
+
+-- The proofs of a stage may come while the parcels are on their way to it or have just been there.
+-- Fails: manifest_action_not_allowed.
+create or replace function delivery.manifest_require_proof_time(m delivery.transfer_manifests, stage text) returns void
+language sql set search_path = '' as $$
+  select delivery.manifest_require_status(m, case stage
+    when 'pickup' then '{draft,picked_up,in_transit}'::text[]
+    else '{picked_up,in_transit,awaiting_receipt,receiving}' end)
+$$;
+
+-- Adds proofs to a manifest. {id, stage, photo_urls?, signature_url?, signed_by?}
+-- -> {manifest_id, complete: all that the settings ask for at this stage is there, proofs: those of the stage}
+-- Locks the manifest. Fails: manifest_not_found, manifest_action_not_allowed, invalid_proof_url.
+create or replace function delivery.manifest_proofs_add(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
+  v_stage text := input ->> 'stage';
+begin
+  perform delivery.manifest_require_proof_time(m, v_stage);
+  perform delivery.manifest_event(m.id, 'proof_added', delivery.manifest_proofs_keep(m.id, v_stage, input));
+  return jsonb_build_object('manifest_id', m.id, 'complete', delivery.manifest_has_proof(m.id, v_stage),
+    'proofs', (select jsonb_agg(p order by p ->> 'created_at', p ->> 'id')
+      from jsonb_array_elements(delivery.manifest_get(jsonb_build_object('id', m.id)) -> 'proofs') p where p ->> 'stage' = v_stage));
+end $$;
+
+-- Where a new proof of a manifest goes in the bucket, for whoever may add it now.
+-- {id, stage, kind, extension} -> {path}
+-- Fails: manifest_not_found, manifest_action_not_allowed.
+create or replace function delivery.manifest_proof_place(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
+begin
+  perform delivery.manifest_require_proof_time(m, input ->> 'stage');
+  return jsonb_build_object('path', format('%s/manifests/%s/%s-%s-%s.%s', m.tenant_id, m.id, input ->> 'stage',
+    input ->> 'kind', gen_random_uuid(), input ->> 'extension'));
+end $$;
+
+-- sql/40_functions/delivery/manifests/75_transport.sql
+
+-- The driver's part of a manifest's life: pickup, departure, arrival; and calling it off. Each locks the
+-- manifest, makes one legal move and answers the manifest as lists show it.
+
+-- draft -> picked_up. {id, proof?, latitude?, longitude?}
+-- Fails: manifest_not_found, invalid_status_transition, manifest_has_no_items, invalid_proof_url,
+-- manifest_pickup_proof_required.
+create or replace function delivery.manifest_pickup(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
+  v_proof jsonb;
+begin
+  perform delivery.manifest_require_move(m, '{draft}', 'picked_up');
+  if not exists (select from delivery.transfer_manifest_items i where i.tenant_id = m.tenant_id and i.manifest_id = m.id) then
+    perform app.fail('manifest_has_no_items', delivery.manifest_named(m));
+  end if;
+  v_proof := delivery.manifest_proofs_keep(m.id, 'pickup', input -> 'proof');
+  if not delivery.manifest_has_proof(m.id, 'pickup') then
+    perform app.fail('manifest_pickup_proof_required', delivery.manifest_named(m));
+  end if;
+  update delivery.transfer_manifests set status = 'picked_up', picked_up_at = now() where tenant_id = m.tenant_id and id = m.id;
+  perform delivery.manifest_event(m.id, 'manifest_picked_up', v_proof || delivery.manifest_location(input));
+  return delivery.manifest_row(m.id);
+end $$;
+
+-- picked_up -> in_transit, with its items. {id}
+-- Fails: manifest_not_found, invalid_status_transition.
+create or replace function delivery.manifest_depart(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
+begin
+  perform delivery.manifest_require_move(m, '{picked_up}', 'in_transit');
+  update delivery.transfer_manifests set status = 'in_transit', departed_at = now() where tenant_id = m.tenant_id and id = m.id;
+  update delivery.transfer_manifest_items set status = 'in_transit'
+  where tenant_id = m.tenant_id and manifest_id = m.id and status = 'picked_up';
+  perform delivery.manifest_event(m.id, 'manifest_in_transit');
+  return delivery.manifest_row(m.id);
+end $$;
+
+-- in_transit (or picked_up, when nobody recorded the departure) -> awaiting_receipt.
+-- {id, latitude?, longitude?, proof?}; the delivery proof may also come later.
+-- Fails: manifest_not_found, invalid_status_transition, invalid_proof_url.
+create or replace function delivery.manifest_arrive(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
+  v_proof jsonb;
+begin
+  perform delivery.manifest_require_move(m, '{in_transit,picked_up}', 'awaiting_receipt');
+  v_proof := delivery.manifest_proofs_keep(m.id, 'delivery', input -> 'proof');
+  update delivery.transfer_manifests set status = 'awaiting_receipt', driver_arrived_at = now()
+  where tenant_id = m.tenant_id and id = m.id;
+  perform delivery.manifest_event(m.id, 'driver_arrived', v_proof || delivery.manifest_location(input));
+  return delivery.manifest_row(m.id);
+end $$;
+
+-- draft, picked_up, in_transit -> cancelled; its items become void, their exceptions close with them and
+-- their barcodes can be used again. {id, reason}
+-- A driver calls off his drafts only; once he has the parcels, operations decide.
+-- Fails: manifest_not_found, invalid_status_transition, forbidden.
+create or replace function delivery.manifest_cancel(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
+  v_barcodes text[];
+begin
+  perform delivery.manifest_require_move(m, '{draft,picked_up,in_transit}', 'cancelled');
+  if m.status <> 'draft' and not app.has_permission('manage:operations:tenant') then
+    perform app.fail('forbidden');
+  end if;
+  update delivery.transfer_manifests set status = 'cancelled', cancelled_at = now(), cancel_reason = input ->> 'reason'
+  where tenant_id = m.tenant_id and id = m.id;
+  update delivery.transfer_manifest_exceptions set status = 'resolved', outcome = 'void', resolution_notes = input ->> 'reason',
+    resolved_by = app.user_id(), resolved_at = now()
+  where tenant_id = m.tenant_id and manifest_id = m.id and status = 'open';
+  with voided as (
+    update delivery.transfer_manifest_items set status = 'void'
+    where tenant_id = m.tenant_id and manifest_id = m.id and status <> 'void'
+    returning barcode_value
+  )
+  select array_agg(v.barcode_value) into v_barcodes from voided v;
+  perform delivery.barcodes_release(v_barcodes);
+  perform delivery.manifest_event(m.id, 'manifest_cancelled', jsonb_build_object('reason', input -> 'reason'));
+  return delivery.manifest_row(m.id);
+end $$;
+
+-- sql/40_functions/delivery/manifests/76_receipt.sql
+
+-- Receiving a manifest step by step, and ending it. The bulk screen takes the same steps in one call.
+-- Each locks the manifest.
+
+-- awaiting_receipt -> receiving, the caller being the receiver. {id, receive_all?} -> the manifest as lists show it
+-- receive_all, where the settings receive in bulk, takes every item that is in no open exception as here.
+-- Fails: manifest_not_found, invalid_status_transition, receive_all_not_allowed, manifest_arrival_required,
+-- manifest_delivery_proof_required, forbidden.
+create or replace function delivery.manifest_start_receiving(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
+  v_all boolean := coalesce((input ->> 'receive_all')::boolean, false);
+  v_obstacle text;
+begin
+  perform delivery.manifest_require_move(m, '{awaiting_receipt}', 'receiving');
+  if v_all and delivery.manifest_settings() ->> 'receiving_mode' <> 'manifest_bulk' then
+    perform app.fail('receive_all_not_allowed');
+  end if;
+  v_obstacle := delivery.manifest_obstacle(m);
+  if v_obstacle is not null then
+    perform app.fail(v_obstacle, delivery.manifest_named(m));
+  end if;
+  perform delivery.manifests_start_receiving(array[m.id], 'receiving');
+  if v_all then
+    perform delivery.items_receive(array(
+      select i.id from delivery.manifest_items_list i
+      where i.manifest_id = m.id and i.status in ('picked_up', 'in_transit') and i.open_exception is null order by i.position), 'receiving');
+  end if;
+  return delivery.manifest_row(m.id);
+end $$;
+
+-- Receives items of a manifest; those received before stay as they are. {id, item_ids}
+-- -> {manifest, received_item_ids, already_received_item_ids, remaining_count}, ids in the order sent
+-- Also once receiving is over, for parcels that turn up late: the recorded count grows with them.
+-- Locks the manifest, then the items by id. All or none.
+-- Fails: manifest_not_found, manifest_action_not_allowed, item_not_found, item_void, forbidden.
+create or replace function delivery.manifest_receive_items(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
+  v_ids uuid[] := app.uuids(input -> 'item_ids');
+  v_known uuid[];
+  v_new uuid[];
+begin
+  perform delivery.manifest_require_status(m, '{receiving,received,received_with_exceptions,processing}');
+  perform from delivery.transfer_manifest_items i
+  where i.tenant_id = m.tenant_id and i.manifest_id = m.id and i.id = any (v_ids) order by i.id for no key update;
+  select array_agg(i.id order by array_position(v_ids, i.id)),
+    array_agg(i.id order by array_position(v_ids, i.id)) filter (where i.status in ('picked_up', 'in_transit'))
+  into v_known, v_new
+  from delivery.transfer_manifest_items i
+  where i.tenant_id = m.tenant_id and i.manifest_id = m.id and i.id = any (v_ids);
+  if coalesce(cardinality(v_known), 0) < (select count(distinct id) from unnest(v_ids) id) then
+    perform app.fail('item_not_found');
+  end if;
+  if exists (select from delivery.transfer_manifest_items i
+      where i.tenant_id = m.tenant_id and i.id = any (v_known) and i.status = 'void') then
+    perform app.fail('item_void');
+  end if;
+  v_new := coalesce(v_new, '{}');
+  perform delivery.items_receive(v_new, 'receiving');
+  if m.received_count is not null then
+    update delivery.transfer_manifests set received_count = m.received_count + cardinality(v_new)
+    where tenant_id = m.tenant_id and id = m.id;
+  end if;
+  return jsonb_build_object('manifest', delivery.manifest_row(m.id), 'received_item_ids', to_jsonb(v_new),
+    'already_received_item_ids', to_jsonb(array(select id from unnest(v_known) with ordinality k (id, position)
+      where id <> all (v_new) order by position)),
+    'remaining_count', delivery.manifest_remaining(m.id));
+end $$;
+
+-- receiving -> received, or received_with_exceptions while one is open. {id, missing?} -> the manifest as lists show it
+-- With missing 'exception' every item nobody has seen gets the exception missing_on_receive.
+-- Fails: manifest_not_found, invalid_status_transition, manifest_items_missing, forbidden.
+create or replace function delivery.manifest_complete_receiving(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
+  v_missing uuid[];
+begin
+  perform delivery.manifest_require_move(m, '{receiving}', 'received');
+  v_missing := array(select i.id from delivery.manifest_items_list i
+    where i.manifest_id = m.id and i.status in ('picked_up', 'in_transit') and i.open_exception is null order by i.position);
+  if cardinality(v_missing) > 0 then
+    if input ->> 'missing' is distinct from 'exception' then
+      perform app.fail('manifest_items_missing', delivery.manifest_named(m) || jsonb_build_object('remaining_count', cardinality(v_missing)));
+    end if;
+    perform delivery.exceptions_open(v_missing, 'missing_on_receive', null, '{}');
+  end if;
+  perform delivery.manifests_complete_receiving(array[m.id], 'receiving');
+  return delivery.manifest_row(m.id);
+end $$;
+
+-- received, received_with_exceptions -> processing. {id} -> the manifest as lists show it
+-- Fails: manifest_not_found, invalid_status_transition.
+create or replace function delivery.manifest_start_processing(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
+begin
+  perform delivery.manifest_require_move(m, '{received,received_with_exceptions}', 'processing');
+  update delivery.transfer_manifests set status = 'processing', processing_started_at = now() where tenant_id = m.tenant_id and id = m.id;
+  perform delivery.manifest_event(m.id, 'processing_started');
+  return delivery.manifest_row(m.id);
+end $$;
+
+-- processing -> completed, once every item has its order or is void. {id} -> the manifest as lists show it
+-- Fails: manifest_not_found, invalid_status_transition, manifest_has_open_exceptions, manifest_items_unfinished.
+create or replace function delivery.manifest_complete(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
+  v_open integer;
+  v_unfinished integer;
+begin
+  perform delivery.manifest_require_move(m, '{processing}', 'completed');
+  select count(*) filter (where i.open_exception is not null), count(*) filter (where i.status not in ('order_created', 'void'))
+  into v_open, v_unfinished
+  from delivery.manifest_items_list i where i.manifest_id = m.id;
+  if v_open > 0 then
+    perform app.fail('manifest_has_open_exceptions', delivery.manifest_named(m) || jsonb_build_object('count', v_open));
+  elsif v_unfinished > 0 then
+    perform app.fail('manifest_items_unfinished', delivery.manifest_named(m) || jsonb_build_object('count', v_unfinished));
+  end if;
+  update delivery.transfer_manifests set status = 'completed', completed_at = now() where tenant_id = m.tenant_id and id = m.id;
+  perform delivery.manifest_event(m.id, 'manifest_completed');
+  return delivery.manifest_row(m.id);
+end $$;
+
+-- sql/40_functions/delivery/manifests/80_exceptions.sql
+
+-- The exception queue: items that somebody has to look at. An item keeps its status in the queue.
+
+-- Opens an exception on each of these items of locked manifests, with its event.
+-- Fails: exception_already_open.
+create or replace function delivery.exceptions_open(item_ids uuid[], reason text, notes text, photo_urls text[]) returns uuid[]
+language plpgsql set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_events jsonb;
+  v_ids uuid[];
+begin
+  with opened as (
+    insert into delivery.transfer_manifest_exceptions (tenant_id, manifest_item_id, manifest_id, reason, notes, photo_urls,
+      previous_item_status, created_by)
+    select i.tenant_id, i.id, i.manifest_id, exceptions_open.reason, exceptions_open.notes, exceptions_open.photo_urls,
+      i.status, app.user_id()
+    from delivery.transfer_manifest_items i
+    where i.tenant_id = app.tenant_id() and i.id = any (item_ids)
+    returning id, manifest_id, manifest_item_id
+  )
+  select array_agg(o.id), jsonb_agg(jsonb_build_object('manifest_id', o.manifest_id, 'manifest_item_id', o.manifest_item_id,
+    'event_type', 'exception_opened', 'payload', jsonb_build_object('exception_id', o.id, 'reason', exceptions_open.reason))
+    order by array_position(item_ids, o.manifest_item_id))
+  into v_ids, v_events from opened o;
+  perform delivery.manifest_events_add(coalesce(v_events, '[]'));
+  return coalesce(v_ids, '{}');
+end $$;
+
+-- Puts an item into the queue; a manifest that was received becomes received_with_exceptions.
+-- {manifest_item_id | barcode_value, reason, notes?, photo_urls?} -> the exception as lists show it
+-- Locks the manifest, then the item. Fails: invalid_exception_reason, invalid_barcode, item_not_found,
+-- manifest_action_not_allowed, item_void, item_already_has_order, exception_already_open, invalid_proof_url.
+create or replace function delivery.exception_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_barcode text := delivery.barcode_normalise(input ->> 'barcode_value');
+  v_photos text[] := array(select jsonb_array_elements_text(coalesce(input -> 'photo_urls', '[]')));
+  v_reasons jsonb := delivery.manifest_settings() -> 'reasons';
+  v_item delivery.transfer_manifest_items;
+  m delivery.transfer_manifests;
+  v_id uuid;
+begin
+  if jsonb_typeof(v_reasons) <> 'array' or not exists (
+      select from jsonb_array_elements(v_reasons) r where r ->> 'value' = input ->> 'reason') then
+    perform app.fail('invalid_exception_reason', '{"field": "reason"}');
+  end if;
+  if v_barcode is not null and not delivery.barcode_is_valid(v_barcode) then
+    perform app.fail('invalid_barcode', jsonb_build_object('field', 'barcode_value', 'barcode_value', input -> 'barcode_value'));
+  end if;
+  perform delivery.require_proof_urls(v_photos, 'photo_urls');
+
+  if v_barcode is null then
+    select i.* into v_item from delivery.transfer_manifest_items i
+    where i.tenant_id = app.tenant_id() and i.id = (input ->> 'manifest_item_id')::uuid;
+  else
+    -- A barcode may have come back after its item became void: the one that is not void is meant.
+    select i.* into v_item from delivery.transfer_manifest_items i
+    where i.tenant_id = app.tenant_id() and i.barcode_value = v_barcode
+    order by i.status = 'void', i.created_at desc limit 1;
+  end if;
+  if v_item.id is null then
+    perform app.fail('item_not_found');
+  end if;
+  m := delivery.manifest_lock(v_item.manifest_id);
+  select i.* into v_item from delivery.transfer_manifest_items i where i.tenant_id = m.tenant_id and i.id = v_item.id
+  for no key update;
+  if v_item.id is null then
+    perform app.fail('item_not_found');
+  end if;
+  if v_item.delivery_id is not null then
+    perform app.fail('item_already_has_order');
+  elsif v_item.status = 'void' then
+    perform app.fail('item_void');
+  end if;
+  perform delivery.manifest_require_status(m,
+    '{picked_up,in_transit,awaiting_receipt,receiving,received,received_with_exceptions,processing}');
+  v_id := (delivery.exceptions_open(array[v_item.id], input ->> 'reason', input ->> 'notes', v_photos))[1];
+  if m.status = 'received' then
+    update delivery.transfer_manifests set status = 'received_with_exceptions' where tenant_id = m.tenant_id and id = m.id;
+  end if;
+  return (select to_jsonb(x) from delivery.manifest_exceptions_list x where x.id = v_id);
+end $$;
+
+-- sql/40_functions/delivery/manifests/81_exceptions_resolve.sql
+
+-- Takes items out of the exception queue, many at once.
+-- {item_ids | manifest_id, outcome: 'reprocess' | 'void', notes?}; an entry is the id of an item or of an exception.
+-- reprocess: an item that has been received is `received` again, any other stays where it is.
+-- void: the item is void and its barcode free. An item that has an order is never voided.
+-- The last open exception of a manifest closed: received_with_exceptions -> received.
+-- -> {resolved_count, failed_count, resolved: [{item_id, outcome, status}], failed: [{item_id, error_key}],
+--     manifests: [{manifest_id, manifest_number, status}]}, in the order sent
+-- error_key: item_not_found, exception_not_open, item_already_has_order. Entries that fail change nothing.
+-- Locks the manifests by id, then the items by id. Fails: manifest_not_found.
+create or replace function delivery.exceptions_resolve(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_manifest uuid := (input ->> 'manifest_id')::uuid;
+  v_outcome text := input ->> 'outcome';
+  v_sent uuid[];
+  v_asked jsonb;
+  v_manifests uuid[];
+  v_items uuid[];
+  v_barcodes text[];
+begin
+  if v_manifest is not null then
+    perform delivery.manifest_lock(v_manifest);
+    v_sent := array(select x.id from delivery.transfer_manifest_exceptions x
+      join delivery.transfer_manifest_items i on i.tenant_id = x.tenant_id and i.id = x.manifest_item_id
+      where x.tenant_id = app.tenant_id() and x.manifest_id = v_manifest and x.status = 'open' order by i.position);
+  else
+    v_sent := app.uuids(input -> 'item_ids');
+  end if;
+
+  select array_agg(distinct t.manifest_id), array_agg(distinct t.item_id) into v_manifests, v_items
+  from delivery.exception_targets(v_sent) t where t.item_id is not null;
+  perform delivery.manifests_lock(v_manifests);
+  perform from delivery.transfer_manifest_items i
+  where i.tenant_id = app.tenant_id() and i.id = any (v_items) order by i.id for no key update;
+
+  -- Judged only now: until the locks were held, somebody else may have resolved some.
+  select jsonb_agg(jsonb_build_object('position', t.place, 'sent_id', t.sent_id, 'item_id', t.item_id,
+    'manifest_id', t.manifest_id, 'exception_id', x.id, 'reason', x.reason, 'barcode_value', i.barcode_value, 'error_key', case
+      when i.id is null then 'item_not_found'
+      when x.id is null then 'exception_not_open'
+      when v_outcome = 'void' and i.delivery_id is not null then 'item_already_has_order' end) order by t.place)
+  into v_asked
+  from delivery.exception_targets(v_sent) t
+  left join delivery.transfer_manifest_items i on i.tenant_id = app.tenant_id() and i.id = t.item_id
+  left join delivery.transfer_manifest_exceptions x on x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open';
+  v_items := array(select (a ->> 'item_id')::uuid from jsonb_array_elements(v_asked) a where a ->> 'error_key' is null);
+
+  update delivery.transfer_manifest_exceptions x set status = 'resolved', outcome = v_outcome, resolution_notes = input ->> 'notes',
+    resolved_by = app.user_id(), resolved_at = now()
+  where x.tenant_id = app.tenant_id() and x.manifest_item_id = any (v_items) and x.status = 'open';
+  if v_outcome = 'void' then
+    with voided as (
+      update delivery.transfer_manifest_items i set status = 'void'
+      where i.tenant_id = app.tenant_id() and i.id = any (v_items) returning i.barcode_value
+    )
+    select array_agg(v.barcode_value) into v_barcodes from voided v;
+    perform delivery.barcodes_release(v_barcodes);
+  else
+    update delivery.transfer_manifest_items i set status = 'received'
+    where i.tenant_id = app.tenant_id() and i.id = any (v_items) and i.received_at is not null and i.status in ('scanned', 'processing');
+  end if;
+  perform delivery.manifest_events_add(coalesce((
+    select jsonb_agg(jsonb_build_object('manifest_id', a -> 'manifest_id', 'manifest_item_id', a -> 'item_id',
+      'event_type', 'exception_resolved', 'payload', jsonb_build_object('exception_id', a -> 'exception_id',
+        'reason', a -> 'reason', 'outcome', v_outcome)) order by (a ->> 'position')::integer)
+    from jsonb_array_elements(v_asked) a where a ->> 'error_key' is null), '[]'));
+  perform delivery.manifests_clear_exceptions(v_manifests);
+
+  return jsonb_build_object(
+    'resolved_count', cardinality(v_items),
+    'failed_count', jsonb_array_length(coalesce(v_asked, '[]')) - cardinality(v_items),
+    'resolved', (select coalesce(jsonb_agg(jsonb_build_object('item_id', i.id, 'outcome', v_outcome, 'status', i.status)
+        order by array_position(v_items, i.id)), '[]')
+      from delivery.transfer_manifest_items i where i.tenant_id = app.tenant_id() and i.id = any (v_items)),
+    'failed', (select coalesce(jsonb_agg(jsonb_build_object('item_id', a -> 'sent_id', 'error_key', a -> 'error_key')
+        order by (a ->> 'position')::integer), '[]')
+      from jsonb_array_elements(v_asked) a where a ->> 'error_key' is not null),
+    'manifests', (select coalesce(jsonb_agg(jsonb_build_object('manifest_id', m.id, 'manifest_number', m.manifest_number,
+        'status', m.status) order by f.first), '[]')
+      from (select (a ->> 'manifest_id')::uuid as id, min((a ->> 'position')::integer) as first
+        from jsonb_array_elements(v_asked) a where a ->> 'error_key' is null group by 1) f
+      join delivery.transfer_manifests m on m.tenant_id = app.tenant_id() and m.id = f.id));
+end $$;
+
+-- What the ids of a resolve call mean: an item, or the item of an exception; null when neither is the
+-- caller's. An item named twice, or by its exception as well, stands at its first place only.
+create or replace function delivery.exception_targets(sent uuid[])
+returns table (place integer, sent_id uuid, item_id uuid, manifest_id uuid)
+language sql stable set search_path = '' as $$
+  select distinct on (coalesce(i.id, x.manifest_item_id, s.id))
+    s.position::integer, s.id, coalesce(i.id, x.manifest_item_id), coalesce(i.manifest_id, x.manifest_id)
+  from unnest(sent) with ordinality s (id, position)
+  left join delivery.transfer_manifest_items i on i.tenant_id = app.tenant_id() and i.id = s.id
+  left join delivery.transfer_manifest_exceptions x on x.tenant_id = app.tenant_id() and x.id = s.id
+  order by coalesce(i.id, x.manifest_item_id, s.id), s.position
+$$;
+
+-- received_with_exceptions -> received for those of these locked manifests that have no open exception left.
+create or replace function delivery.manifests_clear_exceptions(manifest_ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_cleared jsonb;
+begin
+  with cleared as (
+    update delivery.transfer_manifests m set status = 'received'
+    where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) and m.status = 'received_with_exceptions'
+      and not exists (select from delivery.transfer_manifest_exceptions x
+        where x.tenant_id = m.tenant_id and x.manifest_id = m.id and x.status = 'open')
+    returning m.id
+  )
+  select jsonb_agg(jsonb_build_object('manifest_id', c.id, 'event_type', 'exceptions_cleared') order by c.id)
+  into v_cleared from cleared c;
+  perform delivery.manifest_events_add(coalesce(v_cleared, '[]'));
+end $$;
+
 -- sql/40_functions/delivery/pricing/10_measure.sql
 
 -- Units of a package. Every price in Barid goes through these functions: previews, deliveries, orders.
@@ -2357,7 +3786,7 @@ language plpgsql set search_path = '' as $$
 declare
   v_point delivery.transfer_processing_points;
 begin
-  perform delivery.require_address((input ->> 'address_id')::uuid);
+  perform delivery.require_public_address((input ->> 'address_id')::uuid);
   insert into delivery.transfer_processing_points (tenant_id, name, code, address_id, metadata)
   values (app.tenant_id(), input ->> 'name', input ->> 'code', (input ->> 'address_id')::uuid,
     coalesce(input -> 'metadata', '{}'))
@@ -2371,7 +3800,7 @@ create or replace function delivery.processing_point_update(input jsonb) returns
 language plpgsql set search_path = '' as $$
 begin
   if input ? 'address_id' then
-    perform delivery.require_address((input ->> 'address_id')::uuid);
+    perform delivery.require_public_address((input ->> 'address_id')::uuid);
   end if;
   update delivery.transfer_processing_points p set
     name = coalesce(input ->> 'name', p.name),
@@ -2515,6 +3944,195 @@ begin
   return jsonb_build_object('wallet', delivery.wallet_get(input), 'payment_id', v_payment, 'transaction', (
     select to_jsonb(r) - 'wallet_id' from money.wallet_transactions_list r
     where r.wallet_id = v_wallet and r.reference_type = 'payment' and r.reference_id = v_payment));
+end $$;
+
+-- sql/40_functions/delivery/zones.sql
+
+-- Zones: areas of the map. An address lies in the smallest active zone around its coordinates.
+
+-- A ring [[longitude, latitude], ...] as a polygon. The closing position is left out: a polygon closes itself.
+create or replace function delivery.ring_outline(ring jsonb) returns polygon
+language sql immutable strict parallel safe set search_path = '' as $$
+  select string_agg('(' || (p.place ->> 0) || ',' || (p.place ->> 1) || ')', ',' order by p.position)::polygon
+  from jsonb_array_elements(ring) with ordinality p (place, position)
+  where p.position < jsonb_array_length(ring)
+$$;
+
+-- The area inside a ring in square degrees (shoelace formula); only good for comparing.
+create or replace function delivery.ring_area(ring jsonb) returns double precision
+language sql immutable strict parallel safe set search_path = '' as $$
+  select coalesce(abs(sum(e.x * e.next_y - e.next_x * e.y)) / 2, 0)
+  from (
+    select p.x, p.y, lead(p.x) over w as next_x, lead(p.y) over w as next_y
+    from (
+      select (v.place ->> 0)::double precision as x, (v.place ->> 1)::double precision as y, v.position
+      from jsonb_array_elements(ring) with ordinality v (place, position)
+    ) p
+    window w as (order by p.position)
+  ) e
+$$;
+
+-- Measures a zone's polygon whenever one is written.
+create or replace function private.measure_zone() returns trigger
+language plpgsql set search_path = '' as $$
+declare
+  v_box box;
+begin
+  new.outline := delivery.ring_outline(new.polygon -> 0);
+  v_box := box(new.outline);
+  new.east := (v_box[0])[0];
+  new.north := (v_box[0])[1];
+  new.west := (v_box[1])[0];
+  new.south := (v_box[1])[1];
+  select coalesce(array_agg(delivery.ring_outline(r.ring) order by r.position), '{}'),
+    delivery.ring_area(new.polygon -> 0) - coalesce(sum(delivery.ring_area(r.ring)), 0)
+  into new.holes, new.area
+  from jsonb_array_elements(new.polygon) with ordinality r (ring, position)
+  where r.position > 1;
+  return new;
+end $$;
+
+drop trigger if exists measure on delivery.zones;
+create trigger measure before insert or update of polygon on delivery.zones
+  for each row execute function private.measure_zone();
+
+-- The zone of a place: the smallest active one around it, or null. Edges belong to a zone, the inside
+-- of its holes does not.
+create or replace function delivery.zone_at(tenant_id uuid, latitude double precision, longitude double precision) returns uuid
+language sql stable set search_path = '' as $$
+  select z.id from delivery.zones z
+  where z.tenant_id = zone_at.tenant_id and z.is_active
+    and zone_at.longitude between z.west and z.east and zone_at.latitude between z.south and z.north
+    and z.outline operator(pg_catalog.@>) point(zone_at.longitude, zone_at.latitude)
+    and not exists (select from unnest(z.holes) h (hole) where h.hole operator(pg_catalog.@>) point(zone_at.longitude, zone_at.latitude))
+  order by z.area, z.id limit 1
+$$;
+
+-- Makes writers of addresses and writers of zones of a tenant take turns: an address written while a
+-- zone moves would otherwise keep the zone of yesterday's map. Taken before any row is locked.
+create or replace function delivery.hold_map(tenant_id uuid, alone boolean) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_key bigint := hashtextextended('map ' || tenant_id, 0);
+begin
+  if alone then
+    perform pg_advisory_xact_lock(v_key);
+  else
+    perform pg_advisory_xact_lock_shared(v_key);
+  end if;
+end $$;
+
+-- Gives an address its zone whenever its place is written, whoever writes it.
+create or replace function private.place_address() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if tg_op = 'INSERT' and new.zone_id is not null then
+    new.zone_chosen := true;
+  end if;
+  if not new.zone_chosen then
+    perform delivery.hold_map(new.tenant_id, false);
+    new.zone_id := delivery.zone_at(new.tenant_id, new.latitude, new.longitude);
+  end if;
+  return new;
+end $$;
+
+drop trigger if exists place on delivery.addresses;
+create trigger place before insert or update of latitude, longitude, zone_chosen on delivery.addresses
+  for each row execute function private.place_address();
+
+-- Finds the zones again of the addresses in the boxes of a zone as it was and as it is. The map is held
+-- alone. No join: right after many addresses came, the planner would go through them once for each.
+create or replace function delivery.zones_find_addresses(was delivery.zones, became delivery.zones) returns void
+language sql set search_path = '' as $$
+  update delivery.addresses a set zone_id = delivery.zone_at(a.tenant_id, a.latitude, a.longitude)
+  where a.tenant_id = app.tenant_id() and not a.zone_chosen
+    and ((a.latitude between was.south and was.north and a.longitude between was.west and was.east)
+      or (a.latitude between became.south and became.north and a.longitude between became.west and became.east))
+    and a.zone_id is distinct from delivery.zone_at(a.tenant_id, a.latitude, a.longitude)
+$$;
+
+-- A zone as lists and answers show it. Fails: zone_not_found.
+create or replace function delivery.zone_shown(zone_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_zone jsonb;
+begin
+  select to_jsonb(z) into v_zone from delivery.zones_list z where z.id = zone_shown.zone_id;
+  if v_zone is null then
+    perform app.fail('zone_not_found');
+  end if;
+  return v_zone;
+end $$;
+
+-- Gives a zone exactly these tags. Fails: zone_tag_not_found.
+create or replace function delivery.zone_set_tags(zone_id uuid, tag_ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if exists (select from unnest(tag_ids) g (id)
+      where not exists (select from delivery.zone_tags t where t.tenant_id = app.tenant_id() and t.id = g.id)) then
+    perform app.fail('zone_tag_not_found');
+  end if;
+  delete from delivery.zone_tag_map m
+  where m.tenant_id = app.tenant_id() and m.zone_id = zone_set_tags.zone_id and m.tag_id <> all (tag_ids);
+  insert into delivery.zone_tag_map (tenant_id, zone_id, tag_id)
+  select distinct app.tenant_id(), zone_set_tags.zone_id, g.id from unnest(tag_ids) g (id)
+  on conflict do nothing;
+end $$;
+
+-- Adds a zone. {name, polygon (rings), tag_ids?} -> the zone
+-- Addresses inside get it, where no smaller zone has them. Fails: zone_name_exists, zone_tag_not_found.
+create or replace function delivery.zone_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_zone delivery.zones;
+begin
+  perform delivery.hold_map(app.tenant_id(), true);
+  insert into delivery.zones (tenant_id, name, polygon)
+  values (app.tenant_id(), input ->> 'name', input -> 'polygon')
+  returning * into v_zone;
+  perform delivery.zone_set_tags(v_zone.id, app.uuids(coalesce(input -> 'tag_ids', '[]')));
+  perform delivery.zones_find_addresses(v_zone, v_zone);
+  return delivery.zone_shown(v_zone.id);
+end $$;
+
+-- Changes what is sent. {id, name?, polygon? (rings), tag_ids?, is_active?} -> the zone
+-- When its area changes, the addresses in the old and the new box find their zones again.
+-- Fails: zone_not_found, zone_name_exists, zone_tag_not_found.
+create or replace function delivery.zone_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  v_old delivery.zones;
+  v_new delivery.zones;
+begin
+  perform delivery.hold_map(app.tenant_id(), true);
+  select * into v_old from delivery.zones z where z.id = v_id;
+  if not found then
+    perform app.fail('zone_not_found');
+  end if;
+  update delivery.zones z set
+    name = coalesce(input ->> 'name', z.name),
+    polygon = coalesce(input -> 'polygon', z.polygon),
+    is_active = coalesce((input ->> 'is_active')::boolean, z.is_active)
+  where z.id = v_id
+  returning * into v_new;
+  if input ? 'tag_ids' then
+    perform delivery.zone_set_tags(v_id, app.uuids(input -> 'tag_ids'));
+  end if;
+  if v_new.polygon <> v_old.polygon or v_new.is_active <> v_old.is_active then
+    perform delivery.zones_find_addresses(v_old, v_new);
+  end if;
+  return delivery.zone_shown(v_id);
+end $$;
+
+-- Adds a tag. {name} -> {id, name, created_at}. Fails: zone_tag_name_exists.
+create or replace function delivery.zone_tag_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tag delivery.zone_tags;
+begin
+  insert into delivery.zone_tags (tenant_id, name) values (app.tenant_id(), input ->> 'name') returning * into v_tag;
+  return jsonb_build_object('id', v_tag.id, 'name', v_tag.name, 'created_at', v_tag.created_at);
 end $$;
 
 -- sql/40_functions/money/ledger.sql
@@ -3072,6 +4690,42 @@ end $$;
 
 grant execute on function app.job_add(text, jsonb, text, timestamptz, integer), app.job_withdraw(bigint) to barid_caller;
 grant execute on function private.jobs_claim(text[], integer, interval), private.job_finish(bigint, uuid, text) to barid_api;
+
+-- sql/40_functions/private/kick_jobs.sql
+
+-- Wakes the functions that have background jobs due: those whose run was lost, failed or set for later.
+-- A job of kind delivery.x is run by the function delivery, which is asked with the project's secret key.
+-- pg_net sends after the commit and at most once; a call that is lost is made again a minute later.
+-- Answers how many functions were asked; 0 as well where pg_net, vault or the two secrets are missing.
+create or replace function private.kick_jobs() returns integer
+language plpgsql set search_path = '' as $$
+declare
+  v_url text;
+  v_key text;
+  v_function text;
+  v_count integer := 0;
+  -- As text, because neither extension needs to exist for this function to be made.
+  v_secret text := 'select s.decrypted_secret from vault.decrypted_secrets s where s.name = $1';
+  v_post text := 'select net.http_post(url := $1, body := $2, headers := $3, timeout_milliseconds := 60000)';
+begin
+  if to_regclass('vault.decrypted_secrets') is null or to_regnamespace('net') is null then
+    return 0;
+  end if;
+  execute v_secret into v_url using 'project_url';
+  execute v_secret into v_key using 'secret_key';
+  if v_url is null or v_key is null then
+    return 0;
+  end if;
+  for v_function in
+    select distinct split_part(j.kind, '.', 1) from app.jobs j
+    where j.run_at <= now() and (j.status = 'queued' or (j.status = 'running' and j.lease_until < now()))
+  loop
+    execute v_post using rtrim(v_url, '/') || '/functions/v1/' || v_function || '/internal/jobs', '{}'::jsonb,
+      jsonb_build_object('apikey', v_key, 'content-type', 'application/json');
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end $$;
 
 -- sql/40_functions/private/people.sql
 
@@ -3661,12 +5315,12 @@ select app.tenant_table('tenancy.tenant_settings');
 select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false);
 select app.tenant_table('app.counters', writes => 'insert, update', audit => false);
 
-select app.tenant_table('delivery.zones');
-select app.tenant_table('delivery.zone_tags');
-select app.tenant_table('delivery.zone_tag_map');
-select app.tenant_table('delivery.addresses');
-select app.tenant_table('delivery.transfer_processing_points');
-select app.tenant_table('delivery.institution_branches');
+select app.tenant_table('delivery.zones', writes => 'insert, update');
+select app.tenant_table('delivery.zone_tags', writes => 'insert');
+select app.tenant_table('delivery.zone_tag_map', writes => 'insert, delete');
+select app.tenant_table('delivery.addresses', writes => 'insert, update');
+select app.tenant_table('delivery.transfer_processing_points', writes => 'insert, update');
+select app.tenant_table('delivery.institution_branches', writes => 'insert, update');
 select app.tenant_table('delivery.vehicles');
 select app.tenant_table('delivery.drivers', own => '{user_id}');
 select app.tenant_table('delivery.driver_zones', own => '{driver_id}');
@@ -3684,7 +5338,7 @@ select app.tenant_table('money.ledger_transactions', writes => '', audit => fals
 select app.tenant_table('money.ledger_entries', writes => '', audit => false);
 select app.tenant_table('money.payments', writes => 'insert, update');
 
-select app.tenant_table('delivery.transfer_barcode_batches', writes => 'insert');
+select app.tenant_table('delivery.transfer_barcode_batches', own => '{institution_user_id}', writes => 'insert');
 select app.tenant_table('delivery.transfer_barcodes', writes => 'insert, update', audit => false);
 select app.tenant_table('delivery.transfer_manifests', own => '{driver_id,institution_user_id}', writes => 'insert, update');
 select app.tenant_table('delivery.transfer_manifest_items');
@@ -3708,7 +5362,7 @@ select app.touched(t) from unnest(array[
   'warehousing.warehouses', 'delivery.delivery_services', 'money.accounts', 'money.payments',
   'delivery.transfer_manifests', 'delivery.transfer_manifest_items', 'delivery.deliveries']::regclass[]) t;
 
--- What belongs to a manifest is seen by whoever sees the manifest.
+-- What belongs to a manifest is seen, and written, by whoever sees the manifest.
 do $$
 declare
   v_table text;
@@ -3719,19 +5373,52 @@ begin
     execute format($policy$
       create policy tenant on delivery.%1$I for all to barid_caller
       using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
-        select from delivery.transfer_manifests m where m.tenant_id = %1$I.tenant_id and m.id = %1$I.manifest_id)))
-      with check (tenant_id = (select app.tenant_id()))$policy$, v_table);
+        select from delivery.transfer_manifests m where m.tenant_id = %1$I.tenant_id and m.id = %1$I.manifest_id)))$policy$, v_table);
   end loop;
 end $$;
 
--- An address of a person is his and the staff's; an address of the tenant is everybody's, but only
--- staff change it.
+-- Everybody in the tenant finds zones, tags and processing points; staff write them. Nobody deletes
+-- one, so the row checks say it all. Of the tags of a zone, only staff take any away.
+do $$
+declare
+  v_table text;
+begin
+  foreach v_table in array array['zones', 'zone_tags', 'transfer_processing_points'] loop
+    execute format('drop policy tenant on delivery.%I', v_table);
+    execute format($policy$
+      create policy tenant on delivery.%I for all to barid_caller
+      using (tenant_id = (select app.tenant_id()))
+      with check (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()))$policy$, v_table);
+  end loop;
+end $$;
+drop policy tenant on delivery.zone_tag_map;
+create policy tenant on delivery.zone_tag_map for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()));
+drop policy if exists readable on delivery.zone_tag_map;
+create policy readable on delivery.zone_tag_map for select to barid_caller
+  using (tenant_id = (select app.tenant_id()));
+
+-- Branches: an institution has its own, a driver may come to any, a customer knows none.
+drop policy tenant on delivery.institution_branches;
+create policy tenant on delivery.institution_branches for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant())
+    or institution_user_id = (select app.user_id()) or (select app.has_role('driver'))))
+  with check (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()));
+
+-- An address of a person is his and the staff's, and the driver's when it is a branch; an address of
+-- the tenant is everybody's, but only staff change it. Nobody hands an address over: its owner is not
+-- among the columns that can be updated.
 drop policy tenant on delivery.addresses;
 create policy tenant on delivery.addresses for all to barid_caller
   using (tenant_id = (select app.tenant_id())
-    and ((select app.sees_tenant()) or owner_user_id is null or owner_user_id = (select app.user_id())))
+    and ((select app.sees_tenant()) or owner_user_id is null or owner_user_id = (select app.user_id())
+      or ((select app.has_role('driver')) and exists (
+        select from delivery.institution_branches b where b.tenant_id = addresses.tenant_id and b.address_id = addresses.id))))
   with check (tenant_id = (select app.tenant_id())
     and ((select app.sees_tenant()) or owner_user_id = (select app.user_id())));
+revoke update on delivery.addresses from barid_caller;
+grant update (title, full_address, city, country, latitude, longitude, contact_info, zone_id, zone_chosen)
+  on delivery.addresses to barid_caller;
 
 -- Entries and journals: staff, or whoever sees the account.
 drop policy tenant on money.ledger_entries;
@@ -3802,6 +5489,40 @@ begin
     execute format('drop policy if exists nobody on %s', v_table);
     execute format('create policy nobody on %s for all to barid_caller using (false)', v_table);
   end loop;
+end $$;
+
+-- sql/60_cron/10_jobs.sql
+
+-- What runs by the clock (UTC). Scheduling a name again changes its job, so this file can be applied again.
+-- No seconds and nothing newer than pg_cron 1.4. Without pg_cron the backend works, but old keys and jobs
+-- stay and a lost background job waits for the next request of its kind.
+do $$
+begin
+  if not exists (select from pg_available_extensions where name = 'pg_cron') then
+    raise notice 'pg_cron is not available on this server: nothing is scheduled';
+    return;
+  end if;
+  -- pg_cron belongs to one database of a server.
+  if coalesce(current_setting('cron.database_name', true), current_database()) <> current_database() then
+    raise notice 'pg_cron belongs to another database of this server: nothing is scheduled';
+    return;
+  end if;
+  begin
+    create extension if not exists pg_cron with schema pg_catalog;
+  exception when undefined_object then
+    raise notice 'pg_cron is not among shared_preload_libraries: nothing is scheduled';
+    return;
+  end;
+  if exists (select from pg_available_extensions where name = 'pg_net') then
+    create extension if not exists pg_net with schema extensions;
+  end if;
+
+  perform cron.schedule('barid_kick_jobs', '* * * * *', 'select private.kick_jobs()');
+  perform cron.schedule('barid_idempotency_purge', '7 * * * *', 'select private.idempotency_purge()');
+  perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
+  -- pg_cron never forgets a run by itself.
+  perform cron.schedule('barid_cron_history_purge', '41 3 * * *',
+    'delete from cron.job_run_details where end_time < now() - interval ''7 days''');
 end $$;
 
 -- sql/80_reference/10_roles.sql

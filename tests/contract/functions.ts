@@ -2,6 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { AnyEndpoint } from "../../shared/endpoint.ts";
+import type { Served } from "../../shared/serve.ts";
 import { root, slugs } from "../../supabase/local/paths.ts";
 
 export interface Operation {
@@ -19,10 +20,8 @@ export const folders = readdirSync(join(root, "functions"), { withFileTypes: tru
 
 /** Every endpoint of every function, in the order of their declaration. */
 export const operations: Operation[] = (await Promise.all(slugs.map(async (slug) => {
-  const { endpoints } = await import(`../../functions/${slug}/index.ts`) as {
-    endpoints: readonly AnyEndpoint[];
-  };
-  return endpoints.map((endpoint) => {
+  const served = await import(`../../functions/${slug}/index.ts`) as { default: Served };
+  return (await served.default.endpoints()).map((endpoint) => {
     const path = `/${slug}${endpoint.path === "/" ? "" : endpoint.path}`;
     return { slug, endpoint, path, name: `${endpoint.method.toUpperCase()} ${path}` };
   });

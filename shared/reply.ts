@@ -1,0 +1,116 @@
+/** What goes back to the client: envelopes, refusals, and the headers every answer carries. */
+import { type AnyEndpoint, messageKey, type Result, status } from "./endpoint.ts";
+import { strict } from "./env.ts";
+import { AppError, commonCodes, type ErrorCode, publicFieldsOf, statusOf } from "./errors.ts";
+import { isLanguage, type Language, translate } from "./i18n/index.ts";
+import { describeError, log } from "./log.ts";
+import type { Started } from "./request.ts";
+
+export const corsHeaders: Record<string, string> = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers":
+    "x-request-id, idempotency-replayed, retry-after, content-disposition",
+};
+export const preflightHeaders: Record<string, string> = {
+  ...corsHeaders,
+  "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE, OPTIONS",
+  "access-control-allow-headers":
+    "authorization, apikey, content-type, idempotency-key, accept-language, x-client-info, x-request-id, x-api-key",
+  "access-control-max-age": "86400",
+};
+
+/** The answer of a run: its fields beside `success` and `message`, or the response it made itself. */
+export function respond(
+  endpoint: AnyEndpoint,
+  result: Result,
+  language: Language,
+  start: Started,
+): Response {
+  if (result instanceof Response) {
+    for (const [header, value] of Object.entries(corsHeaders)) result.headers.set(header, value);
+    result.headers.set("x-request-id", start.requestId);
+    return result;
+  }
+  const literal = typeof endpoint.message === "object" ? endpoint.message.literal : undefined;
+  const key = result[messageKey] ??
+    (typeof endpoint.message === "string" ? endpoint.message : defaultMessage(endpoint));
+  const body = { success: true, message: literal ?? translate(language, key, result), ...result };
+  if (strict && endpoint.response !== "pdf") {
+    const checked = endpoint.response.safeParse(result);
+    if (!checked.success) {
+      throw new Error(`response differs from its schema: ${checked.error.message}`);
+    }
+  }
+  return Response.json(body, {
+    status: result[status] ?? endpoint.status ?? 200,
+    headers: headersOf(start),
+  });
+}
+
+function defaultMessage(endpoint: AnyEndpoint): string {
+  if (endpoint.status === 201) return "done_created";
+  return {
+    get: "done_retrieved",
+    post: "done",
+    put: "done_updated",
+    patch: "done_updated",
+    delete: "done_deleted",
+  }[
+    endpoint.method
+  ];
+}
+
+/**
+ * A refusal in the caller's language, or 500 for what should never happen: that is logged, not shown.
+ * In strict mode a code that the endpoint does not declare is such a thing too.
+ */
+export function refuse(
+  error: unknown,
+  start: Started,
+  tenantLanguage: string | null = null,
+  endpoint?: AnyEndpoint,
+): Response {
+  if (!(error instanceof AppError)) {
+    log("error", "request_failed", {
+      request_id: start.requestId,
+      path: start.url.pathname,
+      ...describeError(error),
+    });
+  }
+  const refusal = error instanceof AppError ? error : new AppError("internal_server_error");
+  const { code, params } = refusal;
+  if (strict && endpoint && error instanceof AppError && !declares(endpoint, code)) {
+    log("error", "undeclared_error", { path: endpoint.path, code });
+    return refuse(
+      new Error(`${endpoint.method} ${endpoint.path} does not declare ${code}`),
+      start,
+      tenantLanguage,
+    );
+  }
+  const language = start.asked ?? [tenantLanguage, refusal.language].find(isLanguage) ?? "en";
+  const reason = params.reason_key
+    ? translate(language, String(params.reason_key), params)
+    : undefined;
+  const shown = Object.fromEntries(
+    publicFieldsOf(code).filter((field) => params[field] !== undefined).map((
+      field,
+    ) => [field, params[field]]),
+  );
+  const headers = headersOf(start);
+  if (code === "service_unavailable" || code === "rate_limited") headers["retry-after"] = "1";
+  return Response.json(
+    { success: false, code, message: translate(language, code, { ...params, reason }), ...shown },
+    { status: statusOf(code), headers },
+  );
+}
+
+function declares(endpoint: AnyEndpoint, code: ErrorCode): boolean {
+  return commonCodes.includes(code) || (endpoint.errors?.includes(code) ?? false) ||
+    endpoint.access.denied === code ||
+    (endpoint.feature !== undefined && code === `${endpoint.feature}_disabled`) ||
+    endpoint.conflict === code;
+}
+
+function headersOf(start: Started): Record<string, string> {
+  return { ...corsHeaders, "x-request-id": start.requestId, "x-api-version": "1" };
+}

@@ -1,0 +1,101 @@
+/** What a request brings: language, id, claims, and the input its endpoint declares. */
+import type { Actor } from "./actor.ts";
+import type { Claims, Rule } from "./db.ts";
+import { type AnyEndpoint, readsOnly } from "./endpoint.ts";
+import { AppError } from "./errors.ts";
+import { askedLanguage, type Language } from "./i18n/index.ts";
+import { accept, readJson } from "./input.ts";
+
+const guid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export interface Started {
+  name: string;
+  at: number;
+  requestId: string;
+  asked: Language | undefined;
+  url: URL;
+  request: Request;
+}
+
+export function started(request: Request, name: string): Started {
+  const url = new URL(request.url);
+  const sent = request.headers.get("x-request-id");
+  return {
+    name,
+    at: performance.now(),
+    requestId: sent && /^[\w.-]{1,64}$/.test(sent) ? sent : crypto.randomUUID(),
+    asked: askedLanguage(url.searchParams.get("language"), request.headers.get("accept-language")),
+    url,
+    request,
+  };
+}
+
+/** Who asks, in which tenant, as `private.identify` takes it. */
+export function claimsOf(
+  actor: Actor | undefined,
+  endpoint: AnyEndpoint,
+  start: Started,
+  params: Record<string, string>,
+  operation: string,
+): Claims {
+  const mode = endpoint.tenant ?? "required";
+  const claims: Claims = {
+    tenant_mode: mode === "path" ? "required" : mode,
+    language: start.asked,
+    request_id: start.requestId,
+    operation,
+  };
+  if (actor?.kind === "user") Object.assign(claims, { sub: actor.id, tenant_id: actor.tenantId });
+  if (actor?.kind === "service") Object.assign(claims, { service: true, sub: actor.actingFor });
+  if (actor?.kind === "api_key") claims.api_key_hash = actor.hash;
+  const asked = mode === "path"
+    ? params.tenantId
+    : mode === "none"
+    ? null
+    : start.url.searchParams.get("tenant_id");
+  if (asked) {
+    if (!guid.test(asked)) {
+      throw new AppError("invalid_uuid", { field: mode === "path" ? "tenantId" : "tenant_id" });
+    }
+    claims.asked_tenant_id = asked;
+  }
+  return claims;
+}
+
+/** The endpoint's rule as `private.enter` takes it. */
+export function ruleOf(endpoint: AnyEndpoint): Rule {
+  return {
+    access: endpoint.access.any,
+    denied: endpoint.access.denied,
+    feature: endpoint.feature,
+    reads_only: readsOnly(endpoint) || undefined,
+    conflict: endpoint.conflict,
+  };
+}
+
+/** The Idempotency-Key that the engine handles for this endpoint. */
+export function keyOf(endpoint: AnyEndpoint, request: Request): string | undefined {
+  if (readsOnly(endpoint) || endpoint.idempotency === "own") return undefined;
+  return sentKey(request);
+}
+
+/** Params, query and body as their schemas see them; refuses with the first wrong field. */
+export async function readInput(
+  endpoint: AnyEndpoint,
+  start: Started,
+  params: Record<string, string>,
+) {
+  const key = sentKey(start.request);
+  if (key !== undefined && key.length > 200) throw new AppError("invalid_idempotency_key");
+  if (endpoint.idempotency === "required" && !key) throw new AppError("idempotency_key_required");
+  return {
+    params: endpoint.params ? accept(endpoint.params, params) : {},
+    query: endpoint.query ? accept(endpoint.query, Object.fromEntries(start.url.searchParams)) : {},
+    body: endpoint.body ? accept(endpoint.body, await readJson(start.request)) : {},
+  };
+}
+
+/** The Idempotency-Key as sent; an empty one is none. */
+export function sentKey(request: Request): string | undefined {
+  return request.headers.get("idempotency-key") || undefined;
+}

@@ -287,6 +287,32 @@ describe("taking a branch out of use", () => {
     expect((await stored(branch)).is_active).toBe(true);
   });
 
+  test("and manifests made at the same moment never both succeed", async () => {
+    for (let round = 0; round < 4; round++) {
+      const branch = await newBranch(tenant, { address, point });
+      const make = () =>
+        tenant.ops.post("/delivery/transfer-manifests", {
+          institution_user_id: tenant.institution.id,
+          source_branch_id: branch,
+          creation_source: "form",
+        });
+      const [stopped, ...manifests] = await Promise.all([
+        deactivate(branch),
+        make(),
+        make(),
+        make(),
+      ]);
+      const made = manifests.filter((answer) => answer.status === 201).length;
+      for (const refused of manifests.filter((answer) => answer.status !== 201)) {
+        expect(refused).toFailWith(409, "branch_inactive");
+      }
+      if (stopped.status === 200) expect(made).toBe(0);
+      else expect(stopped).toFailWith(409, "branch_in_use");
+      expect((await stored(branch)).is_active).toBe(stopped.status !== 200);
+      expect(made).toBe(stopped.status === 200 ? 0 : 3);
+    }
+  });
+
   test("is for operations staff of the same tenant", async () => {
     const id = await newBranch(tenant, { address, point });
     const call = { method: "POST", path: `${mine(id)}/deactivate` } as const;

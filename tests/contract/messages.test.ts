@@ -33,11 +33,13 @@ const internalConstraints = new Set([
   "leg_sequence_taken",
   "one_destination",
   "order_created_means_received",
+  "proof_kept_twice",
   "received_means_when_and_by_whom",
   "receiving_event_once",
   "resolved_says_how",
   "snapshot_with_manifest",
   "tenant_owns_itself",
+  "void_has_no_order",
   "wallets_have_a_floor",
 ]);
 

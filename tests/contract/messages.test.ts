@@ -18,6 +18,7 @@ const holes = (text: string) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort(
 const internalConstraints = new Set([
   // Rows written by our own functions, which never write them otherwise.
   "account_exists",
+  "coordinates_incomplete",
   "delivery_barcode_taken",
   "delivery_code_reserved_twice",
   "delivery_code_taken",

@@ -18,6 +18,7 @@ const holes = (text: string) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort(
 const internalConstraints = new Set([
   // Rows written by our own functions, which never write them otherwise.
   "account_exists",
+  "coordinates_incomplete",
   "delivery_barcode_taken",
   "delivery_code_reserved_twice",
   "delivery_code_taken",
@@ -33,11 +34,13 @@ const internalConstraints = new Set([
   "leg_sequence_taken",
   "one_destination",
   "order_created_means_received",
+  "proof_kept_twice",
   "received_means_when_and_by_whom",
   "receiving_event_once",
   "resolved_says_how",
   "snapshot_with_manifest",
   "tenant_owns_itself",
+  "void_has_no_order",
   "wallets_have_a_floor",
 ]);
 

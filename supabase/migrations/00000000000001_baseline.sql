@@ -5391,12 +5391,17 @@ begin
       with check (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()))$policy$, v_table);
   end loop;
 end $$;
+-- One policy for each kind of statement: where two admit the same one, every row is judged twice.
 drop policy tenant on delivery.zone_tag_map;
-create policy tenant on delivery.zone_tag_map for all to barid_caller
-  using (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()));
 drop policy if exists readable on delivery.zone_tag_map;
 create policy readable on delivery.zone_tag_map for select to barid_caller
   using (tenant_id = (select app.tenant_id()));
+drop policy if exists added on delivery.zone_tag_map;
+create policy added on delivery.zone_tag_map for insert to barid_caller
+  with check (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()));
+drop policy if exists removed on delivery.zone_tag_map;
+create policy removed on delivery.zone_tag_map for delete to barid_caller
+  using (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()));
 
 -- Branches: an institution has its own, a driver may come to any, a customer knows none.
 drop policy tenant on delivery.institution_branches;

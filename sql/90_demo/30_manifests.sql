@@ -62,17 +62,20 @@ begin
         case when v_received then v_plan.items end, null, null,
         case when v_plan.status = 'cancelled' then now() end, case when v_plan.status = 'cancelled' then 'The institution withdrew the parcels' end,
         md5('user/' || v_plan.driver || '@' || v_slug)::uuid, now() - interval '4 hours' + v_plan.number * interval '1 minute'
+          -- The one that a dispatcher will scan first is the newest.
+          + case v_plan.status when 'awaiting_receipt' then interval '1 hour' else interval '0' end
       from delivery.institution_branches b
       join delivery.addresses_list a on a.id = b.address_id
       join tenancy.profiles p on p.id = b.institution_user_id
       where b.tenant_id = v_tenant and b.id = md5('branch/' || v_plan.branch || v_slug)::uuid;
 
-      insert into delivery.transfer_manifest_items (id, tenant_id, manifest_id, barcode_value, status, position, received_at, received_by, package_details, metadata)
+      insert into delivery.transfer_manifest_items (id, tenant_id, manifest_id, barcode_value, status, position, received_at, received_by, package_details, metadata, created_at)
       select md5('item/' || v_plan.number || '/' || n || v_slug)::uuid, v_tenant, v_manifest, delivery.barcode_build('DM', v_serial + n - 1, 'IQ'),
         s.status, n, case when s.status = 'received' then now() - interval '45 minutes' end, case when s.status = 'received' then app.user_id() end,
         case when n % 4 = 0 then jsonb_build_object('items', jsonb_build_array(jsonb_build_object(
           'name', v_names[1 + n % 10], 'quantity', 1, 'weight', 2 + n % 7, 'length', 40, 'width', 30, 'height', 20))) end,
-        jsonb_build_object('name', v_names[1 + n % 10])
+        jsonb_build_object('name', v_names[1 + n % 10]),
+        (select m.created_at from delivery.transfer_manifests m where m.id = v_manifest) + n * interval '1 second'
       from generate_series(1, v_plan.items) n
       cross join lateral (select case
         when v_plan.status in ('draft', 'picked_up') then 'picked_up'

@@ -2477,7 +2477,8 @@ begin
           'item_ids', m.item_ids) order by m.position) from manifests m), '[]')),
     'code', case when exists (select from manifests m where (m.manifest).status = 'receiving') then 'manifest_receiving_incomplete' end)
   into v_answer;
-  if v_key is not null then
+  -- A part that got lost is no answer to remember: the same call with the same key shall finish it.
+  if v_key is not null and not v_answer -> 'failed' @> '[{"code": "order_creation_interrupted"}]' then
     perform private.idempotency_store(app.request_setting('operation'), v_key, v_answer);
   end if;
   return jsonb_build_object('answer', v_answer);

@@ -80,7 +80,8 @@ function forward(
   // and the next may have it. After that it may have been processed, and is never sent again.
   const send = () => {
     connected = true;
-    request.pipe(upstream);
+    if (request.readableEnded) upstream.end();
+    else request.pipe(upstream);
   };
   upstream.once("socket", (socket) => socket.connecting ? socket.once("connect", send) : send());
   upstream.once("response", (answer) => {
@@ -90,9 +91,11 @@ function forward(
   });
   upstream.once("error", (error) => {
     if (response.headersSent) return response.destroy();
-    if (!connected && errorCode(error) === "ECONNREFUSED") {
-      return forward(agent, others, request, response);
-    }
+    const unseen = !connected && errorCode(error) === "ECONNREFUSED";
+    // A kept connection may turn out to be dead only when it is used; reading twice does no harm.
+    const repeatable = upstream.reusedSocket && others.length > 0 &&
+      ["GET", "HEAD"].includes(request.method ?? "");
+    if (unseen || repeatable) return forward(agent, others, request, response);
     refuse(response, 502, "BAD_GATEWAY", "The function worker ended before it answered");
   });
   response.once("close", () => {

@@ -3,15 +3,7 @@
  * audience, expiry, role); what the person may do is read by the database, afresh each time.
  */
 import { createHash } from "node:crypto";
-import {
-  createLocalJWKSet,
-  createRemoteJWKSet,
-  errors,
-  importJWK,
-  type JSONWebKeySet,
-  jwtVerify,
-  type JWTVerifyGetKey,
-} from "jose";
+import type { JSONWebKeySet, JWTVerifyGetKey } from "jose";
 import { jwks, jwtIssuer, secretKeys, supabaseUrl } from "./env.ts";
 import { AppError } from "./errors.ts";
 
@@ -20,21 +12,33 @@ export type Actor =
   | { kind: "service"; actingFor?: string }
   | { kind: "api_key"; hash: string };
 
-const given: JSONWebKeySet | undefined = jwks ? JSON.parse(jwks) : undefined;
-const publicKeys = given
-  ? createLocalJWKSet({ keys: given.keys.filter((key) => key.kty !== "oct") })
-  : createRemoteJWKSet(new URL(`${supabaseUrl}/auth/v1/.well-known/jwks.json`));
-/** The shared secret of projects that still sign with HS256; a public key can never stand in for it. */
-const sharedKeys = (given?.keys ?? []).filter((key) => key.kty === "oct");
-
-const keyFor: JWTVerifyGetKey = async (header, token) => {
-  if (header.alg !== "HS256") return await publicKeys(header, token);
-  const key =
-    sharedKeys.find((candidate) => header.kid === undefined || candidate.kid === header.kid) ??
+/** Loaded with the first token, so that a process starts without it. */
+const verifier = once(async () => {
+  const jose = await import("jose");
+  const given: JSONWebKeySet | undefined = jwks ? JSON.parse(jwks) : undefined;
+  const publicKeys = given
+    ? jose.createLocalJWKSet({ keys: given.keys.filter((key) => key.kty !== "oct") })
+    : jose.createRemoteJWKSet(new URL(`${supabaseUrl}/auth/v1/.well-known/jwks.json`));
+  // The shared secret of projects that still sign with HS256; a public key can never stand in for it.
+  const sharedKeys = (given?.keys ?? []).filter((key) => key.kty === "oct");
+  const keyFor: JWTVerifyGetKey = async (header, token) => {
+    if (header.alg !== "HS256") return await publicKeys(header, token);
+    const key = sharedKeys.find(({ kid }) => header.kid === undefined || kid === header.kid) ??
       sharedKeys[0];
-  if (!key) throw new errors.JWKSNoMatchingKey();
-  return await importJWK(key, "HS256");
-};
+    if (!key) throw new jose.errors.JWKSNoMatchingKey();
+    return await jose.importJWK(key, "HS256");
+  };
+  return { jose, keyFor };
+});
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () =>
+    made ??= make().catch((error) => {
+      made = undefined;
+      throw error;
+    });
+}
 
 /** Tokens already verified, by the hash of their text, until they expire. */
 const verified = new Map<string, { actor: Actor; expiresAt: number }>();
@@ -71,13 +75,14 @@ async function verify(token: string): Promise<Actor> {
     if (known.expiresAt > Date.now()) return known.actor;
     verified.delete(hash);
   }
-  const { payload } = await jwtVerify(token, keyFor, {
+  const { jose, keyFor } = await verifier();
+  const { payload } = await jose.jwtVerify(token, keyFor, {
     algorithms: ["ES256", "RS256", "HS256"],
     issuer: jwtIssuer,
     audience: "authenticated",
     requiredClaims: ["exp", "sub", "role"],
   }).catch((error) => {
-    if (error instanceof errors.JOSEError || error instanceof TypeError) {
+    if (error instanceof jose.errors.JOSEError || error instanceof TypeError) {
       throw new AppError("unauthorized");
     }
     throw error;

@@ -26,7 +26,8 @@ language sql stable set search_path = '' as $$
         'delivery', jsonb_build_object(
           'photo_required', app.boolean_or(s.saved #> '{proof_settings,delivery,photo_required}', true),
           'signature_required', app.boolean_or(s.saved #> '{proof_settings,delivery,signature_required}', true))))
-  from (select jsonb_strip_nulls(app.settings('delivery', 'transfer_manifest')) as saved) s
+  -- offset 0 keeps the settings from being read again for each of their uses above.
+  from (select jsonb_strip_nulls(app.settings('delivery', 'transfer_manifest')) as saved offset 0) s
 $$;
 
 -- True when every proof that the settings ask for at a stage ('pickup', 'delivery') is there.

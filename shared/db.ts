@@ -3,19 +3,21 @@
  * `private.call` (a core), `private.read` (a list) or `private.check` (the rule alone) enter as the
  * caller, apply the endpoint's rule and answer.
  *
- * Two faults of the driver are shut out here:
- *  - Its writes rely on clearImmediate, which does nothing on Deno 2.1, and that ends the process:
- *    `immediates.ts` mends it. Besides, never more statements are under way than there are
- *    connections, so nothing is ever pipelined.
- *  - After a connection broke, a later statement on it can be given the earlier one's error. Any
- *    failure of a connection retires the whole pool before its place is given away, and every answer
- *    and refusal must carry the id of the statement it belongs to.
+ * Every answer and refusal carries the id of its statement: the driver can mix them up after a broken
+ * connection (see `pool.ts`), and an answer that belongs to another request is worse than none.
  */
-import "./immediates.ts";
-import postgres from "postgres";
+import { Buffer } from "node:buffer";
+import type postgres from "postgres";
 import { AppError, type ErrorCode, isErrorCode } from "./errors.ts";
-import { databasePool, databasePrepare, databaseUrl, databaseWaitMs } from "./env.ts";
+import { databasePrepare } from "./env.ts";
 import { log } from "./log.ts";
+import {
+  ForeignAnswer,
+  isConnectionFailure,
+  retireCurrent,
+  unavailable,
+  withConnection,
+} from "./pool.ts";
 
 /** What the database must know of the caller; see `private.identify`. */
 export interface Claims {
@@ -111,19 +113,42 @@ export async function system<T>(statement: string, values: (string | number | nu
 
 type Statement = "call" | "read" | "check";
 
-const statements: Record<Statement, string> = {
-  call:
-    "select private.call($1::text::jsonb, $2::text::jsonb, $3::text, $4::text::jsonb) as answer",
-  read:
-    "select private.read($1::text::jsonb, $2::text::jsonb, $3::text, $4::text::jsonb) as answer",
-  check: "select private.check($1::text::jsonb, $2::text::jsonb) as answer",
+/** One value carries the whole request: the driver writes and the server reads a single parameter. */
+const statements: Record<Statement, (request: string) => string> = {
+  call: (request) =>
+    `select private.call(r.q -> 'claims', r.q -> 'rule', r.q ->> 'work', r.q -> 'input') as answer
+      from (select ${request}::jsonb as q offset 0) r`,
+  read: (request) =>
+    `select private.read(r.q -> 'claims', r.q -> 'rule', r.q ->> 'work', r.q -> 'input') as answer
+      from (select ${request}::jsonb as q offset 0) r`,
+  check: (request) =>
+    `select private.check(r.q -> 'claims', r.q -> 'rule') as answer
+      from (select ${request}::jsonb as q offset 0) r`,
 };
+const prepared = {
+  call: statements.call("$1::text"),
+  read: statements.read("$1::text"),
+  check: statements.check("$1::text"),
+};
+
+/**
+ * Without prepared statements the driver asks the server about every parameter before it sends it, one
+ * more round trip. So there the request goes inside the statement, as base64: letters, digits, +, / and
+ * = are all that can ever stand between the quotes, so nothing in it can end them.
+ */
+function send(sql: postgres.Sql, kind: Statement, request: string) {
+  if (databasePrepare) return sql.unsafe(prepared[kind], [request], { prepare: true });
+  const literal = `convert_from(decode('${
+    Buffer.from(request).toString("base64")
+  }', 'base64'), 'UTF8')`;
+  return sql.unsafe(statements[kind](literal));
+}
 
 /** A deadlock or a serialization failure is undone and may be tried again; a lost connection once. */
 const clashAttemptsMax = 5;
 const lostAttemptsMax = 2;
 let calls = 0;
-const process_id = crypto.randomUUID();
+const processId = crypto.randomUUID();
 
 async function execute(
   kind: Statement,
@@ -134,16 +159,15 @@ async function execute(
   safeToRepeat: boolean,
 ): Promise<Answer> {
   for (let attempt = 1;; attempt++) {
-    const callId = `${process_id}/${++calls}`;
-    const values = [JSON.stringify({ ...claims, call_id: callId }), JSON.stringify(rule)];
-    if (kind !== "check") values.push(work, JSON.stringify(input ?? null));
+    const callId = `${processId}/${++calls}`;
+    const request = JSON.stringify({ claims: { ...claims, call_id: callId }, rule, work, input });
     try {
-      const rows = await withConnection((sql) =>
-        sql.unsafe(statements[kind], values, { prepare: databasePrepare })
-      );
-      const answer = rows[0]?.answer as Answer | undefined;
-      if (answer?.call_id !== callId) throw new ForeignAnswer();
-      return answer;
+      return await withConnection(async (sql) => {
+        const rows = await send(sql, kind, request);
+        const answer = rows[0]?.answer as Answer | undefined;
+        if (answer?.call_id !== callId) throw new ForeignAnswer();
+        return answer;
+      });
     } catch (error) {
       const verdict = judge(error, callId);
       const attemptsMax = verdict.kind === "clash"
@@ -160,16 +184,11 @@ async function execute(
   }
 }
 
-/** An answer that belongs to another statement. Never shown to anybody. */
-class ForeignAnswer extends Error {}
-
 interface Verdict {
   /** refused: final. clash: undone, may be repeated. lost: nobody knows whether it happened. */
   kind: "refused" | "clash" | "lost";
   error: unknown;
 }
-
-const unavailable = () => new AppError("service_unavailable");
 
 function judge(error: unknown, callId: string): Verdict {
   if (error instanceof AppError) return { kind: "refused", error };
@@ -179,7 +198,7 @@ function judge(error: unknown, callId: string): Verdict {
   if (code === "RULE0") {
     const { call_id, language, ...params } = JSON.parse(detail ?? "{}");
     if (call_id !== callId) {
-      retire(current, new ForeignAnswer());
+      retireCurrent(new ForeignAnswer());
       return { kind: "lost", error: unavailable() };
     }
     return {
@@ -208,98 +227,6 @@ function byState(code: string): ErrorCode | undefined {
   if (code === "23503") return "invalid_reference";
   if (code === "23505") return "conflict";
   if (code === "42501") return "forbidden";
-}
-
-function isConnectionFailure(error: unknown): boolean {
-  if (error instanceof ForeignAnswer) return true;
-  const code = String((error as { code?: unknown })?.code ?? "");
-  return !/^[0-9A-Z]{5}$/.test(code) || code.startsWith("08") || /^57P0[1-5]$/.test(code) ||
-    code === "25P03";
-}
-
-interface Pool {
-  sql: postgres.Sql;
-  retired: boolean;
-  /** Resolves once the server has answered; asked once a pool, within `connectMsMax`. */
-  reached?: Promise<unknown>;
-}
-
-/** The driver goes on trying to connect for as long as nobody stops it; a client should not wait so long. */
-const connectMsMax = 3_000;
-
-function reach(pool: Pool): Promise<unknown> {
-  return pool.reached ??= new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error("the database did not answer in time")),
-      connectMsMax,
-    );
-    pool.sql.unsafe("select 1").then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}
-
-function openPool(): Pool {
-  return {
-    retired: false,
-    sql: postgres(databaseUrl, {
-      max: databasePool,
-      prepare: databasePrepare,
-      fetch_types: false,
-      idle_timeout: 60,
-      connect_timeout: 5,
-      max_lifetime: 1800,
-      onnotice: () => {},
-      connection: { application_name: "barid" },
-    }),
-  };
-}
-
-let current = openPool();
-let underWay = 0;
-const waiting: { take(): void; give(error: Error): void }[] = [];
-
-function retire(pool: Pool, why: unknown): void {
-  if (pool.retired) return;
-  pool.retired = true;
-  if (pool === current) current = openPool();
-  log("warn", "database_pool_retired", { why: String(why) });
-  // Statements still under way there get their own time to end; the connections close after them.
-  pool.sql.end({ timeout: 20 }).catch((error) =>
-    log("warn", "database_pool_end", { error: String(error) })
-  );
-}
-
-async function withConnection<T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  await place();
-  const pool = current;
-  try {
-    await reach(pool);
-    return await work(pool.sql);
-  } catch (error) {
-    if (isConnectionFailure(error)) retire(pool, error);
-    throw error;
-  } finally {
-    const next = waiting.shift();
-    if (next) next.take();
-    else underWay--;
-  }
-}
-
-function place(): Promise<void> {
-  if (underWay < databasePool) {
-    underWay++;
-    return Promise.resolve();
-  }
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      waiting.splice(waiting.indexOf(entry), 1);
-      entry.give(unavailable());
-    }, databaseWaitMs);
-    const entry = {
-      take: () => (clearTimeout(timer), resolve()),
-      give: reject,
-    };
-    waiting.push(entry);
-  });
 }
 
 function pause(attempt: number): Promise<void> {

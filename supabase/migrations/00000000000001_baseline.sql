@@ -1927,7 +1927,8 @@ language sql stable set search_path = '' as $$
         'delivery', jsonb_build_object(
           'photo_required', app.boolean_or(s.saved #> '{proof_settings,delivery,photo_required}', true),
           'signature_required', app.boolean_or(s.saved #> '{proof_settings,delivery,signature_required}', true))))
-  from (select jsonb_strip_nulls(app.settings('delivery', 'transfer_manifest')) as saved) s
+  -- offset 0 keeps the settings from being read again for each of their uses above.
+  from (select jsonb_strip_nulls(app.settings('delivery', 'transfer_manifest')) as saved offset 0) s
 $$;
 
 -- True when every proof that the settings ask for at a stage ('pickup', 'delivery') is there.
@@ -2402,19 +2403,20 @@ end $$;
 create or replace function delivery.delivery_codes_reserve(item_ids uuid[]) returns void
 language plpgsql set search_path = '' as $$
 declare
+  v_tenant uuid := app.tenant_id();
   v_new uuid[];
   v_first bigint;
 begin
   select coalesce(array_agg(a.id order by a.position), '{}') into v_new
   from unnest(item_ids) with ordinality a (id, position)
   where not exists (select from delivery.delivery_code_reservations r
-    where r.tenant_id = app.tenant_id() and r.manifest_item_id = a.id);
+    where r.tenant_id = v_tenant and r.manifest_item_id = a.id);
   if cardinality(v_new) = 0 then
     return;
   end if;
   v_first := app.take_numbers('delivery_code', cardinality(v_new));
   insert into delivery.delivery_code_reservations (tenant_id, manifest_item_id, delivery_code)
-  select app.tenant_id(), n.id, v_first + n.position - 1
+  select v_tenant, n.id, v_first + n.position - 1
   from unnest(v_new) with ordinality n (id, position);
 end $$;
 

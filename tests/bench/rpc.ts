@@ -27,7 +27,7 @@ async function compare(bench: Bench, prepared: boolean, report: Report): Promise
     .sql`select id from delivery.transfer_processing_points where tenant_id = ${tenantId} limit 1`;
   const url = `${stack.apiUrl}/delivery/transfer-processing-points/${point.id}`;
   const statement = join(mkdtempSync(join(tmpdir(), "barid-bench-")), "statement.sql");
-  writeFileSync(statement, sameStatement(tenantId, userId, point.id));
+  writeFileSync(statement, sameStatement(prepared, tenantId, userId, point.id));
   const headers = { authorization: `Bearer ${token}` };
   await load(url, headers, connections, 2);
   const ratios: number[] = [];
@@ -61,23 +61,29 @@ async function pgbench(dbUrl: string, mode: string, file: string): Promise<numbe
   return tps;
 }
 
-/** What the endpoint sends. pgbench takes `:word` for a variable, so colons are written as escapes. */
-function sameStatement(tenantId: string, userId: string, id: string): string {
-  const text = (value: unknown) => `E'${JSON.stringify(value).replaceAll(":", "\\x3a")}'::text`;
-  const claims = {
-    tenant_mode: "required",
-    request_id: crypto.randomUUID(),
-    operation: "GET /delivery/transfer-processing-points/:processing_point_id",
-    sub: userId,
-    tenant_id: tenantId,
-    call_id: `${crypto.randomUUID()}/1`,
-  };
-  const rule = {
-    access: ["permission:view:tenant", "role:system_admin", "role:driver", "role:institution"],
-    feature: "transfer_manifest",
-    reads_only: true,
-  };
-  return `select private.call(${text(claims)}::jsonb, ${
-    text(rule)
-  }::jsonb, 'delivery.processing_point_get'::text, ${text({ id })}::jsonb) as answer;\n`;
+/** What the functions send, word for word, with the request where they put it. */
+function sameStatement(prepared: boolean, tenantId: string, userId: string, id: string): string {
+  const request = JSON.stringify({
+    claims: {
+      tenant_mode: "required",
+      request_id: crypto.randomUUID(),
+      operation: "GET /delivery/transfer-processing-points/:processing_point_id",
+      sub: userId,
+      tenant_id: tenantId,
+      call_id: `${crypto.randomUUID()}/1`,
+    },
+    rule: {
+      access: ["permission:view:tenant", "role:system_admin", "role:driver", "role:institution"],
+      feature: "transfer_manifest",
+      reads_only: true,
+    },
+    work: "delivery.processing_point_get",
+    input: { id },
+  });
+  // pgbench takes `:word` for a variable wherever it stands, so a text writes its colons as escapes.
+  const value = prepared
+    ? `E'${request.replaceAll(":", "\\x3a")}'::text`
+    : `convert_from(decode('${Buffer.from(request).toString("base64")}', 'base64'), 'UTF8')`;
+  return `select private.call(r.q -> 'claims', r.q -> 'rule', r.q ->> 'work', r.q -> 'input') as answer
+    from (select ${value}::jsonb as q offset 0) r;\n`.replace(/\n +/, " ");
 }

@@ -294,10 +294,10 @@ describe("killed in the middle of a 200-item call", () => {
   }
 
   test.each([
-    ["a function process", async () => stack.killWorker(0)],
-    ["every function process", async () => {
+    ["a function process", () => Promise.resolve(stack.killWorker(0))],
+    ["every function process", () => {
       stack.killWorker(0);
-      stack.killWorker(1);
+      return Promise.resolve(stack.killWorker(1));
     }],
     ["Postgres", async () => {
       await stack.postgres.kill();

@@ -1,0 +1,120 @@
+/**
+ * The connections of one process. Two faults of the driver are shut out here:
+ *  - Its writes rely on clearImmediate, which does nothing on Deno 2.1, and that ends the process:
+ *    `immediates.ts` mends it. Besides, never more statements are under way than there are
+ *    connections, so nothing is ever pipelined.
+ *  - After a connection broke, a later statement on it can be given the earlier one's error. Any
+ *    failure of a connection retires the whole pool before its place is given away.
+ */
+import "./immediates.ts";
+import postgres from "postgres";
+import { databasePool, databasePrepare, databaseUrl, databaseWaitMs } from "./env.ts";
+import { AppError } from "./errors.ts";
+import { log } from "./log.ts";
+
+/** An answer that belongs to another statement. Never shown to anybody. */
+export class ForeignAnswer extends Error {}
+
+/** The refusal for whoever has to come back: nothing was done, or nobody knows. */
+export const unavailable = () => new AppError("service_unavailable");
+
+/** True when the connection failed rather than the statement: the server never gave its verdict. */
+export function isConnectionFailure(error: unknown): boolean {
+  if (error instanceof AppError) return false;
+  // What the server said is a PostgresError; everything else came from the wire or from us.
+  if (!(error instanceof postgres.PostgresError)) return true;
+  const { code } = error;
+  return code.startsWith("08") || /^57P0[1-5]$/.test(code) || code === "25P03";
+}
+
+interface Pool {
+  sql: postgres.Sql;
+  retired: boolean;
+  /** Resolves once the server has answered; asked once a pool, within `connectMsMax`. */
+  reached?: Promise<unknown>;
+}
+
+/** The driver goes on trying to connect for as long as nobody stops it; a client should not wait so long. */
+const connectMsMax = 3_000;
+
+function reach(pool: Pool): Promise<unknown> {
+  return pool.reached ??= new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error("the database did not answer in time")),
+      connectMsMax,
+    );
+    pool.sql.unsafe("select 1").then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+function openPool(): Pool {
+  return {
+    retired: false,
+    sql: postgres(databaseUrl, {
+      max: databasePool,
+      prepare: databasePrepare,
+      fetch_types: false,
+      idle_timeout: 60,
+      connect_timeout: 5,
+      max_lifetime: 1800,
+      onnotice: () => {},
+      connection: { application_name: "barid" },
+    }),
+  };
+}
+
+let current = openPool();
+let underWay = 0;
+const waiting: { take(): void; give(error: Error): void }[] = [];
+
+/** Sets a pool aside for good; what is under way there may end. */
+function retire(pool: Pool, why: unknown): void {
+  if (pool.retired) return;
+  pool.retired = true;
+  if (pool === current) current = openPool();
+  log("warn", "database_pool_retired", { why: String(why) });
+  // Statements still under way there get their own time to end; the connections close after them.
+  pool.sql.end({ timeout: 20 }).catch((error) =>
+    log("warn", "database_pool_end", { error: String(error) })
+  );
+}
+
+/** Does work on a free connection; waits for one, at most `databaseWaitMs`. */
+export async function withConnection<T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  await place();
+  const pool = current;
+  try {
+    await reach(pool);
+    return await work(pool.sql);
+  } catch (error) {
+    if (isConnectionFailure(error)) retire(pool, error);
+    throw error;
+  } finally {
+    const next = waiting.shift();
+    if (next) next.take();
+    else underWay--;
+  }
+}
+
+function place(): Promise<void> {
+  if (underWay < databasePool) {
+    underWay++;
+    return Promise.resolve();
+  }
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      waiting.splice(waiting.indexOf(entry), 1);
+      entry.give(unavailable());
+    }, databaseWaitMs);
+    const entry = {
+      take: () => (clearTimeout(timer), resolve()),
+      give: reject,
+    };
+    waiting.push(entry);
+  });
+}
+
+/** Sets the pool in use aside, since one of its connections mixed up its answers. */
+export function retireCurrent(why: unknown): void {
+  retire(current, why);
+}

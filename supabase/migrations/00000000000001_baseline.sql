@@ -2128,22 +2128,35 @@ begin
   perform delivery.manifest_events_add(coalesce(v_completed, '[]'));
 end $$;
 
--- Why orders cannot be made from a manifest in its present state, or null when they can.
+-- Judges manifests for orders: why none can be made in their present state, or null when they can.
 -- manifest_bulk_order_creation_not_allowed, manifest_arrival_required, manifest_delivery_proof_required,
--- manifest_bulk_receipt_incomplete.
-create or replace function delivery.manifest_obstacle(m delivery.transfer_manifests) returns text
-language sql stable set search_path = '' as $$
-  select case
+-- manifest_bulk_receipt_incomplete. A set, so that five hundred manifests read the settings once.
+create or replace function delivery.manifests_judged(manifest_ids uuid[])
+returns table (id uuid, manifest delivery.transfer_manifests, obstacle text)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_proof jsonb := delivery.manifest_settings() #> '{proof_settings,delivery}';
+  v_needed text[] := array_remove(array[
+    case when (v_proof ->> 'photo_required')::boolean then 'photo' end,
+    case when (v_proof ->> 'signature_required')::boolean then 'signature' end], null);
+begin
+  return query
+  select m.id, m, case
     when m.status not in ('awaiting_receipt', 'receiving', 'received', 'received_with_exceptions', 'processing')
       then 'manifest_bulk_order_creation_not_allowed'
     when m.status in ('awaiting_receipt', 'receiving') and m.driver_arrived_at is null then 'manifest_arrival_required'
-    when m.status in ('awaiting_receipt', 'receiving') and not delivery.manifest_has_proof(m.id, 'delivery')
+    when m.status in ('awaiting_receipt', 'receiving') and exists (
+        select from unnest(v_needed) n (kind) where not exists (
+          select from delivery.transfer_manifest_proofs p
+          where p.tenant_id = m.tenant_id and p.manifest_id = m.id and p.stage = 'delivery' and p.kind = n.kind))
       then 'manifest_delivery_proof_required'
     when m.status = 'receiving' and m.receiver_id is null then 'manifest_bulk_receipt_incomplete'
     when m.status in ('received', 'received_with_exceptions', 'processing')
       and (m.received_at is null or m.received_by is null or m.received_count is null) then 'manifest_bulk_receipt_incomplete'
   end
-$$;
+  from delivery.transfer_manifests m where m.id = any (manifest_ids);
+end $$;
 
 -- sql/40_functions/delivery/manifests/40_search.sql
 
@@ -2242,9 +2255,9 @@ language sql stable set search_path = '' as $$
     ) f on true
   ), manifest as materialized (
     -- Judged once each, not once an item.
-    select m.id, m as manifest, delivery.manifest_obstacle(m) as obstacle
-    from delivery.transfer_manifests m
-    where m.id in (select i.manifest_id from found f join delivery.transfer_manifest_items i on i.id = f.id)
+    select j.id, j.manifest, j.obstacle
+    from delivery.manifests_judged((
+      select array_agg(distinct i.manifest_id) from found f join delivery.transfer_manifest_items i on i.id = f.id)) j
   )
   select coalesce(jsonb_agg(
     case
@@ -2355,16 +2368,14 @@ begin
   perform from delivery.transfer_manifest_items i where i.id = any (v_ids) order by i.id for no key update;
 
   -- A manifest whose items all became orders already is only read: a repeat after it moved on succeeds.
-  select m.id, m.manifest_number, m.status, o.obstacle into v_offender
+  select j.id, (j.manifest).manifest_number, (j.manifest).status, j.obstacle into v_offender
   from (
     select i.manifest_id, min(asked.position) as position
     from unnest(v_ids) with ordinality asked (id, position)
     join delivery.transfer_manifest_items i on i.id = asked.id and i.status <> 'order_created'
     group by i.manifest_id
   ) first
-  join delivery.transfer_manifests m on m.id = first.manifest_id
-  cross join lateral (select delivery.manifest_obstacle(m) as obstacle) o
-  where o.obstacle is not null
+  join delivery.manifests_judged(v_manifests) j on j.id = first.manifest_id and j.obstacle is not null
   order by first.position limit 1;
   if found then
     perform app.fail(v_offender.obstacle, jsonb_build_object('manifest_id', v_offender.id,
@@ -3327,7 +3338,7 @@ begin
   if v_all and delivery.manifest_settings() ->> 'receiving_mode' <> 'manifest_bulk' then
     perform app.fail('receive_all_not_allowed');
   end if;
-  v_obstacle := delivery.manifest_obstacle(m);
+  select j.obstacle into v_obstacle from delivery.manifests_judged(array[m.id]) j;
   if v_obstacle is not null then
     perform app.fail(v_obstacle, delivery.manifest_named(m));
   end if;

@@ -119,19 +119,32 @@ begin
   perform delivery.manifest_events_add(coalesce(v_completed, '[]'));
 end $$;
 
--- Why orders cannot be made from a manifest in its present state, or null when they can.
+-- Judges manifests for orders: why none can be made in their present state, or null when they can.
 -- manifest_bulk_order_creation_not_allowed, manifest_arrival_required, manifest_delivery_proof_required,
--- manifest_bulk_receipt_incomplete.
-create or replace function delivery.manifest_obstacle(m delivery.transfer_manifests) returns text
-language sql stable set search_path = '' as $$
-  select case
+-- manifest_bulk_receipt_incomplete. A set, so that five hundred manifests read the settings once.
+create or replace function delivery.manifests_judged(manifest_ids uuid[])
+returns table (id uuid, manifest delivery.transfer_manifests, obstacle text)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_proof jsonb := delivery.manifest_settings() #> '{proof_settings,delivery}';
+  v_needed text[] := array_remove(array[
+    case when (v_proof ->> 'photo_required')::boolean then 'photo' end,
+    case when (v_proof ->> 'signature_required')::boolean then 'signature' end], null);
+begin
+  return query
+  select m.id, m, case
     when m.status not in ('awaiting_receipt', 'receiving', 'received', 'received_with_exceptions', 'processing')
       then 'manifest_bulk_order_creation_not_allowed'
     when m.status in ('awaiting_receipt', 'receiving') and m.driver_arrived_at is null then 'manifest_arrival_required'
-    when m.status in ('awaiting_receipt', 'receiving') and not delivery.manifest_has_proof(m.id, 'delivery')
+    when m.status in ('awaiting_receipt', 'receiving') and exists (
+        select from unnest(v_needed) n (kind) where not exists (
+          select from delivery.transfer_manifest_proofs p
+          where p.tenant_id = m.tenant_id and p.manifest_id = m.id and p.stage = 'delivery' and p.kind = n.kind))
       then 'manifest_delivery_proof_required'
     when m.status = 'receiving' and m.receiver_id is null then 'manifest_bulk_receipt_incomplete'
     when m.status in ('received', 'received_with_exceptions', 'processing')
       and (m.received_at is null or m.received_by is null or m.received_count is null) then 'manifest_bulk_receipt_incomplete'
   end
-$$;
+  from delivery.transfer_manifests m where m.id = any (manifest_ids);
+end $$;

@@ -40,9 +40,9 @@ language sql stable set search_path = '' as $$
     ) f on true
   ), manifest as materialized (
     -- Judged once each, not once an item.
-    select m.id, m as manifest, delivery.manifest_obstacle(m) as obstacle
-    from delivery.transfer_manifests m
-    where m.id in (select i.manifest_id from found f join delivery.transfer_manifest_items i on i.id = f.id)
+    select j.id, j.manifest, j.obstacle
+    from delivery.manifests_judged((
+      select array_agg(distinct i.manifest_id) from found f join delivery.transfer_manifest_items i on i.id = f.id)) j
   )
   select coalesce(jsonb_agg(
     case

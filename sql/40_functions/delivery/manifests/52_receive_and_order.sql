@@ -38,16 +38,14 @@ begin
   perform from delivery.transfer_manifest_items i where i.id = any (v_ids) order by i.id for no key update;
 
   -- A manifest whose items all became orders already is only read: a repeat after it moved on succeeds.
-  select m.id, m.manifest_number, m.status, o.obstacle into v_offender
+  select j.id, (j.manifest).manifest_number, (j.manifest).status, j.obstacle into v_offender
   from (
     select i.manifest_id, min(asked.position) as position
     from unnest(v_ids) with ordinality asked (id, position)
     join delivery.transfer_manifest_items i on i.id = asked.id and i.status <> 'order_created'
     group by i.manifest_id
   ) first
-  join delivery.transfer_manifests m on m.id = first.manifest_id
-  cross join lateral (select delivery.manifest_obstacle(m) as obstacle) o
-  where o.obstacle is not null
+  join delivery.manifests_judged(v_manifests) j on j.id = first.manifest_id and j.obstacle is not null
   order by first.position limit 1;
   if found then
     perform app.fail(v_offender.obstacle, jsonb_build_object('manifest_id', v_offender.id,

@@ -16,7 +16,7 @@ begin
   if v_all and delivery.manifest_settings() ->> 'receiving_mode' <> 'manifest_bulk' then
     perform app.fail('receive_all_not_allowed');
   end if;
-  v_obstacle := delivery.manifest_obstacle(m);
+  select j.obstacle into v_obstacle from delivery.manifests_judged(array[m.id]) j;
   if v_obstacle is not null then
     perform app.fail(v_obstacle, delivery.manifest_named(m));
   end if;

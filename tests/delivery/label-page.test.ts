@@ -1,10 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { captions } from "../../functions/delivery/shipment-labels/captions.ts";
-import {
-  renderLabels,
-  type ShipmentLabel,
-} from "../../functions/delivery/shipment-labels/label-page.ts";
+import type { ShipmentLabel } from "../../functions/delivery/shipment-labels/label.ts";
+import { renderLabels } from "../../functions/delivery/shipment-labels/label-page.ts";
 import { overfull, samples, withManifest } from "../support/labels.ts";
 import { bytesOf, openPdf, type Raster, scan } from "../support/pdf.ts";
 

@@ -1,6 +1,6 @@
 /** Labels as people would fill them in, one per language, and one that no label has room for. */
 import type { LabelLanguage } from "../../functions/delivery/shipment-labels/captions.ts";
-import type { ShipmentLabel } from "../../functions/delivery/shipment-labels/label-page.ts";
+import type { ShipmentLabel } from "../../functions/delivery/shipment-labels/label.ts";
 
 const english: ShipmentLabel = {
   template: "shipment_label",

@@ -2,7 +2,7 @@
 import { type Code128, drawCode128 } from "../../../shared/pdf/code128.ts";
 import { isolate } from "../../../shared/pdf/text.ts";
 import type { Captions } from "./captions.ts";
-import type { ShipmentLabel } from "./label-page.ts";
+import type { ShipmentLabel } from "./label.ts";
 import { type Band, type Sheet, sheet_width } from "./label-sheet.ts";
 
 const nothing = "—";

@@ -19,45 +19,8 @@ import {
   drawRecipient,
   drawSender,
 } from "./label-bands.ts";
+import type { ShipmentLabel } from "./label.ts";
 import { type Band, type Sheet, sheetOf } from "./label-sheet.ts";
-
-export type LabelParty = {
-  name: string;
-  phone: string | null;
-  address: string | null;
-  city: string | null;
-};
-
-export type LabelManifest = {
-  number: string;
-  institution: string;
-  branch_name: string;
-  branch_code: string;
-  item_barcode: string;
-};
-
-export type ShipmentLabel = {
-  template: "shipment_label" | "manifest_shipment_label";
-  delivery_code: number;
-  /** Printed as Code 128: printable ASCII, up to 21 characters, or 42 when all are digits. */
-  barcode: string;
-  tenant_name: string;
-  service_name: string | null;
-  /** ISO date (yyyy-mm-dd) in the tenant's time zone. */
-  created_on: string;
-  sender: LabelParty;
-  recipient: LabelParty;
-  /** Formatted by its currency, without the currency's name; null when nothing is collected. */
-  cod_amount: string | null;
-  /** ISO 4217 code. */
-  currency: string;
-  payer: "sender" | "receiver";
-  unit_size: string | null;
-  pieces: number;
-  notes: string | null;
-  /** Printed with the template `manifest_shipment_label`. */
-  manifest: LabelManifest | null;
-};
 
 export type LabelOptions = {
   /** Captions and reading direction; names and addresses are printed as they were written. */

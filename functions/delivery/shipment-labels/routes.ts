@@ -1,6 +1,6 @@
 import { can, either, role } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import type { ShipmentLabel } from "./label-page.ts";
+import type { ShipmentLabel } from "./label.ts";
 import { LabelsBody } from "./schemas.ts";
 
 type LabelRow = Omit<ShipmentLabel, "cod_amount"> & { cod_amount: number | null };

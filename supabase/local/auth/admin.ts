@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { identify, NoCaller } from "../callers.ts";
-import { readBody } from "./app.ts";
+import { readBody } from "./body.ts";
 import { AuthFailure } from "./failure.ts";
 import type { TokenIssuer } from "./sessions.ts";
 import {

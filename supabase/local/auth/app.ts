@@ -3,6 +3,7 @@ import { hasApiKey } from "../callers.ts";
 import { platformCors } from "../cors.ts";
 import { errorCode, messageOf } from "../failure.ts";
 import { admin } from "./admin.ts";
+import { isObject, readBody } from "./body.ts";
 import { AuthFailure } from "./failure.ts";
 import {
   currentUser,
@@ -125,25 +126,10 @@ export function authApp(issuer: TokenIssuer, log: (line: string) => void): Hono 
   return app;
 }
 
-/** The JSON object of a request; fails with bad_json. */
-export async function readBody(request: Request): Promise<Record<string, unknown>> {
-  const body: unknown = await request.json().catch(() => undefined);
-  if (isObject(body)) return body;
-  throw new AuthFailure(
-    400,
-    "bad_json",
-    "Could not parse request body as JSON: an object is expected",
-  );
-}
-
 function bearer(headers: Headers): string | undefined {
   return /^bearer\s+(.+)$/i.exec(headers.get("authorization") ?? "")?.[1];
 }
 
 function text(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -31,5 +31,12 @@ export default serve("delivery", [
   ),
   feature("addresses", async () => (await import("./addresses/routes.ts")).addresses),
   feature(["zones", "zone-tags"], async () => (await import("./zones/routes.ts")).zones),
+  feature("services", async () => (await import("./services/routes.ts")).services),
+  feature("price", async () => (await import("./price/routes.ts")).price),
+  feature(
+    "delivery-types",
+    async () => (await import("./delivery-types/routes.ts")).deliveryTypes,
+  ),
+  feature(["drivers", "vehicles"], async () => (await import("./fleet/routes.ts")).fleet),
   feature("wallets", async () => (await import("./wallets/routes.ts")).walletEndpoints),
 ]);

@@ -10,6 +10,19 @@ create table if not exists delivery.delivery_types (
   constraint delivery_type_code_exists unique (tenant_id, code)
 );
 
+-- What a tenant does with money when things go wrong, by name: {payment_policies: {refund_delivery_fee_on_cancel,
+-- refund_delivery_fee_on_return}}. What a profile leaves out follows the tenant's default.
+create table if not exists delivery.policy_profiles (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  name text not null check (name <> ''),
+  policy jsonb not null default '{}' check (jsonb_typeof(policy) = 'object'),
+  is_active boolean not null default true,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint policy_profile_name_exists unique (tenant_id, name)
+);
+
 create table if not exists delivery.delivery_services (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
@@ -36,6 +49,7 @@ create table if not exists delivery.delivery_services (
   zone_access_mode text not null default 'all_zones' check (zone_access_mode in ('all_zones', 'select_zones', 'exclude_zones')),
   zone_selector_type text not null default 'zone' check (zone_selector_type in ('zone', 'tag')),
   policy_mode text not null default 'tenant' check (policy_mode in ('tenant', 'profile', 'custom')),
+  policy_profile_id uuid,
   policy_overrides jsonb not null default '{}' check (jsonb_typeof(policy_overrides) = 'object'),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -44,11 +58,14 @@ create table if not exists delivery.delivery_services (
   unique (tenant_id, id),
   constraint allowed_delivery_attempts_must_be_positive_integer check (allowed_delivery_attempts > 0),
   constraint invalid_unit_range check (unit_min <= unit_max),
-  foreign key (tenant_id, delivery_type_id) references delivery.delivery_types (tenant_id, id) on delete restrict
+  constraint invalid_delivery_time_range check (estimated_delivery_time_min <= estimated_delivery_time_max),
+  foreign key (tenant_id, delivery_type_id) references delivery.delivery_types (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, policy_profile_id) references delivery.policy_profiles (tenant_id, id) on delete restrict
 );
 create unique index if not exists service_code_already_exists on delivery.delivery_services (tenant_id, code) where deleted_at is null;
 create index if not exists services_recent on delivery.delivery_services (tenant_id, created_at desc, id) where deleted_at is null;
 create index if not exists services_type on delivery.delivery_services (tenant_id, delivery_type_id);
+create index if not exists services_profile on delivery.delivery_services (tenant_id, policy_profile_id) where policy_profile_id is not null;
 
 create table if not exists delivery.delivery_service_users (
   tenant_id uuid not null,
@@ -79,3 +96,44 @@ create table if not exists delivery.delivery_service_zone_tags (
   foreign key (tenant_id, tag_id) references delivery.zone_tags (tenant_id, id) on delete cascade
 );
 create index if not exists service_zone_tags_tag on delivery.delivery_service_zone_tags (tenant_id, tag_id);
+
+-- Who carries out a service. No rows: every team, every vehicle.
+create table if not exists delivery.teams (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  name text not null check (name <> ''),
+  is_active boolean not null default true,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint team_name_exists unique (tenant_id, name)
+);
+
+create table if not exists delivery.team_members (
+  tenant_id uuid not null,
+  team_id uuid not null,
+  user_id uuid not null,
+  primary key (tenant_id, team_id, user_id),
+  foreign key (tenant_id, team_id) references delivery.teams (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade
+);
+create index if not exists team_members_user on delivery.team_members (tenant_id, user_id);
+
+create table if not exists delivery.delivery_service_teams (
+  tenant_id uuid not null,
+  service_id uuid not null,
+  team_id uuid not null,
+  primary key (tenant_id, service_id, team_id),
+  foreign key (tenant_id, service_id) references delivery.delivery_services (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, team_id) references delivery.teams (tenant_id, id) on delete cascade
+);
+create index if not exists service_teams_team on delivery.delivery_service_teams (tenant_id, team_id);
+
+create table if not exists delivery.delivery_service_vehicles (
+  tenant_id uuid not null,
+  service_id uuid not null,
+  vehicle_id uuid not null,
+  primary key (tenant_id, service_id, vehicle_id),
+  foreign key (tenant_id, service_id) references delivery.delivery_services (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete cascade
+);
+create index if not exists service_vehicles_vehicle on delivery.delivery_service_vehicles (tenant_id, vehicle_id);

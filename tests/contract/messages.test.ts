@@ -23,7 +23,6 @@ const internalConstraints = new Set([
   "delivery_code_reserved_twice",
   "delivery_code_taken",
   "delivery_fee_already_paid",
-  "driver_vehicle_taken",
   "entry_version_taken",
   "exception_already_open",
   "item_delivery",

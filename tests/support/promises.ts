@@ -5,7 +5,7 @@ import { nobody, type Person } from "./api.ts";
 import { newTenant } from "./people.ts";
 
 export interface Call {
-  method: "GET" | "POST" | "PATCH";
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   body?: unknown;
 }
@@ -16,12 +16,16 @@ export interface Call {
  */
 export async function expectGuarded(
   call: Call,
-  { denied, feature }: { denied: Person[]; feature?: "transfer_manifest" },
+  { denied, feature, code = "forbidden" }: {
+    denied: Person[];
+    feature?: "transfer_manifest";
+    code?: string;
+  },
 ): Promise<void> {
   const body = call.method === "GET" ? undefined : call.body ?? {};
   expect(await nobody.send(call.method, call.path, body)).toFailWith(401, "unauthorized");
   for (const person of denied) {
-    expect(await person.send(call.method, call.path, body)).toFailWith(403, "forbidden");
+    expect(await person.send(call.method, call.path, body)).toFailWith(403, code);
   }
   if (!feature) return;
   const off = await newTenant({ settings: { [`delivery.${feature}`]: { enabled: false } } });

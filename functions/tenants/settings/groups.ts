@@ -62,6 +62,12 @@ const deliveryGroups = {
     proof_settings: settings({ pickup: ProofNeeds, delivery: ProofNeeds }),
   }),
   assignment_change_settings: settings({ default_driver_id: Id }),
+  fulfillment_policy: settings({
+    payment_policies: settings({
+      refund_delivery_fee_on_cancel: yesNo,
+      refund_delivery_fee_on_return: yesNo,
+    }),
+  }),
   cod: settings({ driver_self_remit: z.enum(["allow", "require_receiver"]) }),
 };
 

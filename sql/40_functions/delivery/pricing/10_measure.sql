@@ -9,7 +9,7 @@ language sql immutable set search_path = '' as $$
   from (
     select case
       when jsonb_typeof(value) = 'number' then (value #>> '{}')::numeric
-      when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,12}(\.[0-9]{1,6})?$' then trim(value #>> '{}')::numeric
+      when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,12}(\.[0-9]{1,20})?$' then trim(value #>> '{}')::numeric
     end as number
   ) r
 $$;

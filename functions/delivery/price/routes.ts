@@ -1,0 +1,37 @@
+import { member } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import type { ErrorCode } from "../../../shared/errors.ts";
+import { PriceBody, PriceQuery, PriceResponse } from "./schemas.ts";
+
+const refusals: readonly ErrorCode[] = [
+  "service_not_found",
+  "delivery_service_not_available",
+  "invalid_coordinates",
+  "can_not_use_this_delivery_for_this_unit_size",
+];
+
+/** What a delivery would cost, by the calculation that charges it. */
+export const price: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/price",
+    summary: "Price of a number of units (legacy)",
+    access: member(),
+    query: PriceQuery,
+    response: PriceResponse,
+    message: "price_calculated",
+    errors: refusals,
+    run: ({ db, query }) => db.call("delivery.price_preview", query),
+  }),
+  endpoint({
+    method: "post",
+    path: "/price",
+    summary: "Price of a package",
+    access: member(),
+    body: PriceBody,
+    response: PriceResponse,
+    message: "price_calculated",
+    errors: ["invalid_package", "unit_size_or_dimensions_required", ...refusals],
+    run: ({ db, body }) => db.call("delivery.price_preview", body),
+  }),
+];

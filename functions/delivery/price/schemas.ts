@@ -1,0 +1,69 @@
+import { z } from "zod";
+import { Id } from "../../../shared/schemas.ts";
+import { asNumber, placeKeys, readPlaces } from "./places.ts";
+
+const unitsMax = 999_999_999;
+
+/** A positive number, also written as text. */
+const Units = z.union([z.number(), z.string()]).transform((value, context) => {
+  const units = asNumber(value);
+  if (units !== undefined && units > 0 && units <= unitsMax) return units;
+  context.issues.push({ code: "custom", input: value });
+  return z.NEVER;
+});
+
+/** `{items: [{name, quantity, weight, length, width, height}]}`; the database judges the measurements. */
+export const Package = z.unknown().refine((value) => {
+  if (value === undefined || value === null) return true;
+  if (typeof value !== "object" || Array.isArray(value)) return false;
+  const { items } = value as { items?: unknown };
+  return items === undefined || items === null ||
+    Array.isArray(items) && items.length <= 1_000 &&
+      items.every((item) => typeof item === "object" && item !== null && !Array.isArray(item));
+}, { error: "invalid_package" }).meta({
+  description: "{items: [{name, quantity, weight, length, width, height}]}",
+});
+
+const Loose = Object.fromEntries(placeKeys.map((key) => [key, z.unknown().optional()]));
+
+/** The legacy preview: units are said, never measured. */
+export const PriceQuery = z.object({ ...Loose, delivery_service_id: Id, units: Units })
+  .transform(({ delivery_service_id, units, ...rest }, context) => ({
+    delivery_service_id,
+    unit_size: units,
+    place_fields: ["pickup_lat", "dropoff_lat"],
+    ...readPlaces(rest, context),
+  }));
+
+/** Of two packages the legacy `package_details` counts; refusals name the one that was used. */
+export const PriceBody = z.object({
+  ...Loose,
+  delivery_service_id: Id,
+  unit_size: z.union([z.literal("").transform(() => null), Units]).nullish(),
+  package: Package.optional(),
+  package_details: Package.optional(),
+}).transform(
+  ({ delivery_service_id, unit_size, package: box, package_details, ...rest }, context) => {
+    const legacy = package_details !== undefined && package_details !== null;
+    return {
+      delivery_service_id,
+      unit_size: unit_size ?? undefined,
+      package: legacy ? package_details : box ?? undefined,
+      place_fields: ["pickup_location", "delivery_location"],
+      package_field: legacy ? "package_details" : "package",
+      ...readPlaces(rest, context),
+    };
+  },
+);
+
+export const PriceResponse = z.object({
+  price: z.number(),
+  unit_size: z.number(),
+  unit_size_source: z.enum([
+    "package_details",
+    "unit_size",
+    "service_min",
+    "service_half",
+    "service_max",
+  ]),
+});

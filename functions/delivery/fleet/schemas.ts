@@ -1,0 +1,85 @@
+import { z } from "zod";
+import { defineList, flag, id, oneOf } from "../../../shared/list.ts";
+import { Id, Pagination, Text, Timestamp } from "../../../shared/schemas.ts";
+import { Quantity, Url } from "../services/schemas.ts";
+
+const statuses = ["active", "inactive"] as const;
+
+export const UpdateDriver = z.object({
+  vehicle_id: Id.nullable(),
+  all_zones: z.boolean(),
+  zone_ids: z.array(Id).max(1_000),
+  status: z.enum(statuses),
+  /** The driver of setting `delivery.assignment_change_settings`. */
+  default: z.boolean(),
+}).partial();
+export const CreateDriver = z.object({ user_id: Id }).extend(UpdateDriver.shape);
+
+export const CreateVehicle = z.object({
+  name: Text,
+  unit_capacity: Quantity,
+  image_url: Url.nullish(),
+});
+export const UpdateVehicle = CreateVehicle.extend({ is_active: z.boolean() }).partial();
+
+const VehicleRef = z.object({ id: Id, name: z.string(), image_url: z.string().nullable() });
+
+const Driver = z.object({
+  id: Id,
+  user: z.object({
+    id: Id,
+    full_name: z.string(),
+    phone: z.string().nullable(),
+    email: z.string().nullable(),
+  }),
+  vehicle: VehicleRef.nullable(),
+  all_zones: z.boolean(),
+  zone_ids: z.array(Id),
+  status: z.enum(statuses),
+  capacity_used: z.number(),
+  is_online: z.boolean(),
+  is_default: z.boolean(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+
+const Vehicle = VehicleRef.extend({
+  unit_capacity: z.number(),
+  is_active: z.boolean(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+
+export const DriverResponse = z.object({ data: Driver });
+export const DriversResponse = z.object({ data: z.array(Driver), pagination: Pagination });
+export const VehicleResponse = z.object({ data: Vehicle });
+export const VehiclesResponse = z.object({ data: z.array(Vehicle), pagination: Pagination });
+
+export const driverList = defineList({
+  view: "delivery.drivers_list",
+  search: ["full_name", "phone"],
+  sort: ["created_at", "full_name", "status", "capacity_used", "updated_at"],
+  params: {
+    status: oneOf("status", statuses),
+    is_online: flag("is_online"),
+    all_zones: flag("all_zones"),
+    vehicle_id: {
+      ...id("vehicle"),
+      condition: (value) => `(r.vehicle ->> 'id')::uuid = (${value} #>> '{}')::uuid`,
+    },
+    /** Drivers who go there: those of the zone and those of all zones. */
+    zone_id: {
+      ...id("zone_ids"),
+      condition: (value) => `(r.all_zones or r.zone_ids @> ${value})`,
+    },
+  },
+  limit: { default: 20, max: 100 },
+});
+
+export const vehicleList = defineList({
+  view: "delivery.vehicles_list",
+  search: ["name"],
+  sort: ["created_at", "name", "unit_capacity", "updated_at"],
+  params: { is_active: flag("is_active") },
+  limit: { default: 20, max: 100 },
+});

@@ -1,0 +1,247 @@
+/** Requests that an endpoint would take, made from its schemas and what a tenant has. */
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import type { Things } from "../support/everything.ts";
+import { newBarcode } from "../support/manifests.ts";
+import type { Operation } from "./functions.ts";
+
+/** The part of JSON Schema that zod writes. */
+export interface Schema {
+  type?: string;
+  format?: string;
+  pattern?: string;
+  enum?: unknown[];
+  const?: unknown;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  prefixItems?: Schema[];
+  anyOf?: Schema[];
+  allOf?: Schema[];
+  minItems?: number;
+  minimum?: number;
+  maxLength?: number;
+}
+
+export interface Input {
+  params: Record<string, string>;
+  query: Record<string, string>;
+  body: unknown;
+}
+
+/** A place in a request where an id stands: `["body", "items", 0, "destination_branch_id"]`. */
+export type Slot = readonly [part: keyof Input, ...path: (string | number)[]];
+
+const parts = ["params", "query", "body"] as const;
+
+export function schemaOf(operation: Operation, part: typeof parts[number]): Schema | undefined {
+  const schema = operation.endpoint[part] as z.ZodType | undefined;
+  return schema && z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Schema;
+}
+
+/** The ids a field may hold, found by the words its name ends in; the first that fits counts. */
+const kinds: [RegExp, keyof Things][] = [
+  [/tenant_?id$/i, "tenant"],
+  [/institution_user_id$|owner_id$/, "institution"],
+  [/driver_id$/, "driver"],
+  [/branch_id$/, "branch"],
+  [/branch_code$/, "branch_code"],
+  [/address_id$/, "address"],
+  [/processing_point_id$/, "point"],
+  [/manifest_item_id$|item_ids?$|identifiers$/, "item"],
+  [/manifest_id$/, "manifest"],
+  [/service_ids?$/, "service"],
+  [/warehouse_id$/, "warehouse"],
+  [/zone_id$/, "zone"],
+  [/tag_ids?$/, "tag"],
+  [/batch_id$/, "batch"],
+  [/barcodes?(_value)?$/, "barcode"],
+  [/delivery_codes$/, "delivery_code"],
+  [/user_?id$/i, "user"],
+  [/^(id|wallet_id)$/, "wallet"],
+];
+
+/** What stands at a slot; undefined when its name says nothing that is known. */
+export function kindOf(slot: Slot): keyof Things | undefined {
+  const name = String(slot.findLast((step) => typeof step === "string"));
+  return kinds.find(([words]) => words.test(name))?.[1];
+}
+
+/** Every slot of an operation that holds an id, or names a thing in another way. */
+export function slotsOf(operation: Operation): Slot[] {
+  const list = parts.flatMap((part) => inside(schemaOf(operation, part), [part]));
+  const filters = schemaOf(operation, "query")?.properties?.column_filters as
+    | { description?: string }
+    | undefined;
+  const columns = /any of: (.*)$/.exec(filters?.description ?? "")?.[1].split(", ") ?? [];
+  for (const name of columns.filter((name) => name.endsWith("_id"))) {
+    list.push(["query", "column_filters", name]);
+  }
+  return [...new Map(list.map((slot) => [slot.join("."), slot])).values()];
+}
+
+function inside(schema: Schema | undefined, slot: Slot): Slot[] {
+  if (!schema) return [];
+  if (schema.format === "uuid") return [slot];
+  const name = slot.at(-1) === 0 ? slot.at(-2) : slot.at(-1);
+  const namesByValue = /^(branch_code|barcodes|identifiers|delivery_codes|q|item_id|batch_id)$/;
+  if (!schema.properties && !schema.items && !schema.anyOf && namesByValue.test(String(name))) {
+    return [slot];
+  }
+  return [
+    ...Object.entries(schema.properties ?? {}).flatMap(([key, value]) =>
+      inside(value, [...slot, key] as unknown as Slot)
+    ),
+    ...(schema.items ? inside(schema.items, [...slot, 0] as unknown as Slot) : []),
+    ...[...schema.anyOf ?? [], ...schema.allOf ?? []].flatMap((one) => inside(one, slot)),
+  ];
+}
+
+/** What schemas cannot say: fields that exclude each other or belong together, values of a kind. */
+const hints: Record<string, (things: Things) => Record<string, unknown>> = {
+  "POST /delivery/transfer-manifest-items/bulk/set-destination": ({ address, service }) => ({
+    destination_address_id: address,
+    delivery_service_id: service,
+  }),
+  "POST /delivery/transfer-manifest-items/bulk/validate": ({ item }) => ({ identifiers: [item] }),
+  "POST /delivery/transfer-manifest-items/bulk/resolve-exceptions": ({ item }) => ({
+    item_ids: [item],
+    outcome: "reprocess",
+  }),
+  "POST /delivery/transfer-manifest-exceptions": ({ item }) => ({
+    manifest_item_id: item,
+    reason: "damaged",
+  }),
+  "POST /delivery/transfer-manifests": () => ({ creation_source: "form" }),
+  "POST /delivery/transfer-manifests/:manifest_id/proofs": () => ({
+    stage: "pickup",
+    photo_urls: ["https://example.test/photo.jpg"],
+  }),
+  "POST /delivery/zones": () => ({
+    polygon: { type: "Polygon", coordinates: [[[44, 33], [45, 33], [45, 34], [44, 33]]] },
+  }),
+  "POST /tenants/:tenantId/users": () => ({ tenant_user_type: "customer" }),
+  "PUT /tenants/:tenantId/settings": () => ({
+    general: { language: { settings: { default: "en" } } },
+  }),
+};
+/** Where one of these is asked for, the others of its line go. */
+const exclusive = [
+  ["destination_branch_id", "destination_address_id"],
+  ["manifest_item_id", "barcode_value"],
+  ["item_ids", "manifest_id"],
+  ["identifiers", "barcodes"],
+];
+
+/** A request that names only what the tenant has; `slot` is filled even where it is optional. */
+export function sampleOf(operation: Operation, things: Things, slot?: Slot): Input {
+  const path = (part: keyof Input) => (slot?.[0] === part ? slot.slice(1) : []);
+  const fill = (part: keyof Input) =>
+    value(schemaOf(operation, part) ?? { type: "object" }, part, path(part), things);
+  const body = schemaOf(operation, "body");
+  const query = fill("query") as Record<string, unknown>;
+  const filtered = path("query")[0] === "column_filters";
+  if (filtered) {
+    query.column_filters = JSON.stringify({ [String(path("query")[1])]: wanted(slot!, things) });
+  }
+  const input: Input = {
+    params: Object.fromEntries(
+      [...operation.path.matchAll(/:(\w+)/g)].map((
+        [, name],
+      ) => [name, String(things[kindOf(["params", name]) ?? "user"])]),
+    ),
+    query: Object.fromEntries(Object.entries(query).map(([key, one]) => [key, String(one)])),
+    body: body && fill("body"),
+  };
+  const asked = slot?.[0] === "body" ? String(slot[1]) : undefined;
+  for (const [name, hint] of Object.entries(hints[operation.name]?.(things) ?? {})) {
+    if (name !== asked) (input.body as Record<string, unknown>)[name] = hint;
+  }
+  const others = exclusive.find((line) => asked && line.includes(asked)) ?? [];
+  for (const other of others.filter((name) => name !== asked && input.body)) {
+    delete (input.body as Record<string, unknown>)[other];
+  }
+  return input;
+}
+
+function wanted(slot: Slot, things: Things): unknown {
+  return things[kindOf(slot) ?? "item"];
+}
+
+function value(
+  schema: Schema,
+  name: string,
+  path: readonly (string | number)[],
+  things: Things,
+): unknown {
+  if (schema.anyOf) {
+    const fits = schema.anyOf.find((one) =>
+      path.length ? one.properties || one.items : one.type !== "null"
+    );
+    return value(fits ?? schema.anyOf[0], name, path, things);
+  }
+  if (schema.properties || schema.type === "object") {
+    const keys = new Set([...schema.required ?? [], ...path.slice(0, 1).map(String)]);
+    return Object.fromEntries(
+      [...keys].filter((key) => schema.properties?.[key]).map((key) => [
+        key,
+        value(schema.properties![key], key, path[0] === key ? path.slice(1) : [], things),
+      ]),
+    );
+  }
+  if (schema.prefixItems) return schema.prefixItems.map((one) => value(one, name, [], things));
+  if (schema.type === "array") {
+    const length = path.length ? 1 : schema.minItems ?? 0;
+    return Array.from({ length }, () => value(schema.items ?? {}, name, path.slice(1), things));
+  }
+  return simple(schema, name, things);
+}
+
+let serial = 0;
+function simple(schema: Schema, name: string, things: Things): unknown {
+  if (schema.const !== undefined) return schema.const;
+  if (schema.enum) return schema.enum[0];
+  if (name === "barcode_value") return newBarcode();
+  const kind = kindOf(["body", name]);
+  if (kind) return things[kind];
+  if (name === "email") return `person-${randomUUID()}@barid.test`;
+  if (schema.format === "date-time") return "2026-01-01T00:00:00Z";
+  if (schema.format === "date") return "2026-01-01";
+  switch (schema.type) {
+    case "boolean":
+      return true;
+    case "number":
+    case "integer":
+      return Math.max(1, schema.minimum ?? 1);
+    case "null":
+      return null;
+    default:
+      return `Word ${process.pid}-${++serial}`;
+  }
+}
+
+/** The same request with something else in a slot. */
+export function withValue(input: Input, slot: Slot, put: unknown): Input {
+  const copy = structuredClone(input);
+  if (slot[1] === "column_filters") {
+    copy.query.column_filters = JSON.stringify({ [String(slot[2])]: put });
+    return copy;
+  }
+  // deno-lint-ignore no-explicit-any -- walks into a request of any shape
+  let at: any = copy;
+  for (const step of slot.slice(0, -1)) at = at[step];
+  at[slot.at(-1)!] = slot[0] === "body" ? put : String(put);
+  return copy;
+}
+
+/** The headers a request cannot do without. */
+export function headersOf({ endpoint }: Operation): Record<string, string> {
+  return endpoint.idempotency === "required" ? { "idempotency-key": randomUUID() } : {};
+}
+
+/** Path and query of a request. */
+export function urlOf({ path }: Operation, { params, query }: Input): string {
+  const filled = path.replace(/:(\w+)/g, (_, name) => encodeURIComponent(params[name]));
+  const search = new URLSearchParams(query).toString();
+  return search ? `${filled}?${search}` : filled;
+}

@@ -1,0 +1,147 @@
+/**
+ * Another tenant's ids are like ids of nothing: wherever a request can name a thing, naming one of
+ * another tenant gives, to the byte, the answer that a made-up id gives, and changes nothing there.
+ */
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Answer } from "../support/api.ts";
+import {
+  type Everything,
+  fingerprintOf,
+  newEverything,
+  tenantTables,
+  type Things,
+} from "../support/everything.ts";
+import { newBarcode } from "../support/manifests.ts";
+import type { Part } from "../support/people.ts";
+import { type Operation, operations } from "./functions.ts";
+import {
+  headersOf,
+  type Input,
+  kindOf,
+  sampleOf,
+  type Slot,
+  slotsOf,
+  urlOf,
+  withValue,
+} from "./requests.ts";
+
+const roles: Part[] = [
+  "admin",
+  "ops",
+  "dispatcher",
+  "warehouse",
+  "staff",
+  "driver",
+  "institution",
+  "customer",
+];
+
+let ours: Record<"draft" | "received", Everything>;
+let theirs: Everything;
+beforeAll(async () => {
+  const [draft, received, other] = await Promise.all([
+    newEverything("draft"),
+    newEverything("received"),
+    newEverything("received"),
+  ]);
+  ours = { draft, received };
+  theirs = other;
+});
+
+test("the other tenant has a row in every table of tenants", async () => {
+  const prints = await fingerprintOf(theirs.tenant.id);
+  const empty = (await tenantTables()).filter((table) => prints[table].startsWith("0 "));
+  expect(empty).toEqual([]);
+});
+
+/** Ours for operations that need a draft, received for all others. */
+function fixtureFor({ name }: Operation): Everything {
+  return ours[/transfer-manifests/.test(name) ? "draft" : "received"];
+}
+
+const slots = operations.flatMap((operation) =>
+  [
+    ...slotsOf(operation),
+    // Elsewhere nobody looks at it: the path names the tenant, or there is none.
+    ...((operation.endpoint.tenant ?? "required") === "required"
+      ? [["query", "tenant_id"] as Slot]
+      : []),
+  ].map((slot) => ({ operation, slot, title: `${operation.name} ${slot.slice(1).join(".")}` }))
+);
+
+test("there are slots, and each is of a known kind, so that the rest says something", () => {
+  expect(slots.length).toBeGreaterThan(100);
+  expect(slots.filter(({ slot }) => !kindOf(slot) && slot.at(-1) !== "q").map(({ title }) => title))
+    .toEqual([]);
+});
+
+/** An id of nothing, in the form of the one it stands for. */
+function nothingLike(kind: keyof Things): string | number {
+  if (kind === "barcode") return newBarcode();
+  if (kind === "branch_code") return `BR${Math.floor(Math.random() * 1e6)}`;
+  if (kind === "delivery_code") return 600_000_000 + Math.floor(Math.random() * 1e8);
+  return randomUUID();
+}
+
+describe.each(roles)("named by %s", (role) => {
+  test(
+    "nothing of another tenant can be told from nothing, and nothing of it changes",
+    async () => {
+      const before = await fingerprintOf(theirs.tenant.id);
+      const wrong: string[] = [];
+      const queue = [...slots];
+      const worker = async () => {
+        for (let next = queue.shift(); next; next = queue.shift()) {
+          const { operation, slot, title } = next;
+          const { tenant, things } = fixtureFor(operation);
+          const kind = kindOf(slot) ?? "item";
+          const input = sampleOf(operation, things, slot);
+          const ask = (put: string | number) =>
+            send(operation, withValue(input, slot, put), tenant[role]);
+          const named = theirs.things[kind];
+          const nothing = nothingLike(kind);
+          const [one, other] = [shown(await ask(named), named), shown(await ask(nothing), nothing)];
+          if (one !== other) wrong.push(`${title}\n  theirs:  ${one}\n  nothing: ${other}`);
+        }
+      };
+      await Promise.all(Array.from({ length: 4 }, worker));
+      expect(wrong).toEqual([]);
+      expect(await fingerprintOf(theirs.tenant.id)).toEqual(before);
+    },
+    60_000,
+  );
+});
+
+test("the samples say something: with our own ids administrators meet no wrong input", async () => {
+  const refused: string[] = [];
+  const [draft, received] = [await newEverything("draft"), await newEverything("received")];
+  for (
+    const { operation, slot, title } of slots.filter(({ operation }) =>
+      !operation.endpoint.internal
+    )
+  ) {
+    const { tenant, things } = /transfer-manifests/.test(operation.name) ? draft : received;
+    const own = withValue(sampleOf(operation, things, slot), slot, things[kindOf(slot) ?? "item"]);
+    const answer = await send(operation, own, tenant.admin);
+    if (answer.status === 400 || answer.status >= 500) {
+      refused.push(`${title}: ${JSON.stringify(answer.body)}`);
+    }
+  }
+  expect(refused).toEqual([]);
+}, 60_000);
+
+function send(operation: Operation, input: Input, person: Everything["tenant"]["admin"]) {
+  const method = operation.endpoint.method.toUpperCase();
+  const body = method === "GET" ? undefined : input.body ?? {};
+  return person.send(method, urlOf(operation, input), body, { headers: headersOf(operation) });
+}
+
+/** An answer as the client sees it, without the id it was asked with and what differs in every answer. */
+function shown({ status, body, headers }: Answer, named: string | number): string {
+  const told = [...headers].filter(([name]) => !/^(x-request-id|date|content-length)$/.test(name));
+  const text = body instanceof Uint8Array
+    ? Buffer.from(body).toString("base64")
+    : JSON.stringify(body);
+  return `${status} ${text} ${JSON.stringify(told)}`.replaceAll(String(named), "<id>");
+}

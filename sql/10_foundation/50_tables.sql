@@ -1,14 +1,17 @@
 -- The two helpers that give a table its guards. Called from 50_policies, one line a table.
 
--- Puts a tenant table behind the second wall: row-level security enabled and forced, one policy, grants.
+-- Puts a tenant table behind the second wall: row-level security enabled and forced, policies, grants.
 --   own     columns that name the row's people; callers who do not see the whole tenant reach a row
---           only when one of these is their user id. Null: every member of the tenant reaches it.
+--           only when one of these is their user id. Null: every member of the tenant reaches it;
+--           '{}': nobody but those who see the whole tenant.
 --   writes  what a request may do besides reading ('insert, update, delete', 'insert', or '').
+--   writers who of those who reach a row may also write it, as a condition; 'true' is all of them.
+--           A policy of its own for each kind of statement, so that it holds whatever replaces the first.
 --   audit   write app.audit_log rows for changes; false for append-only tables, which are a log already.
 --   hidden  columns never copied to the audit log.
 create or replace function app.tenant_table(
   target regclass, own text[] default null, writes text default 'insert, update, delete',
-  audit boolean default true, hidden text default ''
+  audit boolean default true, hidden text default '', writers text default 'app.sees_tenant()'
 ) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -17,12 +20,20 @@ declare
 begin
   if own is not null then
     v_rule := v_rule || ' and ((select app.sees_tenant())'
-      || (select string_agg(format(' or %I = (select app.user_id())', c), '') from unnest(own) c) || ')';
+      || coalesce((select string_agg(format(' or %I = (select app.user_id())', c), '') from unnest(own) c), '') || ')';
   end if;
   execute format('alter table %s enable row level security', target);
   execute format('alter table %s force row level security', target);
   execute format('drop policy if exists tenant on %s', target);
   execute format('create policy tenant on %s for all to barid_caller using (%s) with check (%s)', target, v_rule, v_rule);
+  execute format('drop policy if exists writers_add on %s', target);
+  execute format('create policy writers_add on %s as restrictive for insert to barid_caller with check ((select %s))', target, writers);
+  -- Whoever reaches a row may lock it; only writers may leave it changed.
+  execute format('drop policy if exists writers_change on %s', target);
+  execute format('create policy writers_change on %s as restrictive for update to barid_caller using (true) with check ((select %s))',
+    target, writers);
+  execute format('drop policy if exists writers_remove on %s', target);
+  execute format('create policy writers_remove on %s as restrictive for delete to barid_caller using ((select %s))', target, writers);
   execute format('revoke all on %s from public, barid_caller', target);
   execute format('grant select on %s to barid_caller', target);
   if writes <> '' then

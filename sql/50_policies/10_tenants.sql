@@ -1,16 +1,17 @@
 -- The second wall on one screen. Every tenant table stands here; `own` names the people of a row, who
--- are all that drivers, institutions and customers get to see. Exceptions follow below the list.
+-- are all that drivers, institutions and customers get to see, and `writers` who may write it: staff
+-- unless said. Exceptions follow below the list; tests/sql/walls.txt says what it all amounts to.
 
-select app.tenant_table('tenancy.tenant_users', writes => 'insert, update');
-select app.tenant_table('tenancy.tenant_user_roles');
-select app.tenant_table('tenancy.tenant_settings');
-select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false);
-select app.tenant_table('app.counters', writes => 'insert, update', audit => false);
+select app.tenant_table('tenancy.tenant_users', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('tenancy.tenant_user_roles', own => '{user_id}', writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('tenancy.tenant_settings', writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false, writers => 'true');
+select app.tenant_table('app.counters', writes => 'insert, update', audit => false, writers => 'true');
 
 select app.tenant_table('delivery.zones', writes => 'insert, update');
 select app.tenant_table('delivery.zone_tags', writes => 'insert');
 select app.tenant_table('delivery.zone_tag_map', writes => 'insert, delete');
-select app.tenant_table('delivery.addresses', writes => 'insert, update');
+select app.tenant_table('delivery.addresses', writes => 'insert, update', writers => 'true');
 select app.tenant_table('delivery.transfer_processing_points', writes => 'insert, update');
 select app.tenant_table('delivery.institution_branches', writes => 'insert, update');
 select app.tenant_table('delivery.vehicles');
@@ -20,7 +21,7 @@ select app.tenant_table('warehousing.warehouses');
 
 select app.tenant_table('delivery.delivery_types');
 select app.tenant_table('delivery.delivery_services');
-select app.tenant_table('delivery.delivery_service_users');
+select app.tenant_table('delivery.delivery_service_users', own => '{user_id}');
 select app.tenant_table('delivery.delivery_service_zones');
 select app.tenant_table('delivery.delivery_service_zone_tags');
 
@@ -31,15 +32,15 @@ select app.tenant_table('money.ledger_entries', writes => '', audit => false);
 select app.tenant_table('money.payments', writes => 'insert, update');
 
 select app.tenant_table('delivery.transfer_barcode_batches', own => '{institution_user_id}', writes => 'insert');
-select app.tenant_table('delivery.transfer_barcodes', writes => 'insert, update', audit => false);
-select app.tenant_table('delivery.transfer_manifests', own => '{driver_id,institution_user_id}', writes => 'insert, update');
-select app.tenant_table('delivery.transfer_manifest_items');
-select app.tenant_table('delivery.transfer_manifest_proofs', writes => 'insert');
+select app.tenant_table('delivery.transfer_barcodes', writes => 'insert, update', audit => false, writers => 'true');
+select app.tenant_table('delivery.transfer_manifests', own => '{driver_id,institution_user_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.transfer_manifest_items', writers => 'true');
+select app.tenant_table('delivery.transfer_manifest_proofs', writes => 'insert', writers => 'true');
 select app.tenant_table('delivery.transfer_manifest_exceptions', writes => 'insert, update');
-select app.tenant_table('delivery.transfer_manifest_events', writes => 'insert', audit => false);
-select app.tenant_table('delivery.delivery_code_reservations', writes => 'insert', audit => false);
-select app.tenant_table('delivery.deliveries', own => '{customer_id,institution_user_id}', writes => 'insert, update');
-select app.tenant_table('delivery.delivery_status_history', writes => 'insert', audit => false);
+select app.tenant_table('delivery.transfer_manifest_events', writes => 'insert', audit => false, writers => 'true');
+select app.tenant_table('delivery.delivery_code_reservations', own => '{}', writes => 'insert', audit => false);
+select app.tenant_table('delivery.deliveries', own => '{customer_id,institution_user_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.delivery_status_history', writes => 'insert', audit => false, writers => 'true');
 
 -- Logs.
 select app.append_only('app.audit_log');
@@ -128,3 +129,25 @@ create policy tenant on money.ledger_transactions for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
     select from money.ledger_entries e where e.tenant_id = ledger_transactions.tenant_id and e.transaction_id = ledger_transactions.id)))
   with check (tenant_id = (select app.tenant_id()));
+
+-- A payment is seen by staff, by whose account it is, and by whoever sees the delivery it is for.
+drop policy tenant on money.payments;
+create policy tenant on money.payments for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant())
+    or exists (select from money.accounts a where a.tenant_id = payments.tenant_id and a.id = payments.account_id)
+    or exists (select from delivery.deliveries d where d.tenant_id = payments.tenant_id and d.id = payments.delivery_id)));
+
+-- The history of a delivery is seen, and written, by whoever sees the delivery.
+drop policy tenant on delivery.delivery_status_history;
+create policy tenant on delivery.delivery_status_history for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+    select from delivery.deliveries d where d.tenant_id = delivery_status_history.tenant_id and d.id = delivery_status_history.delivery_id)));
+
+-- Barcodes are printed by staff and used up by whoever scans one into a manifest.
+drop policy tenant on delivery.transfer_barcodes;
+create policy tenant on delivery.transfer_barcodes for all to barid_caller
+  using (tenant_id = (select app.tenant_id())
+    and ((select app.sees_tenant()) or (select app.has_role('driver')) or (select app.has_role('institution'))));
+drop policy writers_add on delivery.transfer_barcodes;
+create policy writers_add on delivery.transfer_barcodes as restrictive for insert to barid_caller
+  with check ((select app.sees_tenant()));

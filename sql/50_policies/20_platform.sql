@@ -3,9 +3,16 @@
 alter table tenancy.tenants enable row level security;
 alter table tenancy.tenants force row level security;
 drop policy if exists tenant on tenancy.tenants;
-create policy tenant on tenancy.tenants for all to barid_caller
-  using (id = (select app.tenant_id()) or (select app.has_role('system_admin')))
-  with check (id = (select app.tenant_id()) or (select app.has_role('system_admin')));
+-- Seen by its members; changed by its administrators; made by the system's.
+drop policy if exists readable on tenancy.tenants;
+create policy readable on tenancy.tenants for select to barid_caller
+  using (id = (select app.tenant_id()) or (select app.has_role('system_admin')));
+drop policy if exists changed on tenancy.tenants;
+create policy changed on tenancy.tenants for update to barid_caller
+  using ((id = (select app.tenant_id()) and (select app.has_permission('manage:tenant'))) or (select app.has_role('system_admin')));
+drop policy if exists added on tenancy.tenants;
+create policy added on tenancy.tenants for insert to barid_caller
+  with check ((select app.has_role('system_admin')));
 grant select, insert, update on tenancy.tenants to barid_caller;
 
 -- A person is known to himself, to those who share his tenant, and to the system's administrators.

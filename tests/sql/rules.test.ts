@@ -43,6 +43,8 @@ describe("tables", () => {
       join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
       join pg_policy p on p.polrelid = c.oid
       where c.relkind in ('r', 'p') and c.relnamespace::regnamespace::text = any (${schemasAndPublic})
+        -- A restrictive one only narrows what another admits.
+        and p.polpermissive
         and not (p.polroles <@ array(select oid from pg_roles where rolname = 'supabase_auth_admin'))
         and pg_get_expr(p.polqual, p.polrelid) <> 'false'
         and (coalesce(pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) !~ 'tenant_id = \\(.*app\\.tenant_id\\(\\)'

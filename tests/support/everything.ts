@@ -1,7 +1,8 @@
 /** A tenant with at least one row in every table of tenants, and the ids a request may name. */
+import { randomBytes } from "node:crypto";
 import { sql } from "./db.ts";
 import { newAddress, newBranch, newProcessingPoint } from "./make.ts";
-import { newManifest } from "./manifests.ts";
+import { newBarcode, newManifest } from "./manifests.ts";
 import { fundWallet, newService } from "./money.ts";
 import { newTenant, type Tenant } from "./people.ts";
 
@@ -36,9 +37,16 @@ export interface Everything {
 
 let code = 700_000_000 + Date.now() % 100_000_000;
 
-/** Everything once; the manifest is a draft or has been received, as asked. */
+/** A new tenant with everything once; the manifest is a draft or has been received, as asked. */
 export async function newEverything(manifest: "draft" | "received" = "draft"): Promise<Everything> {
-  const tenant = await newTenant();
+  return await addEverything(await newTenant(), manifest);
+}
+
+/** Everything once more, for the driver, the institution and the customer that are given. */
+export async function addEverything(
+  tenant: Tenant,
+  manifest: "draft" | "received" = "draft",
+): Promise<Everything> {
   const address = await newAddress(tenant);
   const point = await newProcessingPoint(tenant, address);
   const branch = await newBranch(tenant, { point, address });
@@ -88,13 +96,13 @@ async function addTheRest({ id, ...people }: Tenant, made: Made) {
   return await sql.begin(async (tx) => {
     const one = async (table: string, row: Record<string, unknown>, answer = "id") => {
       const [written] = await tx`insert into ${tx(table)} ${tx({ tenant_id: id, ...row })}
-        returning ${tx(answer)} as answer`;
-      return written.answer as string;
+        on conflict do nothing returning ${tx(answer)} as answer`;
+      return written?.answer as string;
     };
     const json = (value: unknown) => tx.json(value as never);
     const square = [[[40, 30], [48, 30], [48, 37], [40, 37], [40, 30]]];
-    const zone = await one("delivery.zones", { name: "Zone", polygon: json(square) });
-    const tag = await one("delivery.zone_tags", { name: "Tag" });
+    const zone = await one("delivery.zones", { name: `Zone ${++code}`, polygon: json(square) });
+    const tag = await one("delivery.zone_tags", { name: `Tag ${++code}` });
     await one("delivery.zone_tag_map", { zone_id: zone, tag_id: tag }, "zone_id");
     await one("delivery.addresses", {
       full_address: "At home",
@@ -105,7 +113,7 @@ async function addTheRest({ id, ...people }: Tenant, made: Made) {
     await one("delivery.driver_zones", { driver_id: driver, zone_id: zone }, "zone_id");
     const warehouse = await one("warehousing.warehouses", {
       name: "Warehouse",
-      code: "WH1",
+      code: `WH${++code}`,
       address_id: address,
     });
     for (
@@ -122,7 +130,7 @@ async function addTheRest({ id, ...people }: Tenant, made: Made) {
       );
     }
     const batch = await one("delivery.transfer_barcode_batches", {
-      batch_number: "BB-1",
+      batch_number: `BB-${++code}`,
       quantity: 1,
       service_indicator: "DM",
       issuer: "IQ",
@@ -131,7 +139,7 @@ async function addTheRest({ id, ...people }: Tenant, made: Made) {
       first_serial: 1,
     });
     await one("delivery.transfer_barcodes", {
-      barcode: "DM0000000011IQ",
+      barcode: newBarcode(),
       batch_id: batch,
       position: 1,
     }, "barcode");
@@ -178,13 +186,13 @@ async function addTheRest({ id, ...people }: Tenant, made: Made) {
     await one("tenancy.active_tenants", { user_id: people.admin.id }, "user_id");
     await one("tenancy.api_keys", {
       name: "Key",
-      key_hash: Buffer.from(id.replaceAll("-", "").padEnd(64, "0"), "hex"),
+      key_hash: randomBytes(32),
     });
     await one("app.counters", { counter: "delivery_code", value: code }, "counter");
     await one("app.jobs", { kind: "none.none", run_at: "9999-01-01T00:00:00Z" });
     await one("app.audit_log", { entity: "none", action: "insert" });
-    const [exception] =
-      await tx`select id from delivery.transfer_manifest_exceptions where tenant_id = ${id}`;
+    const [exception] = await tx`select id from delivery.transfer_manifest_exceptions
+      where tenant_id = ${id} and manifest_id = ${made.made.id}`;
     const [place_code] =
       await tx`select code from delivery.institution_branches where id = ${branch}`;
     return {

@@ -1,0 +1,284 @@
+/**
+ * The second wall alone: what row-level security lets people do when no core and no access rule
+ * stands before it. Every row of every table of tenants is tried, by every kind of person.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type postgres from "postgres";
+import { beforeAll, describe, expect, test } from "vitest";
+import { sql } from "../support/db.ts";
+import { addEverything, newEverything, tenantTables } from "../support/everything.ts";
+import { newPerson, type Tenant } from "../support/people.ts";
+
+const file = fileURLToPath(new URL("walls.txt", import.meta.url));
+const permissions = {
+  admin: ["view:tenant", "manage:tenant", "manage:operations:tenant", "manage:module:warehouse"],
+  staff: ["view:tenant"],
+  driver: [],
+  institution: [],
+  customer: [],
+};
+type Kind = keyof typeof permissions;
+const kinds: Kind[] = ["customer", "institution", "driver", "staff", "admin"];
+const acts = ["see", "add", "change", "remove"] as const;
+
+interface Row {
+  table: string;
+  ctid: string;
+  doc: Record<string, unknown>;
+}
+type Reach = Record<typeof acts[number], Row[]>;
+
+let tenant: Tenant;
+let stranger: Tenant;
+/** The rows of the tenant by table, and what each kind of person reaches of them. */
+let rows: Record<string, Row[]>;
+const reached: Record<string, Record<string, Reach>> = {};
+
+beforeAll(async () => {
+  const everything = await newEverything("draft");
+  tenant = everything.tenant;
+  stranger = (await newEverything("draft")).tenant;
+  await addEverything({
+    ...tenant,
+    driver: tenant.driver2,
+    institution: tenant.institution2,
+    customer: await newPerson(tenant.id, "customer", "customer"),
+  });
+  const tables = await tenantTables();
+  rows = Object.fromEntries(
+    await Promise.all(tables.map(async (table) => [table, await rowsOf(table, tenant.id)])),
+  );
+  for (const kind of kinds) {
+    reached[kind] = await reachOf({ tenant: tenant.id, user: tenant[kind].id, kind });
+  }
+  reached["nobody's member"] = await reachOf({
+    tenant: "",
+    user: tenant.driver.id,
+    kind: "driver",
+  });
+  reached["no user"] = await reachOf({ tenant: "", user: "", kind: "admin" });
+  reached.stranger = await reachOf({ tenant: stranger.id, user: stranger.admin.id, kind: "admin" });
+}, 120_000);
+
+test("walls.txt says who reaches what (UPDATE=1 writes it anew)", () => {
+  const table = describeWalls();
+  if (process.env.UPDATE) writeFileSync(file, table);
+  expect(readFileSync(file, "utf8")).toBe(table);
+});
+
+test("the tenant has rows of several people, so that own and all differ", () => {
+  expect(Object.entries(rows).filter(([, list]) => list.length === 0).map(([table]) => table))
+    .toEqual([]);
+});
+
+test.each(["stranger", "nobody's member", "no user"])(
+  "%s sees, adds, changes and removes nothing of the tenant",
+  (who) => {
+    expect(told(reached[who])).toEqual([]);
+  },
+);
+
+describe.each(["customer", "institution", "driver"] as const)("%s", (kind) => {
+  test("sees all of a table or what names nobody else alone", () => {
+    const foreign = Object.entries(reached[kind]).flatMap(([table, { see }]) =>
+      see.length === rows[table].length ? [] : see.filter(isSomebodyElses(kind)).map(() => table)
+    );
+    expect([...new Set(foreign)]).toEqual([]);
+  });
+
+  test("changes and removes nothing that he does not see, and no row of somebody else's", () => {
+    const foreign = Object.entries(reached[kind]).flatMap(([table, { change, remove }]) =>
+      [...change, ...remove].filter(isSomebodyElses(kind)).map(() => table)
+    );
+    expect([...new Set(foreign)]).toEqual([]);
+  });
+});
+
+test("nobody gives himself a role or a permission, and only administrators change who belongs here", () => {
+  const open = kinds.filter((kind) => kind !== "admin").flatMap((kind) =>
+    [
+      "tenancy.tenant_user_roles",
+      "tenancy.tenant_users",
+      "tenancy.tenant_settings",
+      "tenancy.api_keys",
+    ]
+      .filter((table) => {
+        const { add, change, remove } = reached[kind][table];
+        return add.length + change.length + remove.length > 0;
+      }).map((table) => `${kind}: ${table}`)
+  );
+  expect(open).toEqual([]);
+});
+
+test("a tenant's own row is changed by its administrators, and made or left to others by none", async () => {
+  const tried = async (kind: Kind, statement: string) =>
+    await as(
+      { tenant: tenant.id, user: tenant[kind].id, kind },
+      (tx) => passes(tx, statement),
+    );
+  for (const kind of kinds) {
+    const own = `update tenancy.tenants set status = status where id = '${tenant.id}'`;
+    expect(await tried(kind, own), kind).toBe(kind === "admin");
+    expect(await tried(kind, own.replace(tenant.id, stranger.id)), kind).toBe(false);
+    expect(
+      await tried(
+        kind,
+        `insert into tenancy.tenants (name, slug) values ('{"en": "X"}', 'x-${kind}')`,
+      ),
+    )
+      .toBe(false);
+  }
+});
+
+test("a profile is written by its person and by administrators of his tenant", async () => {
+  for (const kind of kinds) {
+    const change = (id: string) =>
+      as(
+        { tenant: tenant.id, user: tenant[kind].id, kind },
+        (tx) => passes(tx, `update tenancy.profiles set phone = phone where id = '${id}'`),
+      );
+    expect(await change(tenant[kind].id), kind).toBe(true);
+    expect(await change(tenant.ops.id), kind).toBe(kind === "admin");
+    expect(await change(stranger.ops.id), kind).toBe(false);
+  }
+});
+
+const people = /^(user_id|owner_user_id|owner_id|driver_id|institution_user_id|customer_id)$/;
+
+/** A row that names people, the caller not among them. */
+function isSomebodyElses(kind: Kind): (row: Row) => boolean {
+  return ({ doc }) => {
+    const named = Object.entries(doc).filter(([column, value]) => people.test(column) && value);
+    return named.length > 0 && !named.some(([, value]) => value === tenant[kind].id);
+  };
+}
+
+async function rowsOf(table: string, tenantId: string): Promise<Row[]> {
+  const found = await sql.unsafe(
+    `select ctid::text as ctid, to_jsonb(t) as doc from ${table} t where tenant_id = $1`,
+    [tenantId],
+  );
+  return found.map(({ ctid, doc }) => ({ table, ctid, doc }));
+}
+
+type Caller = { tenant: string; user: string; kind: Kind };
+
+/** Work as a request of this person would do it, all of it undone in the end. */
+async function as<T>(
+  caller: Caller,
+  work: (tx: postgres.TransactionSql) => Promise<T>,
+): Promise<T> {
+  const grants = [
+    "anyone",
+    `role:${
+      { admin: "tenant_admin", staff: "warehouse_staff" }[caller.kind as string] ?? caller.kind
+    }`,
+    ...permissions[caller.kind].map((name) => `permission:${name}`),
+  ];
+  const staff = caller.kind === "admin" || caller.kind === "staff";
+  let result: T;
+  await sql.begin(async (tx) => {
+    await tx`select set_config('app.tenant_id', ${caller.tenant}, true), set_config('app.user_id', ${caller.user}, true),
+      set_config('app.grants', ${`{${grants.map((grant) => `"${grant}"`)}}`}, true),
+      set_config('app.sees_tenant', ${
+      staff ? "on" : "off"
+    }, true), set_config('app.call_id', 'walls', true),
+      set_config('role', 'barid_caller', true)`;
+    result = await work(tx);
+    throw new Undone();
+  }).catch((error) => {
+    if (!(error instanceof Undone)) throw error;
+  });
+  return result!;
+}
+class Undone extends Error {}
+
+/**
+ * True when a statement reaches a row: it does something, or something after the policies refuses it.
+ * It is taken back, so that the next one meets the same rows.
+ */
+async function passes(tx: postgres.TransactionSql, statement: string): Promise<boolean> {
+  let count = 0;
+  try {
+    await tx.savepoint(async (inner) => {
+      count = (await inner.unsafe(statement)).count;
+      throw new Undone();
+    });
+  } catch (error) {
+    if (!(error instanceof Undone)) return (error as postgres.PostgresError).code !== "42501";
+  }
+  return count > 0;
+}
+
+function reachOf(caller: Caller): Promise<Record<string, Reach>> {
+  return as(caller, async (tx) => {
+    const all: Record<string, Reach> = {};
+    for (const [table, list] of Object.entries(rows)) {
+      const reach: Reach = all[table] = { see: [], add: [], change: [], remove: [] };
+      const [column] = await tx`select attname as name from pg_attribute
+        where attrelid = ${table}::regclass and attnum > 0 and not attisdropped
+          and has_column_privilege('barid_caller', attrelid, attnum, 'update') limit 1`;
+      const may = async (right: string) =>
+        (await tx`select has_table_privilege('barid_caller', ${table}, ${right}) as may`)[0].may;
+      const [reads, inserts, deletes] = [
+        await may("select"),
+        await may("insert"),
+        await may("delete"),
+      ];
+      for (const row of list) {
+        const at = `${table} where ctid = '${row.ctid}'`;
+        const tries: [keyof Reach, boolean, string][] = [
+          ["see", reads, `select from ${at}`],
+          [
+            "add",
+            inserts,
+            `insert into ${table} overriding system value
+            select * from jsonb_populate_record(null::${table}, $doc$${
+              JSON.stringify(row.doc)
+            }$doc$)`,
+          ],
+          [
+            "change",
+            Boolean(column),
+            `update ${at.replace(" where", ` set ${column?.name} = ${column?.name} where`)}`,
+          ],
+          ["remove", deletes, `delete from ${at}`],
+        ];
+        for (const [act, granted, statement] of tries) {
+          if (granted && await passes(tx, statement)) reach[act].push(row);
+        }
+      }
+    }
+    return all;
+  });
+}
+
+function told(reach: Record<string, Reach>): string[] {
+  return Object.entries(reach).flatMap(([table, one]) =>
+    acts.filter((act) => one[act].length > 0).map((act) => `${table}: ${act}`)
+  );
+}
+
+function describeWalls(): string {
+  const wide = Math.max(...Object.keys(rows).map((table) => table.length)) + 2;
+  const cell = (kind: Kind, table: string) =>
+    acts.map((act) => {
+      const count = reached[kind][table][act].length;
+      const letter = act === "remove" ? "d" : act[0];
+      return count === 0 ? "-" : count === rows[table].length ? letter.toUpperCase() : letter;
+    }).join("");
+  return `${
+    [
+      "What row-level security alone lets people do with the rows of their tenant.",
+      "Written by UPDATE=1 npx vitest run tests/sql/walls.test.ts; a change here is a change of rights.",
+      "",
+      "s sees, a adds, c changes, d removes: capital letters all rows, small ones some, - none.",
+      "",
+      "table".padEnd(wide) + kinds.map((kind) => kind.padEnd(13)).join(""),
+      ...Object.keys(rows).map((table) =>
+        table.padEnd(wide) + kinds.map((kind) => cell(kind, table).padEnd(13)).join("")
+      ),
+    ].map((line) => line.trimEnd()).join("\n")
+  }\n`;
+}

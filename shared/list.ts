@@ -71,11 +71,14 @@ export function atMost(column: string): Filter {
   return { schema: Numeric, condition: (value) => `r.${column} <= ${asText(value)}::numeric` };
 }
 
+/** A bound in a sub-select: worked out once a statement, and not for every row a scan looks at. */
+const once = (bound: string) => `(select ${bound})`;
+
 /** From a day's start in the tenant's time zone, or from an instant. */
 export function since(column: string): Filter {
   return {
     schema: DayOrInstant,
-    condition: (value) => `r.${column} >= app.day_start(${asText(value)})`,
+    condition: (value) => `r.${column} >= ${once(`app.day_start(${asText(value)})`)}`,
   };
 }
 
@@ -83,7 +86,7 @@ export function since(column: string): Filter {
 export function until(column: string): Filter {
   return {
     schema: DayOrInstant,
-    condition: (value) => `r.${column} < app.day_end(${asText(value)})`,
+    condition: (value) => `r.${column} < ${once(`app.day_end(${asText(value)})`)}`,
   };
 }
 
@@ -92,8 +95,8 @@ export function period(column: string): Filter {
   return {
     schema: z.object({ from: DayOrInstant.nullish(), to: DayOrInstant.nullish() }),
     condition: (value) =>
-      `(${value} ->> 'from' is null or r.${column} >= app.day_start(${value} ->> 'from'))
-        and (${value} ->> 'to' is null or r.${column} < app.day_end(${value} ->> 'to'))`,
+      `(${value} ->> 'from' is null or r.${column} >= ${once(`app.day_start(${value} ->> 'from')`)})
+        and (${value} ->> 'to' is null or r.${column} < ${once(`app.day_end(${value} ->> 'to')`)})`,
   };
 }
 

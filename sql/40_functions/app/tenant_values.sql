@@ -28,13 +28,22 @@ language sql stable set search_path = '' as $$
   ) s
 $$;
 
--- The tenant's time zone: setting general.timezone {name}, UTC when unset or unknown.
+-- The tenant's time zone: setting general.timezone {name}, UTC when unset or unknown. Tried instead of
+-- looked up: the list of all names is made from hundreds of files each time somebody asks for it.
 create or replace function app.timezone() returns text
-language sql stable set search_path = '' as $$
-  select coalesce((
-    select z.name from pg_catalog.pg_timezone_names z
-    where z.name = app.settings('general', 'timezone') ->> 'name'), 'UTC')
-$$;
+language plpgsql stable set search_path = '' as $$
+declare
+  v_name text := app.settings('general', 'timezone') ->> 'name';
+begin
+  if v_name is null then
+    return 'UTC';
+  end if;
+  perform now() at time zone v_name;
+  return v_name;
+exception
+  when invalid_parameter_value then
+    return 'UTC';
+end $$;
 
 -- Where a filter's lower end begins: an instant as it is, a day at its start in the tenant's time zone.
 create or replace function app.day_start(value text) returns timestamptz

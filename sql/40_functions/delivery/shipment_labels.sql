@@ -4,6 +4,7 @@
 create or replace function delivery.shipment_labels(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
+  v_zone text := app.timezone();
   v_unknown jsonb;
   v_labels jsonb;
 begin
@@ -19,7 +20,7 @@ begin
       'barcode', d.barcode,
       'tenant_name', app.localized(t.name),
       'service_name', app.localized(d.service_snapshot -> 'name'),
-      'created_on', to_char(d.created_at at time zone app.timezone(), 'YYYY-MM-DD'),
+      'created_on', to_char(d.created_at at time zone v_zone, 'YYYY-MM-DD'),
       'sender', jsonb_build_object(
         'name', coalesce(d.source_snapshot #>> '{source,institution,full_name}', p.full_name, app.localized(t.name)),
         'phone', coalesce(d.source_snapshot #>> '{source,institution,phone}', p.phone),

@@ -1,0 +1,68 @@
+/** Filters by day: the bounds are the tenant's, and are worked out once, not for every row. */
+import { beforeAll, expect, test } from "vitest";
+import { sql } from "../support/db.ts";
+import { newManifest } from "../support/manifests.ts";
+import { fundWallet } from "../support/money.ts";
+import { newTenant, saveSettings, type Tenant } from "../support/people.ts";
+
+const path = "/delivery/transfer-manifests";
+const many = 1_500;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  tenant = await newTenant({ settings: { "general.timezone": { name: "Asia/Baghdad" } } });
+  const { id } = await newManifest(tenant, { items: 0 });
+  // One on each side of midnight in Baghdad, all others on the day after.
+  await sql`insert into delivery.transfer_manifests select (jsonb_populate_record(m, jsonb_build_object(
+      'id', gen_random_uuid(), 'manifest_number', 'N-' || n, 'created_at',
+      case n when 1 then '2026-03-09T20:59:59Z' when 2 then '2026-03-09T21:00:00Z' else '2026-03-11T12:00:00Z' end))).*
+    from delivery.transfer_manifests m, generate_series(1, ${many}) n where m.id = ${id}`;
+});
+
+const totalOf = async (query: Record<string, string>) => {
+  const answer = await tenant.admin.get(path, { query: { limit: 1, ...query } });
+  expect(answer).toSucceed(200);
+  return answer.body.pagination.total;
+};
+
+test("a day begins and ends at midnight of the tenant", async () => {
+  expect(await totalOf({ date_from: "2026-03-10", date_to: "2026-03-10" })).toBe(1);
+  expect(await totalOf({ date_from: "2026-03-09", date_to: "2026-03-09" })).toBe(1);
+  expect(await totalOf({ date_from: "2026-03-09", date_to: "2026-03-10" })).toBe(2);
+});
+
+test("an instant is itself, to the microsecond", async () => {
+  expect(await totalOf({ date_from: "2026-03-09T21:00:00Z", date_to: "2026-03-09T21:00:00Z" }))
+    .toBe(1);
+  expect(await totalOf({ date_to: "2026-03-09T23:59:59+03:00" })).toBe(1);
+});
+
+test("a time zone that nobody knows is UTC", async () => {
+  await saveSettings(tenant.id, "general.timezone", { name: "Mars/Olympus" });
+  expect(await totalOf({ date_from: "2026-03-10", date_to: "2026-03-10" })).toBe(0);
+  await saveSettings(tenant.id, "general.timezone", { name: "Asia/Baghdad" });
+});
+
+test("the bounds of a day cost the same for one row and for many", async () => {
+  const wallet = await fundWallet(tenant, "institution", tenant.institution.id, 1);
+  await sql.begin(async (tx) => {
+    await tx`select set_config('app.tenant_id', ${tenant.id}, true)`;
+    // No index serves these days, so that each row is judged.
+    await tx`select money.post(jsonb_agg(jsonb_build_object('journal', n / 2, 'kind', 'TEST', 'reference_type', 'test',
+        'reference_id', md5((n / 2)::text)::uuid, 'amount', case n % 2 when 0 then 1 else -1 end, 'account_id',
+        case n % 2 when 0 then ${wallet}::uuid else money.account_of('external', 'tenant', null, 'IQD') end)))
+      from generate_series(2, ${2 * many - 1}) n`;
+  });
+  const ask = async (created_at: object) => {
+    const started = performance.now();
+    const answer = await tenant.admin.get(`/delivery/wallets/${wallet}/transactions`, {
+      query: { column_filters: { created_at } },
+    });
+    expect(answer).toSucceed(200);
+    expect(answer.body.pagination.total).toBe(many);
+    return performance.now() - started;
+  };
+  await ask({});
+  const [without, withDays] = [await ask({}), await ask({ from: "2026-01-01", to: "9999-01-01" })];
+  expect(withDays).toBeLessThan(without + 300);
+});

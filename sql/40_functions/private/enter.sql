@@ -15,6 +15,7 @@ begin
   perform
     set_config('app.user_id', coalesce(v_who.user_id::text, ''), true),
     set_config('app.tenant_id', coalesce(v_who.tenant_id::text, ''), true),
+    set_config('app.api_key', coalesce(claims ->> 'api_key_hash', ''), true),
     set_config('app.grants', v_who.grants::text, true),
     set_config('app.sees_tenant', case when v_who.sees_tenant then 'on' else 'off' end, true),
     set_config('app.language', coalesce(claims ->> 'language', v_who.language, 'en'), true),

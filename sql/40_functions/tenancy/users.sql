@@ -105,7 +105,7 @@ begin
   perform tenancy.equip_member(v_user, v_person ->> 'tenant_user_type');
   v_answer := jsonb_build_object('user', tenancy.user_shown(v_user));
   if input ? 'key' then
-    perform private.idempotency_store(app.request_setting('operation'), input ->> 'key', v_answer);
+    v_answer := private.idempotency_store(app.request_setting('operation'), input ->> 'key', v_answer);
   end if;
   return v_answer;
 end $$;

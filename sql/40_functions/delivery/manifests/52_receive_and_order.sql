@@ -25,7 +25,9 @@ declare
   v_failures jsonb := '[]';
 begin
   if v_key is not null then
-    v_answer := private.idempotency_claim(app.request_setting('operation'), v_key, input - 'idempotency_key', 'idempotency_conflict');
+    -- Nothing here is emptied by a null: it says as much as a field left out.
+    v_answer := private.idempotency_claim(app.request_setting('operation'), v_key,
+      jsonb_strip_nulls(input - 'idempotency_key'), 'idempotency_conflict');
     if v_answer is not null then
       return jsonb_build_object('replayed', true, 'answer', v_answer);
     end if;

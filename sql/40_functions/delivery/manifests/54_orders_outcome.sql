@@ -57,7 +57,7 @@ begin
   into v_answer;
   -- A part that got lost is no answer to remember: the same call with the same key shall finish it.
   if v_key is not null and not v_answer -> 'failed' @> '[{"code": "order_creation_interrupted"}]' then
-    perform private.idempotency_store(app.request_setting('operation'), v_key, v_answer);
+    v_answer := private.idempotency_store(app.request_setting('operation'), v_key, v_answer);
   end if;
   return jsonb_build_object('answer', v_answer);
 end $$;

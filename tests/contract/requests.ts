@@ -239,9 +239,17 @@ export function headersOf({ endpoint }: Operation): Record<string, string> {
   return endpoint.idempotency === "required" ? { "idempotency-key": randomUUID() } : {};
 }
 
+/** A text without halves of surrogate pairs, which no URL can carry. */
+export function wellFormed(text: string): string {
+  return Buffer.from(text, "utf8").toString("utf8");
+}
+
 /** Path and query of a request. */
 export function urlOf({ path }: Operation, { params, query }: Input): string {
-  const filled = path.replace(/:(\w+)/g, (_, name) => encodeURIComponent(params[name]));
+  const filled = path.replace(
+    /:(\w+)/g,
+    (_, name) => encodeURIComponent(wellFormed(params[name])),
+  );
   const search = new URLSearchParams(query).toString();
   return search ? `${filled}?${search}` : filled;
 }

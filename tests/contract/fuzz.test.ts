@@ -1,0 +1,202 @@
+/**
+ * Whatever is sent to any operation: an answer in time, in its form, with a code that exists, nothing
+ * of the inside, nothing of another tenant, and nothing changed there.
+ * BARID_FUZZ_SEED repeats a run, BARID_FUZZ_REQUESTS (of each operation) makes a longer one.
+ */
+import { Agent, request as send } from "node:http";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { isErrorCode } from "../../shared/errors.ts";
+import { sql, stack } from "../support/db.ts";
+import {
+  type Everything,
+  fingerprintOf,
+  newEverything,
+  tenantTables,
+} from "../support/everything.ts";
+import { mint } from "../support/minter.ts";
+import type { Part } from "../support/people.ts";
+import { type Operation, operations } from "./functions.ts";
+import { hostileRequest, pick, randomFrom, type Raw } from "./hostile.ts";
+
+const seed = Number(process.env.BARID_FUZZ_SEED ?? Date.now() % 1_000_000_000);
+const requestsEach = Number(process.env.BARID_FUZZ_REQUESTS ?? 200);
+const msMax = 2_000;
+const guid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
+const callers: Part[] = [
+  "admin",
+  "admin",
+  "admin",
+  "ops",
+  "dispatcher",
+  "driver",
+  "institution",
+  "customer",
+];
+
+const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+afterAll(() => agent.destroy());
+
+let ours: Everything;
+/** Its settings and people are what the requests to /tenants change. */
+let changing: Everything;
+let theirs: Everything;
+let foreignIds: Set<string>;
+const tokens = new Map<string, string>();
+
+beforeAll(async () => {
+  [ours, changing, theirs] = await Promise.all([
+    newEverything("received"),
+    newEverything(),
+    newEverything(),
+  ]);
+  const texts = await Promise.all(
+    (await tenantTables()).map((table) =>
+      sql.unsafe(`select t::text as text from ${table} t where tenant_id = $1`, [theirs.tenant.id])
+    ),
+  );
+  // What we send ourselves may come back as the name of a thing of ours.
+  const sent = new Set(Object.values(theirs.things));
+  foreignIds = new Set(
+    texts.flat().flatMap(({ text }) => text.match(guid) ?? []).filter((id) => !sent.has(id)),
+  );
+  expect(foreignIds.size).toBeGreaterThan(20);
+  for (const { tenant } of [ours, changing]) {
+    for (const part of new Set(callers)) {
+      const claims = { sub: tenant[part].id, app_metadata: { tenant_id: tenant.id } };
+      tokens.set(tenant[part].id, await mint(stack.minterUrl, claims));
+    }
+  }
+});
+
+test(`nothing that is sent is more than refused (seed ${seed})`, async () => {
+  console.log(`BARID_FUZZ_SEED=${seed} BARID_FUZZ_REQUESTS=${requestsEach}`);
+  const before = await fingerprintOf(theirs.tenant.id);
+  const wrong = new Map<string, string>();
+  const statuses: Record<string, number> = {};
+  // Each operation draws from a seed of its own, so that one more operation changes no other's requests.
+  const queue = operations.flatMap((operation, index) => {
+    const random = randomFrom(seed + index * 7_919);
+    const { tenant, things } = operation.slug === "tenants" ? changing : ours;
+    return Array.from({ length: requestsEach }, (_, number) => {
+      const raw = hostileRequest(random, operation, things, theirs.things);
+      return { operation, number, raw: withCaller(operation, raw, tenant, pick(random, callers)) };
+    });
+  });
+  // Round by round and not operation by operation: things are still there when their turn comes.
+  queue.sort((a, b) => a.number - b.number);
+  const worker = async () => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      const { operation, raw } = next;
+      const answer = await ask(raw);
+      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+      for (const fault of faultsOf(operation, raw, answer)) {
+        wrong.set(
+          `${operation.name}: ${fault.slice(0, 60)}`,
+          `${fault}\n  ${shown(raw)}\n  ${answer.status} ${answer.text.slice(0, 500)}`,
+        );
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: 6 }, worker));
+  expect([...wrong].map(([name, what]) => `${name}\n  ${what}`)).toEqual([]);
+  expect(await fingerprintOf(theirs.tenant.id)).toEqual(before);
+  // A generator that only ever made nonsense would prove nothing.
+  expect(statuses["200"] + statuses["201"]).toBeGreaterThan(
+    operations.length * requestsEach * 0.05,
+  );
+  expect(statuses["400"]).toBeGreaterThan(0);
+}, 600_000);
+
+function withCaller(operation: Operation, raw: Raw, tenant: Everything["tenant"], part: Part): Raw {
+  if (operation.endpoint.internal) {
+    const url = `${raw.url}${raw.url.includes("?") ? "&" : "?"}tenant_id=${tenant.id}`;
+    return { ...raw, url, headers: { ...raw.headers, apikey: stack.secretKey } };
+  }
+  return {
+    ...raw,
+    headers: { ...raw.headers, authorization: `Bearer ${tokens.get(tenant[part].id)}` },
+  };
+}
+
+interface Told {
+  status: number;
+  type: string;
+  text: string;
+  retryAfter: string | undefined;
+  ms: number;
+}
+
+/** A kept connection may have been closed by the answer before it; a fresh one has no excuse. */
+async function ask(raw: Raw): Promise<Told> {
+  return await askOn(agent, raw).catch(() => askOn(false, raw));
+}
+
+function askOn(agent: Agent | false, raw: Raw): Promise<Told> {
+  const started = performance.now();
+  return new Promise((resolve, reject) => {
+    const url = new URL(stack.functionsUrl + raw.url);
+    const headers = {
+      ...raw.headers,
+      ...(raw.body ? { "content-length": String(raw.body.length) } : {}),
+    };
+    const outgoing = send(url, { method: raw.method, headers, agent }, (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on("data", (chunk) => chunks.push(chunk));
+      incoming.on("error", reject);
+      incoming.on("end", () =>
+        resolve({
+          status: incoming.statusCode ?? 0,
+          type: incoming.headers["content-type"] ?? "",
+          text: Buffer.concat(chunks).toString("utf8"),
+          retryAfter: incoming.headers["retry-after"],
+          ms: performance.now() - started,
+        }));
+    });
+    outgoing.on("error", (error) => reject(new Error(`${error}: ${shown(raw)}`)));
+    outgoing.end(raw.body);
+  });
+}
+
+function faultsOf({ endpoint }: Operation, raw: Raw, { status, type, text, ms }: Told): string[] {
+  const faults: string[] = [];
+  const sent = `${raw.url} ${decoded(raw.url)} ${raw.body?.toString("utf8") ?? ""}`.toLowerCase();
+  if (status >= 500) faults.push(`answers ${status}`);
+  if (ms > msMax) faults.push(`takes ${Math.round(ms)} ms`);
+  if (endpoint.response === "pdf" && status === 200) return faults;
+  if (!type.startsWith("application/json")) return [...faults, `answers ${type}`];
+  const body = JSON.parse(text);
+  if (typeof body.success !== "boolean") faults.push("success is no boolean");
+  if (status >= 400 && (body.success !== false || !isErrorCode(body.code))) {
+    faults.push(`code ${body.code}`);
+  }
+  if (
+    status >= 400 &&
+    !(typeof body.message === "string" && body.message.length > 3 && body.message !== body.code)
+  ) {
+    faults.push("no message");
+  }
+  const inside =
+    /\{\w+\}|undefined|\[object|PostgresError|SQLSTATE|call_id|node_modules|\bselect .* from\b/i
+      .exec(String(body.message))?.[0];
+  if (inside && !sent.includes(inside.toLowerCase())) faults.push(`says ${inside}`);
+  const foreign = (text.match(guid) ?? []).find((id) =>
+    foreignIds.has(id) && !sent.includes(id.toLowerCase())
+  );
+  if (foreign) faults.push(`tells ${foreign} of another tenant`);
+  return faults;
+}
+
+function decoded(url: string): string {
+  try {
+    return decodeURIComponent(url.replaceAll("+", " "));
+  } catch {
+    return url;
+  }
+}
+
+function shown({ method, url, headers, body }: Raw): string {
+  const { authorization: _secret, apikey: _key, ...rest } = headers;
+  return `${method} ${url.slice(0, 600)} ${JSON.stringify(rest).slice(0, 300)} ${
+    body?.toString("utf8").slice(0, 600) ?? ""
+  }`;
+}

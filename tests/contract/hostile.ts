@@ -1,0 +1,343 @@
+/** What no honest client sends: values, texts and headers, drawn from a seed so that they can be drawn again. */
+import { randomUUID } from "node:crypto";
+import type { Things } from "../support/everything.ts";
+import type { Operation } from "./functions.ts";
+import {
+  headersOf,
+  type Input,
+  sampleOf,
+  type Schema,
+  schemaOf,
+  type Slot,
+  urlOf,
+  wellFormed,
+  withValue,
+} from "./requests.ts";
+
+export interface Raw {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body: Buffer | undefined;
+}
+
+/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+export function pick<T>(random: () => number, list: readonly T[]): T {
+  return list[Math.floor(random() * list.length)];
+}
+
+/** Stands in a value for JSON that JSON.stringify cannot write. */
+const literal = (json: string) => `\u0001${json}\u0001`;
+const nested = (depth: number, inner: unknown = 1): unknown =>
+  depth === 0 ? inner : depth % 2 ? [nested(depth - 1, inner)] : { a: nested(depth - 1, inner) };
+
+const words = [
+  "",
+  " ",
+  "\u0000",
+  "a\u0000b",
+  "\ud800",
+  "x\udfff",
+  "😀".repeat(50),
+  "\u202eabc",
+  "مرحبا بالعالم",
+  "سڵاو\u200f",
+  "' or 1=1 --",
+  "'); drop table tenancy.tenants; --",
+  "$1",
+  "%",
+  "_",
+  "\\",
+  "{name}",
+  "${x}",
+  "%00",
+  "../../etc/passwd",
+  "__proto__",
+  "constructor",
+  "toString",
+  "null",
+  "undefined",
+  "NaN",
+  "Infinity",
+  "-1",
+  "0",
+  "1e99",
+  "1e400",
+  "9007199254740993",
+  "99999999999999999999",
+  "true",
+  "[]",
+  "{}",
+  "x".repeat(300),
+  "x".repeat(20_000),
+  "\n\r\t",
+  "2026-02-30",
+  "0000-00-00",
+  "10000-01-01",
+  "2026-01-01T99:99:99Z",
+  "2026-01-01T00:00:00+99:99",
+  "-infinity",
+  "00000000-0000-0000-0000-000000000000",
+  "{00000000-0000-0000-0000-000000000000}",
+  "urn:uuid:x",
+  "G".repeat(36),
+  "DM0000000011IQ",
+  "٠١٢٣٤٥٦٧٨٩",
+  "javascript:alert(1)",
+  "https://example.test/a.jpg",
+  "a@b",
+  "<script>",
+];
+const values: unknown[] = [
+  null,
+  true,
+  false,
+  0,
+  -1,
+  1.5,
+  -0.0001,
+  1e21,
+  9007199254740991,
+  literal("1e400"),
+  literal("-1e400"),
+  literal("9007199254740993"),
+  literal("0.1234567890123456789"),
+  [],
+  {},
+  [null],
+  [[]],
+  [{}],
+  nested(5),
+  nested(30),
+  nested(40),
+  { __proto__: null, constructor: 1 },
+  literal('{"__proto__": {"admin": true}}'),
+  literal('{"a":1,"a":2}'),
+  Array(3_000).fill("x"),
+  Array(600).fill(null),
+  { length: 1e9 },
+  { toString: "x" },
+  { en: "\u0000" },
+];
+const idempotencyKeys = [
+  "",
+  " ",
+  "k",
+  "k".repeat(200),
+  "k".repeat(201),
+  "k".repeat(4_000),
+  "é",
+  "' or 1=1",
+  "a,b",
+  "{}",
+  "%00",
+  "same",
+];
+const languages = [
+  "",
+  "*",
+  "ku",
+  "ar;q=abc",
+  "en;q=-1,ku;q=1e999",
+  ";;;",
+  "x".repeat(3_000),
+  "ar,".repeat(500),
+  "__proto__",
+  "toString",
+  "q=1;;ar",
+  "ar-IQ;q=0",
+];
+const contentTypes = [
+  "text/plain",
+  "",
+  "application/xml",
+  "application/json; charset=utf-16",
+  "multipart/form-data",
+  "APPLICATION/JSON",
+  "application/json,text/plain",
+  "a".repeat(500),
+];
+const texts = [
+  "",
+  " ",
+  "{",
+  "}",
+  '{"a":',
+  "[]",
+  "null",
+  "1",
+  '"text"',
+  "nul",
+  "{'a':1}",
+  "\ufeff{}",
+  '{"a":1}{"b":2}',
+  "[".repeat(40) + "]".repeat(40),
+  "[".repeat(20_000),
+  '{"a":'.repeat(5_000),
+  `{"a":"${"x".repeat(1_100_000)}"}`,
+  '{"\\u0000":1}',
+  '{"a":"\\ud800"}',
+];
+const filters = [
+  "{",
+  "[]",
+  "null",
+  "1",
+  '"x"',
+  "{}",
+  '{"wallet_id":[]}',
+  '{"wallet_id":{"a":1}}',
+  '{"created_at":"x"}',
+  '{"created_at":{"from":1}}',
+  '{"created_at":{"from":"2026-01-01T00:00:00+15:59","to":"9999-12-31"}}',
+  '{"balance":{"min":"1e400","max":{}}}',
+  '{"balance":1e400}',
+  '{"balance":[1]}',
+  '{"balance":{"min":null,"max":-0}}',
+  '{"__proto__":{"x":1}}',
+  '{"constructor":1}',
+  `{"x":"${"y".repeat(9_000)}"}`,
+  "[".repeat(4_000),
+  '{"balance":{"min":"999999999999999.999999"}}',
+  '{"created_at":{"to":"0001-01-01"}}',
+];
+const listKeys = [
+  "page",
+  "limit",
+  "sort_by",
+  "sort_order",
+  "search",
+  "column_filters",
+  "language",
+  "tenant_id",
+  "q",
+  "include",
+];
+
+/** Every leaf of a schema, as a slot. */
+function leaves(schema: Schema | undefined, slot: Slot): Slot[] {
+  if (!schema || slot.length > 8) return [];
+  const deeper = [
+    ...Object.entries(schema.properties ?? {}).flatMap(([key, one]) =>
+      leaves(one, [...slot, key] as unknown as Slot)
+    ),
+    ...(schema.items ? leaves(schema.items, [...slot, 0] as unknown as Slot) : []),
+    ...(schema.anyOf ?? []).flatMap((
+      one,
+    ) => (one.properties || one.items ? leaves(one, slot) : [])),
+  ];
+  return slot.length > 1 ? [slot, ...deeper] : deeper;
+}
+
+const leavesOf = new Map<Operation, Slot[]>();
+
+/** One hostile request to an operation that names the tenant's own things elsewhere. */
+export function hostileRequest(
+  random: () => number,
+  operation: Operation,
+  things: Things,
+  foreign: Things,
+): Raw {
+  const slots = leavesOf.get(operation) ??
+    (["params", "query", "body"] as const).flatMap((part) =>
+      leaves(schemaOf(operation, part), [part])
+    );
+  leavesOf.set(operation, slots);
+  const chance = (share: number) => random() < share;
+  const odd = () => {
+    const kind = random();
+    if (kind < 0.4) return pick(random, words);
+    if (kind < 0.8) return pick(random, values);
+    return kind < 0.9
+      ? pick(random, Object.values(foreign))
+      : kind < 0.95
+      ? randomUUID()
+      : pick(random, Object.values(things));
+  };
+
+  const slot = slots.length ? pick(random, slots) : undefined;
+  let input: Input = sampleOf(operation, things, slot);
+  if (slot && chance(0.8)) {
+    input = withValue(input, slot, slot[0] === "body" ? odd() : wordOf(odd()));
+  } else if (slot?.[0] === "body" && chance(0.5)) input = without(input, slot);
+  if (slots.length && chance(0.2)) {
+    const other = pick(random, slots);
+    try {
+      input = withValue(input, other, other[0] === "body" ? odd() : wordOf(odd()));
+    } catch {
+      // The first change took away the place of the second.
+    }
+  }
+  if (chance(0.1)) input.body = odd();
+  if (input.body && typeof input.body === "object" && chance(0.1)) {
+    input.body = { ...input.body, [pick(random, words)]: odd() };
+  }
+
+  let url = urlOf(operation, input);
+  const add = (
+    name: string,
+    value: string,
+  ) => (url += `${url.includes("?") ? "&" : "?"}${name}=${value}`);
+  if (chance(0.25)) add(pick(random, listKeys), encoded(pick(random, words)));
+  if (chance(0.1)) add("column_filters", encoded(pick(random, filters)));
+  if (chance(0.05)) add("page", "1e99&page=2&page=-1");
+  if (chance(0.03)) add("%ff%fe", "%zz%c3");
+
+  const method = operation.endpoint.method.toUpperCase();
+  const headers: Record<string, string> = { ...headersOf(operation) };
+  if (chance(0.15)) headers["idempotency-key"] = pick(random, idempotencyKeys);
+  if (chance(0.15)) headers["accept-language"] = pick(random, languages);
+  if (chance(0.05)) {
+    headers["x-request-id"] = pick(random, ["", "x".repeat(100), "a b", "../x", "<x>"]);
+  }
+  const sendsBody = method === "GET" ? chance(0.1) : !chance(0.03);
+  const text = chance(0.1) ? pick(random, texts) : json(input.body ?? {});
+  if (sendsBody) {
+    headers["content-type"] = chance(0.05) ? pick(random, contentTypes) : "application/json";
+  }
+  const bytes = chance(0.02)
+    ? Buffer.from([0x7b, 0xff, 0xfe, 0x22, 0xc3, 0x28])
+    : Buffer.from(text);
+  for (const name of Object.keys(headers)) {
+    headers[name] = headers[name].replace(/[^\t\x20-\x7e\x80-\xff]/g, "?");
+  }
+  return { method, url, headers, body: sendsBody ? bytes : undefined };
+}
+
+function json(value: unknown): string {
+  // deno-lint-ignore no-control-regex -- the mark of a literal
+  return JSON.stringify(value).replace(
+    /"\\u0001(.*?)\\u0001"/g,
+    (_, inner) => JSON.parse(`"${inner}"`),
+  );
+}
+
+function wordOf(value: unknown): string {
+  return typeof value === "string"
+    ? value.replaceAll("\u0001", "")
+    : (JSON.stringify(value) ?? "").slice(0, 4_000);
+}
+
+/** Percent-encoded even where it is no well-formed text. */
+function encoded(text: string): string {
+  return encodeURIComponent(wellFormed(text));
+}
+
+function without(input: Input, slot: Slot): Input {
+  const copy = structuredClone(input);
+  // deno-lint-ignore no-explicit-any -- walks into a request of any shape
+  let at: any = copy;
+  for (const step of slot.slice(0, -1)) at = at?.[step];
+  if (at) delete at[slot.at(-1)!];
+  return copy;
+}

@@ -315,7 +315,6 @@ export function hostileRequest(
 }
 
 function json(value: unknown): string {
-  // deno-lint-ignore no-control-regex -- the mark of a literal
   return JSON.stringify(value).replace(
     /"\\u0001(.*?)\\u0001"/g,
     (_, inner) => JSON.parse(`"${inner}"`),

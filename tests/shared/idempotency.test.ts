@@ -184,4 +184,29 @@ describe("a call of several transactions", () => {
     expect(await tenant.dispatcher.post(path, { ...body, item_ids: itemIds.slice(1) }, keyed(key)))
       .toFailWith(409, "idempotency_conflict");
   }, 60_000);
+
+  test("ten equal ones at once add one person, and whoever is turned away may try again", async () => {
+    const email = `${randomUUID()}@barid.test`;
+    const body = { email, full_name: "Twice", tenant_user_type: "customer" };
+    const key = randomUUID();
+    const path = `/tenants/${tenant.id}/users`;
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => tenant.admin.post(path, body, keyed(key))),
+    );
+    for (const answer of answers.filter(({ status }) => status !== 201)) {
+      expect(answer).toFailWith(409, "user_being_added");
+    }
+    const last = await tenant.admin.post(path, body, keyed(key));
+    expect(last).toSucceed(201);
+    for (const answer of answers.filter(({ status }) => status === 201)) {
+      expect(answer.body).toEqual(last.body);
+    }
+    const [{ members, users, waiting }] = await sql`select
+      (select count(*)::int from tenancy.tenant_users u join tenancy.profiles p on p.id = u.user_id
+        where u.tenant_id = ${tenant.id} and p.email = ${email}) as members,
+      (select count(*)::int from auth.users where email = ${email}) as users,
+      (select count(*)::int from app.jobs j join auth.users u on u.id::text = j.entity_key
+        where u.email = ${email} and j.status in ('queued', 'running')) as waiting`;
+    expect({ members, users, waiting }).toEqual({ members: 1, users: 1, waiting: 0 });
+  });
 });

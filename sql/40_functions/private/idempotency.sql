@@ -23,8 +23,10 @@ begin
     if found then
       return null;
     end if;
+    -- Locked: of several transactions under one key one is at work at a time, and a later one sees its answer.
     select k.* into v_row from app.idempotency_keys k
-    where k.scope = private.idempotency_scope() and k.operation = idempotency_claim.operation and k.key = idempotency_claim.key;
+    where k.scope = private.idempotency_scope() and k.operation = idempotency_claim.operation and k.key = idempotency_claim.key
+    for update;
     -- Gone when the call that had it has just failed and forgotten it: then it is ours to take.
     exit when found;
   end loop;

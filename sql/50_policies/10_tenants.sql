@@ -4,7 +4,9 @@
 
 select app.tenant_table('tenancy.tenant_users', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
 select app.tenant_table('tenancy.tenant_user_roles', own => '{user_id}', writers => $$app.has_permission('manage:tenant')$$);
-select app.tenant_table('tenancy.tenant_settings', writers => $$app.has_permission('manage:tenant')$$);
+-- Operations name the default driver, which is a setting.
+select app.tenant_table('tenancy.tenant_settings',
+  writers => $$app.has_permission('manage:tenant') or app.has_permission('manage:operations:tenant')$$);
 select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false, writers => 'true');
 select app.tenant_table('app.counters', writes => 'insert, update', audit => false, writers => 'true');
 

@@ -204,15 +204,18 @@ end $$;
 
 -- The two helpers that give a table its guards. Called from 50_policies, one line a table.
 
--- Puts a tenant table behind the second wall: row-level security enabled and forced, one policy, grants.
+-- Puts a tenant table behind the second wall: row-level security enabled and forced, policies, grants.
 --   own     columns that name the row's people; callers who do not see the whole tenant reach a row
---           only when one of these is their user id. Null: every member of the tenant reaches it.
+--           only when one of these is their user id. Null: every member of the tenant reaches it;
+--           '{}': nobody but those who see the whole tenant.
 --   writes  what a request may do besides reading ('insert, update, delete', 'insert', or '').
+--   writers who of those who reach a row may also write it, as a condition; 'true' is all of them.
+--           A policy of its own for each kind of statement, so that it holds whatever replaces the first.
 --   audit   write app.audit_log rows for changes; false for append-only tables, which are a log already.
 --   hidden  columns never copied to the audit log.
 create or replace function app.tenant_table(
   target regclass, own text[] default null, writes text default 'insert, update, delete',
-  audit boolean default true, hidden text default ''
+  audit boolean default true, hidden text default '', writers text default 'app.sees_tenant()'
 ) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -221,12 +224,20 @@ declare
 begin
   if own is not null then
     v_rule := v_rule || ' and ((select app.sees_tenant())'
-      || (select string_agg(format(' or %I = (select app.user_id())', c), '') from unnest(own) c) || ')';
+      || coalesce((select string_agg(format(' or %I = (select app.user_id())', c), '') from unnest(own) c), '') || ')';
   end if;
   execute format('alter table %s enable row level security', target);
   execute format('alter table %s force row level security', target);
   execute format('drop policy if exists tenant on %s', target);
   execute format('create policy tenant on %s for all to barid_caller using (%s) with check (%s)', target, v_rule, v_rule);
+  execute format('drop policy if exists writers_add on %s', target);
+  execute format('create policy writers_add on %s as restrictive for insert to barid_caller with check ((select %s))', target, writers);
+  -- Whoever reaches a row may lock it; only writers may leave it changed.
+  execute format('drop policy if exists writers_change on %s', target);
+  execute format('create policy writers_change on %s as restrictive for update to barid_caller using (true) with check ((select %s))',
+    target, writers);
+  execute format('drop policy if exists writers_remove on %s', target);
+  execute format('create policy writers_remove on %s as restrictive for delete to barid_caller using ((select %s))', target, writers);
   execute format('revoke all on %s from public, barid_caller', target);
   execute format('grant select on %s to barid_caller', target);
   if writes <> '' then
@@ -720,6 +731,19 @@ create table if not exists delivery.delivery_types (
   constraint delivery_type_code_exists unique (tenant_id, code)
 );
 
+-- What a tenant does with money when things go wrong, by name: {payment_policies: {refund_delivery_fee_on_cancel,
+-- refund_delivery_fee_on_return}}. What a profile leaves out follows the tenant's default.
+create table if not exists delivery.policy_profiles (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  name text not null check (name <> ''),
+  policy jsonb not null default '{}' check (jsonb_typeof(policy) = 'object'),
+  is_active boolean not null default true,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint policy_profile_name_exists unique (tenant_id, name)
+);
+
 create table if not exists delivery.delivery_services (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
@@ -746,6 +770,7 @@ create table if not exists delivery.delivery_services (
   zone_access_mode text not null default 'all_zones' check (zone_access_mode in ('all_zones', 'select_zones', 'exclude_zones')),
   zone_selector_type text not null default 'zone' check (zone_selector_type in ('zone', 'tag')),
   policy_mode text not null default 'tenant' check (policy_mode in ('tenant', 'profile', 'custom')),
+  policy_profile_id uuid,
   policy_overrides jsonb not null default '{}' check (jsonb_typeof(policy_overrides) = 'object'),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -754,11 +779,14 @@ create table if not exists delivery.delivery_services (
   unique (tenant_id, id),
   constraint allowed_delivery_attempts_must_be_positive_integer check (allowed_delivery_attempts > 0),
   constraint invalid_unit_range check (unit_min <= unit_max),
-  foreign key (tenant_id, delivery_type_id) references delivery.delivery_types (tenant_id, id) on delete restrict
+  constraint invalid_delivery_time_range check (estimated_delivery_time_min <= estimated_delivery_time_max),
+  foreign key (tenant_id, delivery_type_id) references delivery.delivery_types (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, policy_profile_id) references delivery.policy_profiles (tenant_id, id) on delete restrict
 );
 create unique index if not exists service_code_already_exists on delivery.delivery_services (tenant_id, code) where deleted_at is null;
 create index if not exists services_recent on delivery.delivery_services (tenant_id, created_at desc, id) where deleted_at is null;
 create index if not exists services_type on delivery.delivery_services (tenant_id, delivery_type_id);
+create index if not exists services_profile on delivery.delivery_services (tenant_id, policy_profile_id) where policy_profile_id is not null;
 
 create table if not exists delivery.delivery_service_users (
   tenant_id uuid not null,
@@ -789,6 +817,47 @@ create table if not exists delivery.delivery_service_zone_tags (
   foreign key (tenant_id, tag_id) references delivery.zone_tags (tenant_id, id) on delete cascade
 );
 create index if not exists service_zone_tags_tag on delivery.delivery_service_zone_tags (tenant_id, tag_id);
+
+-- Who carries out a service. No rows: every team, every vehicle.
+create table if not exists delivery.teams (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  name text not null check (name <> ''),
+  is_active boolean not null default true,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint team_name_exists unique (tenant_id, name)
+);
+
+create table if not exists delivery.team_members (
+  tenant_id uuid not null,
+  team_id uuid not null,
+  user_id uuid not null,
+  primary key (tenant_id, team_id, user_id),
+  foreign key (tenant_id, team_id) references delivery.teams (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade
+);
+create index if not exists team_members_user on delivery.team_members (tenant_id, user_id);
+
+create table if not exists delivery.delivery_service_teams (
+  tenant_id uuid not null,
+  service_id uuid not null,
+  team_id uuid not null,
+  primary key (tenant_id, service_id, team_id),
+  foreign key (tenant_id, service_id) references delivery.delivery_services (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, team_id) references delivery.teams (tenant_id, id) on delete cascade
+);
+create index if not exists service_teams_team on delivery.delivery_service_teams (tenant_id, team_id);
+
+create table if not exists delivery.delivery_service_vehicles (
+  tenant_id uuid not null,
+  service_id uuid not null,
+  vehicle_id uuid not null,
+  primary key (tenant_id, service_id, vehicle_id),
+  foreign key (tenant_id, service_id) references delivery.delivery_services (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete cascade
+);
+create index if not exists service_vehicles_vehicle on delivery.delivery_service_vehicles (tenant_id, vehicle_id);
 
 -- sql/20_tables/50_money.sql
 
@@ -1410,6 +1479,61 @@ from delivery.transfer_barcode_batches b;
 
 grant select on delivery.barcode_batches_list to barid_caller;
 
+-- sql/30_views/delivery/60_delivery_services.sql
+
+drop view if exists delivery.services_list cascade;
+drop view if exists delivery.delivery_types_list cascade;
+
+create view delivery.delivery_types_list with (security_invoker = true) as
+select t.id, t.code, app.localized(t.name) as name, t.name as name_translations, t.created_at
+from delivery.delivery_types t;
+
+-- The catalogue as lists show it; deleted services are in no list. Of user_ids a caller who does not
+-- see the whole tenant finds at most himself.
+create view delivery.services_list with (security_invoker = true) as
+select s.id, s.code, app.localized(s.name) as name, s.name as name_translations,
+  app.localized(s.description) as description, s.description as description_translations,
+  s.image_url, s.priority, s.service_level, s.default_price, s.price_per_km, s.free_km,
+  s.estimated_delivery_time_min, s.estimated_delivery_time_max, s.allowed_delivery_attempts, s.unit_min, s.unit_max,
+  '{"tracking": false, "signature_required": false, "insurance_available": false}' || s.service_options as service_options,
+  jsonb_build_object('id', t.id, 'code', t.code, 'name', app.localized(t.name)) as delivery_type,
+  s.active, s.allow_returns, s.access_mode,
+  (select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from delivery.delivery_service_users u
+    where u.tenant_id = s.tenant_id and u.service_id = s.id) as user_ids,
+  s.zone_access_mode, s.zone_selector_type, s.created_at, s.updated_at
+from delivery.delivery_services s
+join delivery.delivery_types t on t.tenant_id = s.tenant_id and t.id = s.delivery_type_id
+where s.deleted_at is null;
+
+grant select on delivery.services_list, delivery.delivery_types_list to barid_caller;
+
+-- sql/30_views/delivery/61_fleet.sql
+
+drop view if exists delivery.drivers_list cascade;
+drop view if exists delivery.vehicles_list cascade;
+
+create view delivery.vehicles_list with (security_invoker = true) as
+select v.id, v.name, v.image_url, v.unit_capacity, v.is_active, v.created_at, v.updated_at
+from delivery.vehicles v;
+
+-- Drivers by their user id. full_name and phone stand beside `user` for searching and sorting only.
+create view delivery.drivers_list with (security_invoker = true) as
+select d.user_id as id, jsonb_build_object('id', d.user_id, 'full_name', p.full_name, 'phone', p.phone, 'email', p.email) as "user",
+  case when v.id is not null then jsonb_build_object('id', v.id, 'name', v.name, 'image_url', v.image_url) end as vehicle,
+  d.all_zones,
+  (select coalesce(jsonb_agg(z.zone_id order by z.zone_id), '[]') from delivery.driver_zones z
+    where z.tenant_id = d.tenant_id and z.driver_id = d.user_id) as zone_ids,
+  d.status, d.capacity_used, d.is_online,
+  exists (select from tenancy.tenant_settings s
+    where s.tenant_id = d.tenant_id and s.module = 'delivery' and s.group_key = 'assignment_change_settings'
+      and s.settings ->> 'default_driver_id' = d.user_id::text) as is_default,
+  d.created_at, d.updated_at, p.full_name, p.phone
+from delivery.drivers d
+join tenancy.profiles p on p.id = d.user_id
+left join delivery.vehicles v on v.tenant_id = d.tenant_id and v.id = d.vehicle_id;
+
+grant select on delivery.drivers_list, delivery.vehicles_list to barid_caller;
+
 -- sql/30_views/money/10_wallets.sql
 
 drop view if exists money.wallets_list cascade;
@@ -1507,13 +1631,22 @@ language sql stable set search_path = '' as $$
   ) s
 $$;
 
--- The tenant's time zone: setting general.timezone {name}, UTC when unset or unknown.
+-- The tenant's time zone: setting general.timezone {name}, UTC when unset or unknown. Tried instead of
+-- looked up: the list of all names is made from hundreds of files each time somebody asks for it.
 create or replace function app.timezone() returns text
-language sql stable set search_path = '' as $$
-  select coalesce((
-    select z.name from pg_catalog.pg_timezone_names z
-    where z.name = app.settings('general', 'timezone') ->> 'name'), 'UTC')
-$$;
+language plpgsql stable set search_path = '' as $$
+declare
+  v_name text := app.settings('general', 'timezone') ->> 'name';
+begin
+  if v_name is null then
+    return 'UTC';
+  end if;
+  perform now() at time zone v_name;
+  return v_name;
+exception
+  when invalid_parameter_value then
+    return 'UTC';
+end $$;
 
 -- Where a filter's lower end begins: an instant as it is, a day at its start in the tenant's time zone.
 create or replace function app.day_start(value text) returns timestamptz
@@ -1756,6 +1889,168 @@ language sql immutable strict parallel safe set search_path = '' as $$
     then indicator || d.digits || delivery.barcode_check_digit(d.digits) || issuer end
   from (select lpad(serial::text, 9, '0') as digits) d
 $$;
+
+-- sql/40_functions/delivery/delivery_types.sql
+
+-- Adds a delivery type. {code, name} -> the type as lists show it. Fails: delivery_type_code_exists.
+create or replace function delivery.delivery_type_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid;
+begin
+  insert into delivery.delivery_types (tenant_id, code, name)
+  values (app.tenant_id(), input ->> 'code', delivery.translated(input -> 'name')) returning id into v_id;
+  return (select to_jsonb(t) from delivery.delivery_types_list t where t.id = v_id);
+end $$;
+
+-- sql/40_functions/delivery/fleet.sql
+
+-- Drivers and their vehicles.
+
+-- A driver as lists show him. Fails: driver_not_found.
+create or replace function delivery.driver_shown(driver_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_driver jsonb;
+begin
+  select to_jsonb(d) - 'full_name' - 'phone' into v_driver from delivery.drivers_list d where d.id = driver_id;
+  if v_driver is null then
+    perform app.fail('driver_not_found');
+  end if;
+  return v_driver;
+end $$;
+
+-- Gives a driver what is sent: {vehicle_id?, all_zones?, zone_ids?, status?, default?}. zone_ids replaces
+-- his zones; default makes him the driver of setting delivery.assignment_change_settings, or no longer.
+-- Locks: driver, vehicle. Fails: vehicle_not_found, vehicle_inactive, driver_vehicle_taken,
+-- insufficient_vehicle_capacity, zone_not_found, driver_inactive (the default driver has to work).
+create or replace function delivery.driver_equip(driver_id uuid, input jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_zones uuid[] := app.uuids(input -> 'zone_ids');
+  v_driver delivery.drivers;
+  v_vehicle delivery.vehicles;
+begin
+  select * into v_driver from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = driver_id for no key update;
+  if not found then
+    perform app.fail('driver_not_found');
+  end if;
+  if input ->> 'vehicle_id' is not null and (input ->> 'vehicle_id')::uuid is distinct from v_driver.vehicle_id then
+    select * into v_vehicle from delivery.vehicles v where v.id = (input ->> 'vehicle_id')::uuid for share;
+    if not found then
+      perform app.fail('vehicle_not_found', '{"field": "vehicle_id"}');
+    end if;
+    if not v_vehicle.is_active then
+      perform app.fail('vehicle_inactive', '{"field": "vehicle_id"}');
+    end if;
+    if v_vehicle.unit_capacity < v_driver.capacity_used then
+      perform app.fail('insufficient_vehicle_capacity', '{"field": "vehicle_id"}');
+    end if;
+  end if;
+  if exists (select from unnest(v_zones) g (id)
+      where not exists (select from delivery.zones z where z.tenant_id = v_tenant and z.id = g.id)) then
+    perform app.fail('zone_not_found', '{"field": "zone_ids"}');
+  end if;
+  update delivery.drivers d set
+    vehicle_id = case when input ? 'vehicle_id' then (input ->> 'vehicle_id')::uuid else d.vehicle_id end,
+    all_zones = coalesce((input ->> 'all_zones')::boolean, d.all_zones),
+    status = coalesce(input ->> 'status', d.status)
+  where d.tenant_id = v_tenant and d.user_id = driver_id
+  returning * into v_driver;
+  if input ? 'zone_ids' then
+    delete from delivery.driver_zones z
+    where z.tenant_id = v_tenant and z.driver_id = driver_equip.driver_id and z.zone_id <> all (v_zones);
+    insert into delivery.driver_zones (tenant_id, driver_id, zone_id)
+    select distinct v_tenant, driver_equip.driver_id, g.id from unnest(v_zones) g (id)
+    on conflict do nothing;
+  end if;
+  if (input ->> 'default')::boolean then
+    if v_driver.status <> 'active' then
+      perform app.fail('driver_inactive');
+    end if;
+    insert into tenancy.tenant_settings as s (tenant_id, module, group_key, settings, updated_by)
+    values (v_tenant, 'delivery', 'assignment_change_settings', jsonb_build_object('default_driver_id', driver_id), app.user_id())
+    on conflict (tenant_id, module, group_key) do update set settings = s.settings || excluded.settings, updated_by = excluded.updated_by;
+  elsif input ? 'default' then
+    update tenancy.tenant_settings s set settings = s.settings - 'default_driver_id', updated_by = app.user_id()
+    where s.tenant_id = v_tenant and s.module = 'delivery' and s.group_key = 'assignment_change_settings'
+      and s.settings ->> 'default_driver_id' = driver_id::text;
+  end if;
+end $$;
+
+-- Equips a member of type driver. He may be known as a driver already (whoever adds him as a user makes
+-- him one); then this gives him what is sent. {user_id, vehicle_id?, ...} -> the driver
+-- Fails: user_not_found, user_not_driver, and what driver_equip fails with.
+create or replace function delivery.driver_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_user uuid := (input ->> 'user_id')::uuid;
+  v_type text;
+begin
+  select u.tenant_user_type into v_type from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = v_user;
+  if not found then
+    perform app.fail('user_not_found');
+  end if;
+  if v_type <> 'driver' then
+    perform app.fail('user_not_driver', '{"field": "user_id"}');
+  end if;
+  perform tenancy.equip_member(v_user, 'driver');
+  perform delivery.driver_equip(v_user, input);
+  return delivery.driver_shown(v_user);
+end $$;
+
+-- Changes what is sent. {id, vehicle_id?, ...} -> the driver. Fails: what driver_equip fails with.
+create or replace function delivery.driver_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.driver_equip((input ->> 'id')::uuid, input);
+  return delivery.driver_shown((input ->> 'id')::uuid);
+end $$;
+
+-- Adds a vehicle. {name, unit_capacity, image_url?} -> the vehicle
+create or replace function delivery.vehicle_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid;
+begin
+  insert into delivery.vehicles (tenant_id, name, unit_capacity, image_url)
+  values (app.tenant_id(), input ->> 'name', (input ->> 'unit_capacity')::numeric, input ->> 'image_url') returning id into v_id;
+  return (select to_jsonb(v) from delivery.vehicles_list v where v.id = v_id);
+end $$;
+
+-- Changes what is sent. {id, name?, unit_capacity?, image_url?, is_active?} -> the vehicle
+-- Locks: its driver, then the vehicle. Fails: vehicle_not_found, vehicle_in_use (a driver has it),
+-- insufficient_vehicle_capacity (its driver carries more than that).
+create or replace function delivery.vehicle_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  v_used numeric;
+  v_driven boolean;
+begin
+  perform from delivery.drivers d where d.tenant_id = app.tenant_id() and d.vehicle_id = v_id for no key update;
+  perform from delivery.vehicles v where v.id = v_id for no key update;
+  if not found then
+    perform app.fail('vehicle_not_found');
+  end if;
+  -- Asked again: somebody may have got it while this waited.
+  select coalesce(max(d.capacity_used), 0), count(*) > 0 into v_used, v_driven
+  from delivery.drivers d where d.tenant_id = app.tenant_id() and d.vehicle_id = v_id;
+  if v_driven and input ->> 'is_active' = 'false' then
+    perform app.fail('vehicle_in_use');
+  end if;
+  if (input ->> 'unit_capacity')::numeric < v_used then
+    perform app.fail('insufficient_vehicle_capacity', '{"field": "unit_capacity"}');
+  end if;
+  update delivery.vehicles v set
+    name = coalesce(input ->> 'name', v.name),
+    unit_capacity = coalesce((input ->> 'unit_capacity')::numeric, v.unit_capacity),
+    image_url = case when input ? 'image_url' then input ->> 'image_url' else v.image_url end,
+    is_active = coalesce((input ->> 'is_active')::boolean, v.is_active)
+  where v.id = v_id;
+  return (select to_jsonb(v) from delivery.vehicles_list v where v.id = v_id);
+end $$;
 
 -- sql/40_functions/delivery/institutions.sql
 
@@ -2355,7 +2650,9 @@ declare
   v_failures jsonb := '[]';
 begin
   if v_key is not null then
-    v_answer := private.idempotency_claim(app.request_setting('operation'), v_key, input - 'idempotency_key', 'idempotency_conflict');
+    -- Nothing here is emptied by a null: it says as much as a field left out.
+    v_answer := private.idempotency_claim(app.request_setting('operation'), v_key,
+      jsonb_strip_nulls(input - 'idempotency_key'), 'idempotency_conflict');
     if v_answer is not null then
       return jsonb_build_object('replayed', true, 'answer', v_answer);
     end if;
@@ -2492,7 +2789,7 @@ begin
   into v_answer;
   -- A part that got lost is no answer to remember: the same call with the same key shall finish it.
   if v_key is not null and not v_answer -> 'failed' @> '[{"code": "order_creation_interrupted"}]' then
-    perform private.idempotency_store(app.request_setting('operation'), v_key, v_answer);
+    v_answer := private.idempotency_store(app.request_setting('operation'), v_key, v_answer);
   end if;
   return jsonb_build_object('answer', v_answer);
 end $$;
@@ -3664,7 +3961,7 @@ language sql immutable set search_path = '' as $$
   from (
     select case
       when jsonb_typeof(value) = 'number' then (value #>> '{}')::numeric
-      when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,12}(\.[0-9]{1,6})?$' then trim(value #>> '{}')::numeric
+      when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,12}(\.[0-9]{1,20})?$' then trim(value #>> '{}')::numeric
     end as number
   ) r
 $$;
@@ -3754,23 +4051,75 @@ begin
     + service.price_per_km * greatest(0, coalesce(distance_km, 0)::numeric - service.free_km), decimals);
 end $$;
 
--- True when a service may be used by a person and for a drop-off zone (access_mode, zone_access_mode).
-create or replace function delivery.service_allows(service delivery.delivery_services, user_id uuid, zone_id uuid) returns boolean
+-- True when a person may order with a service (access_mode).
+create or replace function delivery.service_open_to(service delivery.delivery_services, user_id uuid) returns boolean
 language sql stable set search_path = '' as $$
   select case service.access_mode when 'all_users' then true
-      else (service.access_mode = 'select_users') = exists (
-        select from delivery.delivery_service_users u
-        where u.tenant_id = service.tenant_id and u.service_id = service.id and u.user_id = service_allows.user_id) end
-    and case service.zone_access_mode when 'all_zones' then true
-      else (service.zone_access_mode = 'select_zones') = case service.zone_selector_type
-        when 'zone' then exists (
-          select from delivery.delivery_service_zones z
-          where z.tenant_id = service.tenant_id and z.service_id = service.id and z.zone_id = service_allows.zone_id)
-        else exists (
-          select from delivery.delivery_service_zone_tags t
-          join delivery.zone_tag_map m on m.tenant_id = t.tenant_id and m.tag_id = t.tag_id
-          where t.tenant_id = service.tenant_id and t.service_id = service.id and m.zone_id = service_allows.zone_id) end end
+    else (service.access_mode = 'select_users') = exists (
+      select from delivery.delivery_service_users u
+      where u.tenant_id = service.tenant_id and u.service_id = service.id and u.user_id = service_open_to.user_id) end
 $$;
+
+-- True when a service delivers into a zone (zone_access_mode); a place outside every zone is null.
+create or replace function delivery.service_reaches(service delivery.delivery_services, zone_id uuid) returns boolean
+language sql stable set search_path = '' as $$
+  select case service.zone_access_mode when 'all_zones' then true
+    else (service.zone_access_mode = 'select_zones') = case service.zone_selector_type
+      when 'zone' then exists (
+        select from delivery.delivery_service_zones z
+        where z.tenant_id = service.tenant_id and z.service_id = service.id and z.zone_id = service_reaches.zone_id)
+      else exists (
+        select from delivery.delivery_service_zone_tags t
+        join delivery.zone_tag_map m on m.tenant_id = t.tenant_id and m.tag_id = t.tag_id
+        where t.tenant_id = service.tenant_id and t.service_id = service.id and m.zone_id = service_reaches.zone_id) end end
+$$;
+
+-- True when a service may be used by a person and for a drop-off zone.
+create or replace function delivery.service_allows(service delivery.delivery_services, user_id uuid, zone_id uuid) returns boolean
+language sql stable set search_path = '' as $$
+  select delivery.service_open_to(service, user_id) and delivery.service_reaches(service, zone_id)
+$$;
+
+-- sql/40_functions/delivery/pricing/30_preview.sql
+
+-- What a delivery would cost, by the same calculation that charges it.
+-- {delivery_service_id, pickup?{latitude, longitude}, dropoff?{latitude, longitude}, unit_size?, package?,
+-- package_field?, place_fields [2]: what the client calls them}
+-- -> {price, unit_size, unit_size_source}
+-- Without places there is no distance and no zone to judge; a service that charges by distance needs both.
+-- Fails: service_not_found, delivery_service_not_available (switched off, or not for that drop-off zone),
+-- invalid_coordinates, invalid_package, unit_size_or_dimensions_required, can_not_use_this_delivery_for_this_unit_size.
+create or replace function delivery.price_preview(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_service delivery.delivery_services;
+  v_latitude double precision := (input #>> '{dropoff,latitude}')::double precision;
+  v_longitude double precision := (input #>> '{dropoff,longitude}')::double precision;
+  v_km double precision := app.distance_km((input #>> '{pickup,latitude}')::double precision,
+    (input #>> '{pickup,longitude}')::double precision, v_latitude, v_longitude);
+  v_quote record;
+begin
+  select * into v_service from delivery.delivery_services s
+  where s.id = (input ->> 'delivery_service_id')::uuid and s.deleted_at is null;
+  if not found then
+    perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
+  end if;
+  if not v_service.active or (v_latitude is not null
+      and not delivery.service_reaches(v_service, delivery.zone_at(v_service.tenant_id, v_latitude, v_longitude))) then
+    perform app.fail('delivery_service_not_available', '{"field": "delivery_service_id"}');
+  end if;
+  v_quote := delivery.quote(v_service, input -> 'package', (input ->> 'unit_size')::numeric, v_km,
+    app.settings('general', 'unit_size'), (app.currency()).decimals);
+  if v_quote.error_code is not null then
+    perform app.fail(v_quote.error_code,
+      coalesce(v_quote.error_params, '{}') || jsonb_build_object('field', coalesce(input ->> 'package_field', 'package')));
+  end if;
+  if v_km is null and v_service.price_per_km > 0 then
+    perform app.fail('invalid_coordinates',
+      jsonb_build_object('field', input -> 'place_fields' -> case when input ? 'pickup' then 1 else 0 end));
+  end if;
+  return jsonb_build_object('price', v_quote.price, 'unit_size', v_quote.unit_size, 'unit_size_source', v_quote.unit_size_source);
+end $$;
 
 -- sql/40_functions/delivery/processing_points.sql
 
@@ -3845,6 +4194,347 @@ begin
   return jsonb_build_object('id', v_id, 'is_active', false);
 end $$;
 
+-- sql/40_functions/delivery/services/10_reads.sql
+
+-- What a service does with the delivery fee when a delivery is cancelled or comes back, and where that
+-- comes from: {source: tenant | profile | custom, payment_policies{refund_delivery_fee_on_cancel,
+-- refund_delivery_fee_on_return}}. What custom overrides or a profile leave out is the tenant's setting
+-- delivery.fulfillment_policy, and without one: cancelled is refunded, returned is not.
+create or replace function delivery.service_policy(service delivery.delivery_services) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('source', c.source, 'payment_policies', jsonb_build_object(
+    'refund_delivery_fee_on_cancel', app.boolean_or(c.chosen -> 'refund_delivery_fee_on_cancel',
+      app.boolean_or(t.defaults -> 'refund_delivery_fee_on_cancel', true)),
+    'refund_delivery_fee_on_return', app.boolean_or(c.chosen -> 'refund_delivery_fee_on_return',
+      app.boolean_or(t.defaults -> 'refund_delivery_fee_on_return', false))))
+  from (select app.settings('delivery', 'fulfillment_policy') -> 'payment_policies' as defaults) t,
+    (
+      select 'custom' as source, service.policy_overrides -> 'payment_policies' as chosen where service.policy_mode = 'custom'
+      union all
+      select 'profile', p.policy -> 'payment_policies' from delivery.policy_profiles p
+      where service.policy_mode = 'profile' and p.tenant_id = service.tenant_id and p.id = service.policy_profile_id and p.is_active
+      union all
+      select 'tenant', null
+      limit 1
+    ) c
+$$;
+
+-- A service. {id, full?} -> {service}; full adds zones, teams, vehicles and the policy in force.
+-- Fails: service_not_found (deleted, or not for this caller).
+create or replace function delivery.service_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  v_service jsonb;
+begin
+  select to_jsonb(l) into v_service from delivery.services_list l where l.id = v_id;
+  if v_service is null then
+    perform app.fail('service_not_found');
+  end if;
+  if (input ->> 'full')::boolean then
+    select v_service || jsonb_build_object(
+      'zone_ids', z.ids, 'zones', z.shown, 'zone_tag_ids', g.ids, 'zone_tags', g.shown,
+      'all_teams', t.shown = '[]', 'teams', t.shown, 'vehicle_ids', v.ids, 'vehicles', v.shown,
+      'policy_mode', s.policy_mode, 'policy_overrides', s.policy_overrides, 'effective_policy', delivery.service_policy(s))
+    into v_service
+    from delivery.delivery_services s
+    cross join lateral (
+      select coalesce(jsonb_agg(z.id order by z.name, z.id), '[]') as ids,
+        coalesce(jsonb_agg(jsonb_build_object('id', z.id, 'name', z.name) order by z.name, z.id), '[]') as shown
+      from delivery.delivery_service_zones x join delivery.zones z on z.tenant_id = x.tenant_id and z.id = x.zone_id
+      where x.tenant_id = s.tenant_id and x.service_id = s.id) z
+    cross join lateral (
+      select coalesce(jsonb_agg(g.id order by g.name, g.id), '[]') as ids,
+        coalesce(jsonb_agg(jsonb_build_object('id', g.id, 'name', g.name) order by g.name, g.id), '[]') as shown
+      from delivery.delivery_service_zone_tags x join delivery.zone_tags g on g.tenant_id = x.tenant_id and g.id = x.tag_id
+      where x.tenant_id = s.tenant_id and x.service_id = s.id) g
+    cross join lateral (
+      select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'name', t.name) order by t.name, t.id), '[]') as shown
+      from delivery.delivery_service_teams x join delivery.teams t on t.tenant_id = x.tenant_id and t.id = x.team_id
+      where x.tenant_id = s.tenant_id and x.service_id = s.id) t
+    cross join lateral (
+      select coalesce(jsonb_agg(v.id order by v.name, v.id), '[]') as ids,
+        coalesce(jsonb_agg(jsonb_build_object('id', v.id, 'name', v.name, 'image_url', v.image_url) order by v.name, v.id), '[]') as shown
+      from delivery.delivery_service_vehicles x join delivery.vehicles v on v.tenant_id = x.tenant_id and v.id = x.vehicle_id
+      where x.tenant_id = s.tenant_id and x.service_id = s.id) v
+    where s.id = v_id;
+  end if;
+  return jsonb_build_object('service', v_service);
+end $$;
+
+-- The services that the tenant's manifests may use, or null when all may.
+create or replace function delivery.g2g_services() returns uuid[]
+language sql stable set search_path = '' as $$
+  select nullif(app.uuids(delivery.manifest_settings() -> 'available_delivery_service_ids'), '{}')
+$$;
+
+-- Whose access narrows the services: whoever sees the whole tenant may ask for anybody, the others are
+-- asked for themselves, whatever they send.
+create or replace function delivery.service_asker(customer_id uuid) returns uuid
+language sql stable set search_path = '' as $$
+  select case when app.sees_tenant() then service_asker.customer_id else app.user_id() end
+$$;
+
+-- Key figures of the services somebody may see: the tenant's, narrowed by access and by the manifests'
+-- allow-list, but by no other filter. {customer_id?, context?: g2g}
+-- -> {totalServices, activeServices, deliveryTypesCount, recentlyAdded: the newest five}
+create or replace function delivery.services_stats(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_asker uuid := delivery.service_asker((input ->> 'customer_id')::uuid);
+  v_narrowed boolean := input ? 'customer_id';
+  v_allowed uuid[] := case when input ->> 'context' = 'g2g' then delivery.g2g_services() end;
+begin
+  return (
+    with scope as materialized (
+      select s.id, s.code, s.name, s.active, s.delivery_type_id, s.created_at
+      from delivery.delivery_services s
+      where s.deleted_at is null and (v_allowed is null or s.id = any (v_allowed))
+        and (not v_narrowed or delivery.service_open_to(s, v_asker))
+    )
+    select jsonb_build_object(
+      'totalServices', count(*), 'activeServices', count(*) filter (where s.active),
+      'deliveryTypesCount', count(distinct s.delivery_type_id),
+      'recentlyAdded', (
+        select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'code', n.code, 'name', app.localized(n.name), 'created_at', n.created_at)
+          order by n.created_at desc, n.id desc), '[]')
+        from (select * from scope order by created_at desc, id desc limit 5) n))
+    from scope s);
+end $$;
+
+-- sql/40_functions/delivery/services/20_parts.sql
+
+-- Text somebody wrote, over what is stored: a string is in the language of the request and leaves the
+-- others alone, an object {en, ar, ku} replaces them all, null removes them. Empty texts are not kept.
+create or replace function delivery.translated(value jsonb, stored jsonb default '{}') returns jsonb
+language sql stable set search_path = '' as $$
+  select coalesce(jsonb_object_agg(t.key, t.value) filter (where t.value <> '""'), '{}')
+  from jsonb_each(case jsonb_typeof(translated.value)
+    when 'string' then stored || jsonb_build_object(coalesce(app.request_setting('language'), 'en'), translated.value)
+    when 'object' then translated.value
+    else '{}' end) t
+$$;
+
+-- The settings that name a service: [{source, setting_key}]. source is module.group.
+create or replace function delivery.service_setting_references(service_id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select coalesce(jsonb_agg(jsonb_build_object('source', n.module || '.' || n.group_key, 'setting_key', n.path)
+    order by n.module, n.group_key, n.path), '[]')
+  from (values
+    ('delivery', 'transfer_manifest', 'default_delivery_service_id'),
+    ('delivery', 'transfer_manifest', 'available_delivery_service_ids'),
+    ('general', 'delivery', 'return_requests.default_delivery_service_id')) n (module, group_key, path)
+  cross join lateral (select app.settings(n.module, n.group_key) #> string_to_array(n.path, '.') as value) v
+  where v.value = to_jsonb(service_id::text) or (jsonb_typeof(v.value) = 'array' and v.value ? service_id::text)
+$$;
+
+-- Locks a service for a change. Settings that begin to name it wait, and those that do are seen after.
+-- Fails: service_not_found.
+create or replace function delivery.service_hold(service_id uuid) returns delivery.delivery_services
+language plpgsql set search_path = '' as $$
+declare
+  v_service delivery.delivery_services;
+begin
+  select * into v_service from delivery.delivery_services s where s.id = service_id and s.deleted_at is null for no key update;
+  if not found then
+    perform app.fail('service_not_found');
+  end if;
+  return v_service;
+end $$;
+
+-- Fails: delivery_type_not_found.
+create or replace function delivery.require_delivery_type(type_id uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  perform from delivery.delivery_types t where t.id = type_id;
+  if not found then
+    perform app.fail('delivery_type_not_found', '{"field": "delivery_type_id"}');
+  end if;
+end $$;
+
+-- Gives a service the people of its access_mode; null leaves them. A service for everybody names nobody.
+-- Fails: customer_ids_required_for_selected_access_mode, invalid_customer_ids.
+create or replace function delivery.service_set_users(service delivery.delivery_services, user_ids jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_ids uuid[] := case when service.access_mode <> 'all_users' then app.uuids(user_ids) else '{}' end;
+begin
+  if service.access_mode <> 'all_users' then
+    if v_ids = '{}' and (user_ids is not null or not exists (
+        select from delivery.delivery_service_users u where u.tenant_id = service.tenant_id and u.service_id = service.id)) then
+      perform app.fail('customer_ids_required_for_selected_access_mode', '{"field": "user_ids"}');
+    end if;
+    if exists (select from unnest(v_ids) g (id) where not exists (
+        select from tenancy.tenant_users u where u.tenant_id = service.tenant_id and u.user_id = g.id)) then
+      perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+    end if;
+    if user_ids is null then
+      return;
+    end if;
+  end if;
+  delete from delivery.delivery_service_users u
+  where u.tenant_id = service.tenant_id and u.service_id = service.id and u.user_id <> all (v_ids);
+  insert into delivery.delivery_service_users (tenant_id, service_id, user_id)
+  select distinct service.tenant_id, service.id, g.id from unnest(v_ids) g (id)
+  on conflict do nothing;
+end $$;
+
+-- Gives a service the zones, or the zone tags, of its zone_access_mode; null leaves them. What the mode
+-- does not use is forgotten, so that it cannot come back unnoticed.
+-- Fails: zone_ids_required_for_selected_zone_mode, invalid_zone_ids, zone_tag_ids_required_for_tag_selector,
+-- invalid_zone_tag_ids.
+create or replace function delivery.service_set_zones(service delivery.delivery_services, zone_ids jsonb, zone_tag_ids jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_by_zone boolean := service.zone_access_mode <> 'all_zones' and service.zone_selector_type = 'zone';
+  v_by_tag boolean := service.zone_access_mode <> 'all_zones' and service.zone_selector_type = 'tag';
+  v_zones uuid[] := case when v_by_zone then app.uuids(zone_ids) else '{}' end;
+  v_tags uuid[] := case when v_by_tag then app.uuids(zone_tag_ids) else '{}' end;
+begin
+  if v_by_zone and v_zones = '{}' and (zone_ids is not null or not exists (
+      select from delivery.delivery_service_zones z where z.tenant_id = service.tenant_id and z.service_id = service.id)) then
+    perform app.fail('zone_ids_required_for_selected_zone_mode', '{"field": "zone_ids"}');
+  end if;
+  if v_by_tag and v_tags = '{}' and (zone_tag_ids is not null or not exists (
+      select from delivery.delivery_service_zone_tags t where t.tenant_id = service.tenant_id and t.service_id = service.id)) then
+    perform app.fail('zone_tag_ids_required_for_tag_selector', '{"field": "zone_tag_ids"}');
+  end if;
+  if exists (select from unnest(v_zones) g (id) where not exists (
+      select from delivery.zones z where z.tenant_id = service.tenant_id and z.id = g.id)) then
+    perform app.fail('invalid_zone_ids', '{"field": "zone_ids"}');
+  end if;
+  if exists (select from unnest(v_tags) g (id) where not exists (
+      select from delivery.zone_tags t where t.tenant_id = service.tenant_id and t.id = g.id)) then
+    perform app.fail('invalid_zone_tag_ids', '{"field": "zone_tag_ids"}');
+  end if;
+  if not v_by_zone or zone_ids is not null then
+    delete from delivery.delivery_service_zones z
+    where z.tenant_id = service.tenant_id and z.service_id = service.id and z.zone_id <> all (v_zones);
+    insert into delivery.delivery_service_zones (tenant_id, service_id, zone_id)
+    select distinct service.tenant_id, service.id, g.id from unnest(v_zones) g (id)
+    on conflict do nothing;
+  end if;
+  if not v_by_tag or zone_tag_ids is not null then
+    delete from delivery.delivery_service_zone_tags t
+    where t.tenant_id = service.tenant_id and t.service_id = service.id and t.tag_id <> all (v_tags);
+    insert into delivery.delivery_service_zone_tags (tenant_id, service_id, tag_id)
+    select distinct service.tenant_id, service.id, g.id from unnest(v_tags) g (id)
+    on conflict do nothing;
+  end if;
+end $$;
+
+-- Refuses ranges that end before they begin. Fails: invalid_unit_range, invalid_delivery_time_range.
+create or replace function delivery.service_check_ranges(unit_min numeric, unit_max numeric, time_min numeric, time_max numeric) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if unit_min > unit_max then
+    perform app.fail('invalid_unit_range', '{"field": "unit_max"}');
+  end if;
+  if time_min > time_max then
+    perform app.fail('invalid_delivery_time_range', '{"field": "estimated_delivery_time_max"}');
+  end if;
+end $$;
+
+-- sql/40_functions/delivery/services/30_writes.sql
+
+-- Delivery services: what can be ordered, for how much, by whom and to where.
+
+-- Adds a service. {name, code, service_level, unit_min, unit_max, delivery_type_id, description?, image_url?,
+-- priority?, default_price?, price_per_km?, free_km?, estimated_delivery_time_min?, estimated_delivery_time_max?,
+-- allowed_delivery_attempts?, service_options?, active?, allow_returns?, access_mode?, user_ids?, zone_access_mode?,
+-- zone_selector_type?, zone_ids?, zone_tag_ids?, policy_mode?, policy_overrides?} -> {id}
+-- Fails: delivery_type_not_found, service_code_already_exists, invalid_unit_range, invalid_delivery_time_range,
+-- and what service_set_users and service_set_zones fail with.
+create or replace function delivery.service_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_service delivery.delivery_services;
+begin
+  perform delivery.require_delivery_type((input ->> 'delivery_type_id')::uuid);
+  perform delivery.service_check_ranges((input ->> 'unit_min')::numeric, (input ->> 'unit_max')::numeric,
+    (input ->> 'estimated_delivery_time_min')::numeric, (input ->> 'estimated_delivery_time_max')::numeric);
+  insert into delivery.delivery_services (tenant_id, code, name, description, image_url, priority, service_level,
+    default_price, price_per_km, free_km, estimated_delivery_time_min, estimated_delivery_time_max,
+    allowed_delivery_attempts, unit_min, unit_max, service_options, delivery_type_id, active, allow_returns,
+    access_mode, zone_access_mode, zone_selector_type, policy_mode, policy_overrides)
+  values (app.tenant_id(), input ->> 'code', delivery.translated(input -> 'name'), delivery.translated(input -> 'description'),
+    input ->> 'image_url', (input ->> 'priority')::integer, input ->> 'service_level',
+    coalesce((input ->> 'default_price')::numeric, 0), coalesce((input ->> 'price_per_km')::numeric, 0),
+    coalesce((input ->> 'free_km')::numeric, 0), (input ->> 'estimated_delivery_time_min')::numeric,
+    (input ->> 'estimated_delivery_time_max')::numeric, coalesce((input ->> 'allowed_delivery_attempts')::integer, 1),
+    (input ->> 'unit_min')::numeric, (input ->> 'unit_max')::numeric, coalesce(input -> 'service_options', '{}'),
+    (input ->> 'delivery_type_id')::uuid, coalesce((input ->> 'active')::boolean, true),
+    coalesce((input ->> 'allow_returns')::boolean, false), coalesce(input ->> 'access_mode', 'all_users'),
+    coalesce(input ->> 'zone_access_mode', 'all_zones'), coalesce(input ->> 'zone_selector_type', 'zone'),
+    coalesce(input ->> 'policy_mode', 'tenant'), coalesce(input -> 'policy_overrides', '{}'))
+  returning * into v_service;
+  perform delivery.service_set_users(v_service, input -> 'user_ids');
+  perform delivery.service_set_zones(v_service, input -> 'zone_ids', input -> 'zone_tag_ids');
+  return jsonb_build_object('id', v_service.id);
+end $$;
+
+-- Changes what is sent; null clears what may be empty. {id, any field of service_create} -> {}
+-- Fails: service_not_found, delivery_type_not_found, service_code_already_exists, invalid_unit_range,
+-- invalid_delivery_time_range, delivery_service_type_change_blocked_by_settings (setting_references),
+-- and what service_set_users and service_set_zones fail with.
+create or replace function delivery.service_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_service delivery.delivery_services := delivery.service_hold((input ->> 'id')::uuid);
+  v_references jsonb;
+  -- The service as it shall be: what is sent over what is stored, a null as well.
+  v_wanted delivery.delivery_services := jsonb_populate_record(v_service, input - array['name', 'description', 'service_options']);
+begin
+  perform delivery.service_check_ranges(v_wanted.unit_min, v_wanted.unit_max,
+    v_wanted.estimated_delivery_time_min, v_wanted.estimated_delivery_time_max);
+  if v_wanted.delivery_type_id <> v_service.delivery_type_id then
+    perform delivery.require_delivery_type(v_wanted.delivery_type_id);
+    v_references := delivery.service_setting_references(v_service.id);
+    if v_references <> '[]' then
+      perform app.fail('delivery_service_type_change_blocked_by_settings', jsonb_build_object('setting_references', v_references));
+    end if;
+  end if;
+  update delivery.delivery_services s set
+    name = case when input ? 'name' then delivery.translated(input -> 'name', s.name) else s.name end,
+    description = case when input ? 'description' then delivery.translated(input -> 'description', s.description) else s.description end,
+    service_options = s.service_options || coalesce(input -> 'service_options', '{}'),
+    code = v_wanted.code, image_url = v_wanted.image_url, priority = v_wanted.priority, service_level = v_wanted.service_level,
+    default_price = v_wanted.default_price, price_per_km = v_wanted.price_per_km, free_km = v_wanted.free_km,
+    estimated_delivery_time_min = v_wanted.estimated_delivery_time_min,
+    estimated_delivery_time_max = v_wanted.estimated_delivery_time_max,
+    allowed_delivery_attempts = v_wanted.allowed_delivery_attempts, unit_min = v_wanted.unit_min, unit_max = v_wanted.unit_max,
+    delivery_type_id = v_wanted.delivery_type_id, active = v_wanted.active, allow_returns = v_wanted.allow_returns,
+    access_mode = v_wanted.access_mode, zone_access_mode = v_wanted.zone_access_mode,
+    zone_selector_type = v_wanted.zone_selector_type, policy_mode = v_wanted.policy_mode,
+    policy_overrides = v_wanted.policy_overrides
+  where s.id = v_service.id
+  returning * into v_service;
+  perform delivery.service_set_users(v_service, input -> 'user_ids');
+  perform delivery.service_set_zones(v_service, input -> 'zone_ids', input -> 'zone_tag_ids');
+  return '{}';
+end $$;
+
+-- Removes a service for good: nobody finds it any more and its code is free. The row stays for the
+-- deliveries that were made with it; who could use it is forgotten. {id} -> {}
+-- Fails: service_not_found, delivery_service_in_use_by_settings (setting_references).
+create or replace function delivery.service_delete(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_service delivery.delivery_services := delivery.service_hold((input ->> 'id')::uuid);
+  v_references jsonb := delivery.service_setting_references(v_service.id);
+begin
+  if v_references <> '[]' then
+    perform app.fail('delivery_service_in_use_by_settings', jsonb_build_object('setting_references', v_references));
+  end if;
+  delete from delivery.delivery_service_users u where u.tenant_id = v_service.tenant_id and u.service_id = v_service.id;
+  delete from delivery.delivery_service_zones z where z.tenant_id = v_service.tenant_id and z.service_id = v_service.id;
+  delete from delivery.delivery_service_zone_tags t where t.tenant_id = v_service.tenant_id and t.service_id = v_service.id;
+  delete from delivery.delivery_service_teams t where t.tenant_id = v_service.tenant_id and t.service_id = v_service.id;
+  delete from delivery.delivery_service_vehicles v where v.tenant_id = v_service.tenant_id and v.service_id = v_service.id;
+  update delivery.delivery_services s set active = false, deleted_at = now() where s.id = v_service.id;
+  return '{}';
+end $$;
+
 -- sql/40_functions/delivery/shipment_labels.sql
 
 -- What shipment labels print, in the order of the codes. {delivery_codes: [number]} -> [label]
@@ -3853,6 +4543,7 @@ end $$;
 create or replace function delivery.shipment_labels(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
+  v_zone text := app.timezone();
   v_unknown jsonb;
   v_labels jsonb;
 begin
@@ -3868,7 +4559,7 @@ begin
       'barcode', d.barcode,
       'tenant_name', app.localized(t.name),
       'service_name', app.localized(d.service_snapshot -> 'name'),
-      'created_on', to_char(d.created_at at time zone app.timezone(), 'YYYY-MM-DD'),
+      'created_on', to_char(d.created_at at time zone v_zone, 'YYYY-MM-DD'),
       'sender', jsonb_build_object(
         'name', coalesce(d.source_snapshot #>> '{source,institution,full_name}', p.full_name, app.localized(t.name)),
         'phone', coalesce(d.source_snapshot #>> '{source,institution,phone}', p.phone),
@@ -4415,6 +5106,7 @@ begin
   perform
     set_config('app.user_id', coalesce(v_who.user_id::text, ''), true),
     set_config('app.tenant_id', coalesce(v_who.tenant_id::text, ''), true),
+    set_config('app.api_key', coalesce(claims ->> 'api_key_hash', ''), true),
     set_config('app.grants', v_who.grants::text, true),
     set_config('app.sees_tenant', case when v_who.sees_tenant then 'on' else 'off' end, true),
     set_config('app.language', coalesce(claims ->> 'language', v_who.language, 'en'), true),
@@ -4439,44 +5131,57 @@ grant execute on function private.enter(jsonb, jsonb) to barid_api;
 
 -- sql/40_functions/private/idempotency.sql
 
--- Idempotency keys. Scope: tenant and caller, so equal keys of two people never meet.
+-- Idempotency keys. Scope: tenant and caller, so equal keys of two people, or of two API keys, never meet.
 -- Definers, because the keys are nobody's rows to read; the caller's identity is the request's own.
 
 create or replace function private.idempotency_scope() returns text
 language sql stable set search_path = '' as $$
-  select coalesce(app.tenant_id()::text, '-') || '/' || coalesce(app.user_id()::text, '-')
+  select coalesce(app.tenant_id()::text, '-') || '/' || coalesce(app.user_id()::text, app.request_setting('api_key'), '-')
 $$;
 
 -- The remembered answer, or null when this transaction may do the work.
--- A concurrent duplicate waits here for the first to end. Fails: `conflict` when the input differs.
+-- A concurrent duplicate waits here for the first to end. A null in the input is not a field left out: it
+-- may empty one. Fails: `conflict` when the input differs.
 create or replace function private.idempotency_claim(operation text, key text, input jsonb, conflict text) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
 declare
-  v_hash bytea := sha256(convert_to(jsonb_strip_nulls(coalesce(input, 'null'))::text, 'UTF8'));
+  v_hash bytea := sha256(convert_to(coalesce(input, 'null')::text, 'UTF8'));
   v_row app.idempotency_keys;
 begin
-  insert into app.idempotency_keys (scope, operation, key, input_hash)
-  values (private.idempotency_scope(), idempotency_claim.operation, idempotency_claim.key, v_hash)
-  on conflict do nothing;
-  if found then
-    return null;
-  end if;
-  select k.* into v_row from app.idempotency_keys k
-  where k.scope = private.idempotency_scope() and k.operation = idempotency_claim.operation and k.key = idempotency_claim.key;
+  loop
+    insert into app.idempotency_keys (scope, operation, key, input_hash)
+    values (private.idempotency_scope(), idempotency_claim.operation, idempotency_claim.key, v_hash)
+    on conflict do nothing;
+    if found then
+      return null;
+    end if;
+    -- Locked: of several transactions under one key one is at work at a time, and a later one sees its answer.
+    select k.* into v_row from app.idempotency_keys k
+    where k.scope = private.idempotency_scope() and k.operation = idempotency_claim.operation and k.key = idempotency_claim.key
+    for update;
+    -- Gone when the call that had it has just failed and forgotten it: then it is ours to take.
+    exit when found;
+  end loop;
   if v_row.input_hash <> v_hash then
     perform app.fail(conflict);
   end if;
   return v_row.answer;
 end $$;
 
--- Remembers the answer; the first one stored stands.
-create or replace function private.idempotency_store(operation text, key text, answer jsonb) returns void
-language sql security definer set search_path = '' as $$
-  update app.idempotency_keys k set answer = idempotency_store.answer
-  where k.scope = private.idempotency_scope() and k.operation = idempotency_store.operation
-    and k.key = idempotency_store.key and k.answer is null
-$$;
+-- Remembers the answer, and gives back the one that stands: of two calls under one key that both came to
+-- the end, the first to store its answer answers for both.
+create or replace function private.idempotency_store(operation text, key text, answer jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_standing jsonb;
+begin
+  update app.idempotency_keys k set answer = coalesce(k.answer, idempotency_store.answer)
+  where k.scope = private.idempotency_scope() and k.operation = idempotency_store.operation and k.key = idempotency_store.key
+  returning k.answer into v_standing;
+  return coalesce(v_standing, idempotency_store.answer);
+end $$;
 
 -- Forgets a key whose call of several transactions ended in a refusal: failures are not remembered.
 create or replace function private.idempotency_forget(operation text, key text) returns void
@@ -5207,7 +5912,7 @@ begin
   perform tenancy.equip_member(v_user, v_person ->> 'tenant_user_type');
   v_answer := jsonb_build_object('user', tenancy.user_shown(v_user));
   if input ? 'key' then
-    perform private.idempotency_store(app.request_setting('operation'), input ->> 'key', v_answer);
+    v_answer := private.idempotency_store(app.request_setting('operation'), input ->> 'key', v_answer);
   end if;
   return v_answer;
 end $$;
@@ -5321,18 +6026,21 @@ $$;
 -- sql/50_policies/10_tenants.sql
 
 -- The second wall on one screen. Every tenant table stands here; `own` names the people of a row, who
--- are all that drivers, institutions and customers get to see. Exceptions follow below the list.
+-- are all that drivers, institutions and customers get to see, and `writers` who may write it: staff
+-- unless said. Exceptions follow below the list; tests/sql/walls.txt says what it all amounts to.
 
-select app.tenant_table('tenancy.tenant_users', writes => 'insert, update');
-select app.tenant_table('tenancy.tenant_user_roles');
-select app.tenant_table('tenancy.tenant_settings');
-select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false);
-select app.tenant_table('app.counters', writes => 'insert, update', audit => false);
+select app.tenant_table('tenancy.tenant_users', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('tenancy.tenant_user_roles', own => '{user_id}', writers => $$app.has_permission('manage:tenant')$$);
+-- Operations name the default driver, which is a setting.
+select app.tenant_table('tenancy.tenant_settings',
+  writers => $$app.has_permission('manage:tenant') or app.has_permission('manage:operations:tenant')$$);
+select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false, writers => 'true');
+select app.tenant_table('app.counters', writes => 'insert, update', audit => false, writers => 'true');
 
 select app.tenant_table('delivery.zones', writes => 'insert, update');
 select app.tenant_table('delivery.zone_tags', writes => 'insert');
 select app.tenant_table('delivery.zone_tag_map', writes => 'insert, delete');
-select app.tenant_table('delivery.addresses', writes => 'insert, update');
+select app.tenant_table('delivery.addresses', writes => 'insert, update', writers => 'true');
 select app.tenant_table('delivery.transfer_processing_points', writes => 'insert, update');
 select app.tenant_table('delivery.institution_branches', writes => 'insert, update');
 select app.tenant_table('delivery.vehicles');
@@ -5342,7 +6050,7 @@ select app.tenant_table('warehousing.warehouses');
 
 select app.tenant_table('delivery.delivery_types');
 select app.tenant_table('delivery.delivery_services');
-select app.tenant_table('delivery.delivery_service_users');
+select app.tenant_table('delivery.delivery_service_users', own => '{user_id}');
 select app.tenant_table('delivery.delivery_service_zones');
 select app.tenant_table('delivery.delivery_service_zone_tags');
 
@@ -5353,15 +6061,15 @@ select app.tenant_table('money.ledger_entries', writes => '', audit => false);
 select app.tenant_table('money.payments', writes => 'insert, update');
 
 select app.tenant_table('delivery.transfer_barcode_batches', own => '{institution_user_id}', writes => 'insert');
-select app.tenant_table('delivery.transfer_barcodes', writes => 'insert, update', audit => false);
-select app.tenant_table('delivery.transfer_manifests', own => '{driver_id,institution_user_id}', writes => 'insert, update');
-select app.tenant_table('delivery.transfer_manifest_items');
-select app.tenant_table('delivery.transfer_manifest_proofs', writes => 'insert');
+select app.tenant_table('delivery.transfer_barcodes', writes => 'insert, update', audit => false, writers => 'true');
+select app.tenant_table('delivery.transfer_manifests', own => '{driver_id,institution_user_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.transfer_manifest_items', writers => 'true');
+select app.tenant_table('delivery.transfer_manifest_proofs', writes => 'insert', writers => 'true');
 select app.tenant_table('delivery.transfer_manifest_exceptions', writes => 'insert, update');
-select app.tenant_table('delivery.transfer_manifest_events', writes => 'insert', audit => false);
-select app.tenant_table('delivery.delivery_code_reservations', writes => 'insert', audit => false);
-select app.tenant_table('delivery.deliveries', own => '{customer_id,institution_user_id}', writes => 'insert, update');
-select app.tenant_table('delivery.delivery_status_history', writes => 'insert', audit => false);
+select app.tenant_table('delivery.transfer_manifest_events', writes => 'insert', audit => false, writers => 'true');
+select app.tenant_table('delivery.delivery_code_reservations', own => '{}', writes => 'insert', audit => false);
+select app.tenant_table('delivery.deliveries', own => '{customer_id,institution_user_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.delivery_status_history', writes => 'insert', audit => false, writers => 'true');
 
 -- Logs.
 select app.append_only('app.audit_log');
@@ -5451,6 +6159,28 @@ create policy tenant on money.ledger_transactions for all to barid_caller
     select from money.ledger_entries e where e.tenant_id = ledger_transactions.tenant_id and e.transaction_id = ledger_transactions.id)))
   with check (tenant_id = (select app.tenant_id()));
 
+-- A payment is seen by staff, by whose account it is, and by whoever sees the delivery it is for.
+drop policy tenant on money.payments;
+create policy tenant on money.payments for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant())
+    or exists (select from money.accounts a where a.tenant_id = payments.tenant_id and a.id = payments.account_id)
+    or exists (select from delivery.deliveries d where d.tenant_id = payments.tenant_id and d.id = payments.delivery_id)));
+
+-- The history of a delivery is seen, and written, by whoever sees the delivery.
+drop policy tenant on delivery.delivery_status_history;
+create policy tenant on delivery.delivery_status_history for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+    select from delivery.deliveries d where d.tenant_id = delivery_status_history.tenant_id and d.id = delivery_status_history.delivery_id)));
+
+-- Barcodes are printed by staff and used up by whoever scans one into a manifest.
+drop policy tenant on delivery.transfer_barcodes;
+create policy tenant on delivery.transfer_barcodes for all to barid_caller
+  using (tenant_id = (select app.tenant_id())
+    and ((select app.sees_tenant()) or (select app.has_role('driver')) or (select app.has_role('institution'))));
+drop policy writers_add on delivery.transfer_barcodes;
+create policy writers_add on delivery.transfer_barcodes as restrictive for insert to barid_caller
+  with check ((select app.sees_tenant()));
+
 -- sql/50_policies/20_platform.sql
 
 -- Tables that span tenants.
@@ -5458,9 +6188,16 @@ create policy tenant on money.ledger_transactions for all to barid_caller
 alter table tenancy.tenants enable row level security;
 alter table tenancy.tenants force row level security;
 drop policy if exists tenant on tenancy.tenants;
-create policy tenant on tenancy.tenants for all to barid_caller
-  using (id = (select app.tenant_id()) or (select app.has_role('system_admin')))
-  with check (id = (select app.tenant_id()) or (select app.has_role('system_admin')));
+-- Seen by its members; changed by its administrators; made by the system's.
+drop policy if exists readable on tenancy.tenants;
+create policy readable on tenancy.tenants for select to barid_caller
+  using (id = (select app.tenant_id()) or (select app.has_role('system_admin')));
+drop policy if exists changed on tenancy.tenants;
+create policy changed on tenancy.tenants for update to barid_caller
+  using ((id = (select app.tenant_id()) and (select app.has_permission('manage:tenant'))) or (select app.has_role('system_admin')));
+drop policy if exists added on tenancy.tenants;
+create policy added on tenancy.tenants for insert to barid_caller
+  with check ((select app.has_role('system_admin')));
 grant select, insert, update on tenancy.tenants to barid_caller;
 
 -- A person is known to himself, to those who share his tenant, and to the system's administrators.
@@ -5507,6 +6244,55 @@ begin
     execute format('alter table %s force row level security', v_table);
     execute format('drop policy if exists nobody on %s', v_table);
     execute format('create policy nobody on %s for all to barid_caller using (false)', v_table);
+  end loop;
+end $$;
+
+-- sql/50_policies/30_services.sql
+
+-- Services and the fleet: the tables of 10_tenants.sql whose readers and writers differ.
+
+select app.tenant_table('delivery.delivery_types', writes => 'insert');
+select app.tenant_table('delivery.delivery_services', writes => 'insert, update');
+select app.tenant_table('delivery.vehicles', writes => 'insert, update');
+select app.tenant_table('delivery.teams', writes => '');
+select app.tenant_table('delivery.team_members', own => '{user_id}', writes => '');
+select app.tenant_table('delivery.policy_profiles', writes => '');
+select app.tenant_table('delivery.delivery_service_teams', writes => 'delete');
+select app.tenant_table('delivery.delivery_service_vehicles', writes => 'delete');
+
+-- One policy for each kind of statement, so that no row is judged twice; staff write.
+do $$
+declare
+  v_tenant constant text := 'tenant_id = (select app.tenant_id())';
+  v_staff constant text := v_tenant || ' and (select app.sees_tenant())';
+  -- Who may order with a service: everybody, or those it names, or those it does not. To other
+  -- customers and institutions it does not exist. Drivers carry it for anybody.
+  v_service constant text := v_tenant || $rule$ and ((select app.sees_tenant()) or access_mode = 'all_users' or (select app.has_role('driver'))
+    or (access_mode = 'select_users') = exists (
+      select from delivery.delivery_service_users u
+      where u.tenant_id = delivery_services.tenant_id and u.service_id = delivery_services.id and u.user_id = (select app.user_id())))$rule$;
+  v_table record;
+  v_policy text;
+begin
+  for v_table in
+    select * from (values
+      ('delivery_types', v_tenant),
+      ('delivery_services', v_service),
+      ('delivery_service_users', v_tenant || ' and ((select app.sees_tenant()) or user_id = (select app.user_id()))'),
+      ('delivery_service_zones', v_tenant),
+      ('delivery_service_zone_tags', v_tenant),
+      ('delivery_service_teams', v_tenant),
+      ('delivery_service_vehicles', v_tenant),
+      ('vehicles', v_tenant || ' and ((select app.sees_tenant()) or (select app.has_role(''driver'')))'),
+      ('driver_zones', v_tenant || ' and ((select app.sees_tenant()) or driver_id = (select app.user_id()))')) t (name, readable)
+  loop
+    foreach v_policy in array array['tenant', 'readable', 'added', 'changed', 'removed'] loop
+      execute format('drop policy if exists %I on delivery.%I', v_policy, v_table.name);
+    end loop;
+    execute format('create policy readable on delivery.%I for select to barid_caller using (%s)', v_table.name, v_table.readable);
+    execute format('create policy added on delivery.%I for insert to barid_caller with check (%s)', v_table.name, v_staff);
+    execute format('create policy changed on delivery.%I for update to barid_caller using (%s) with check (%s)', v_table.name, v_staff, v_staff);
+    execute format('create policy removed on delivery.%I for delete to barid_caller using (%s)', v_table.name, v_staff);
   end loop;
 end $$;
 

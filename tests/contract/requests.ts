@@ -50,14 +50,18 @@ const kinds: [RegExp, keyof Things][] = [
   [/processing_point_id$/, "point"],
   [/manifest_item_id$|item_ids?$|identifiers$/, "item"],
   [/manifest_id$/, "manifest"],
-  [/service_ids?$/, "service"],
+  [/service_?ids?$/i, "service"],
+  [/delivery_type(_id)?$/, "delivery_type"],
+  [/vehicle_ids?$/, "vehicle"],
+  [/team_ids?$/, "team"],
+  [/profile_id$/, "profile"],
   [/warehouse_id$/, "warehouse"],
-  [/zone_id$/, "zone"],
+  [/zone_ids?$/, "zone"],
   [/tag_ids?$/, "tag"],
   [/batch_id$/, "batch"],
   [/barcodes?(_value)?$/, "barcode"],
   [/delivery_codes$/, "delivery_code"],
-  [/user_?id$/i, "user"],
+  [/user_?ids?$|customer_id$/i, "user"],
   [/^(id|wallet_id)$/, "wallet"],
 ];
 
@@ -98,7 +102,7 @@ function inside(schema: Schema | undefined, slot: Slot): Slot[] {
 }
 
 /** What schemas cannot say: fields that exclude each other or belong together, values of a kind. */
-const hints: Record<string, (things: Things) => Record<string, unknown>> = {
+const hints: Record<string, (things: Things, asked?: string) => Record<string, unknown>> = {
   "POST /delivery/transfer-manifest-items/bulk/set-destination": ({ address, service }) => ({
     destination_address_id: address,
     delivery_service_id: service,
@@ -117,6 +121,10 @@ const hints: Record<string, (things: Things) => Record<string, unknown>> = {
     stage: "pickup",
     photo_urls: ["https://example.test/photo.jpg"],
   }),
+  "POST /delivery/services": restricted,
+  "PUT /delivery/services/:serviceId": restricted,
+  "GET /delivery/price": () => ({ units: "1" }),
+  "POST /delivery/drivers": ({ driver }) => ({ user_id: driver }),
   "POST /delivery/zones": () => ({
     polygon: { type: "Polygon", coordinates: [[[44, 33], [45, 33], [45, 34], [44, 33]]] },
   }),
@@ -125,6 +133,17 @@ const hints: Record<string, (things: Things) => Record<string, unknown>> = {
     general: { language: { settings: { default: "en" } } },
   }),
 };
+/** A service for few people and places; otherwise nobody looks at the ids it comes with. */
+function restricted({ user, zone, tag }: Things, asked?: string): Record<string, unknown> {
+  const byTag = asked === "zone_tag_ids";
+  return {
+    access_mode: "select_users",
+    user_ids: [user],
+    zone_access_mode: "select_zones",
+    zone_selector_type: byTag ? "tag" : "zone",
+    ...(byTag ? { zone_tag_ids: [tag] } : { zone_ids: [zone] }),
+  };
+}
 /** Where one of these is asked for, the others of its line go. */
 const exclusive = [
   ["destination_branch_id", "destination_address_id"],
@@ -154,8 +173,9 @@ export function sampleOf(operation: Operation, things: Things, slot?: Slot): Inp
     body: body && fill("body"),
   };
   const asked = slot?.[0] === "body" ? String(slot[1]) : undefined;
-  for (const [name, hint] of Object.entries(hints[operation.name]?.(things) ?? {})) {
-    if (name !== asked) (input.body as Record<string, unknown>)[name] = hint;
+  const hinted = (input.body ?? input.query) as Record<string, unknown>;
+  for (const [name, hint] of Object.entries(hints[operation.name]?.(things, asked) ?? {})) {
+    if (name !== asked) hinted[name] = hint;
   }
   const others = exclusive.find((line) => asked && line.includes(asked)) ?? [];
   for (const other of others.filter((name) => name !== asked && input.body)) {

@@ -24,6 +24,10 @@ export interface Things {
   barcode: string;
   exception: string;
   service: string;
+  delivery_type: string;
+  vehicle: string;
+  team: string;
+  profile: string;
   warehouse: string;
   wallet: string;
   delivery: string;
@@ -111,6 +115,17 @@ async function addTheRest({ id, ...people }: Tenant, made: Made) {
     const vehicle = await one("delivery.vehicles", { name: "Van", unit_capacity: 10 });
     await one("delivery.drivers", { user_id: driver, vehicle_id: vehicle }, "user_id");
     await one("delivery.driver_zones", { driver_id: driver, zone_id: zone }, "zone_id");
+    const team = await one("delivery.teams", { name: `Team ${++code}` });
+    await one("delivery.team_members", { team_id: team, user_id: driver }, "user_id");
+    await one("delivery.delivery_service_teams", { service_id: service, team_id: team }, "team_id");
+    await one(
+      "delivery.delivery_service_vehicles",
+      { service_id: service, vehicle_id: vehicle },
+      "vehicle_id",
+    );
+    const profile = await one("delivery.policy_profiles", { name: `Profile ${++code}` });
+    const [{ delivery_type_id: delivery_type }] =
+      await tx`select delivery_type_id from delivery.delivery_services where id = ${service}`;
     const warehouse = await one("warehousing.warehouses", {
       name: "Warehouse",
       code: `WH${++code}`,
@@ -198,6 +213,10 @@ async function addTheRest({ id, ...people }: Tenant, made: Made) {
     return {
       zone,
       tag,
+      delivery_type: delivery_type as string,
+      vehicle,
+      team,
+      profile,
       warehouse,
       batch,
       delivery,

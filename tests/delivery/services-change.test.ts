@@ -211,6 +211,24 @@ describe("a service that settings name", () => {
     ]);
   });
 
+  test("waits, before it is deleted, for a setting that is just beginning to name it", async () => {
+    const own = await newTenant();
+    const id = await addService(own, await newType(own));
+    let answer: ReturnType<Tenant["ops"]["delete"]>;
+    let answered = false;
+    await sql.begin(async (tx) => {
+      await tx`update tenancy.tenant_settings set settings = settings || ${
+        sql.json({ default_delivery_service_id: id })
+      } where tenant_id = ${own.id} and group_key = 'transfer_manifest'`;
+      await tx`select from delivery.delivery_services where id = ${id} for share`;
+      answer = own.ops.delete(`${path}/${id}`).finally(() => (answered = true));
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect(answered).toBe(false);
+    });
+    expect(await answer!).toFailWith(409, "delivery_service_in_use_by_settings");
+    expect((await storedService(id)).deleted_at).toBeNull();
+  });
+
   test("of saving the setting and deleting the service at once, only one happens", async () => {
     const own = await newTenant();
     const ownType = await newType(own);

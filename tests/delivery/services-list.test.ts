@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Person } from "../support/api.ts";
 import { sql } from "../support/db.ts";
-import { newTenant, saveSettings, type Tenant } from "../support/people.ts";
+import { newTenant, type Tenant } from "../support/people.ts";
 import { expectGuarded } from "../support/promises.ts";
 import { addService, newType } from "../support/services.ts";
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   parcel = await newType(tenant, "parcel");
   freight = await newType(tenant, "freight");
   const { customer, institution, institution2 } = tenant;
-  const services: Record<string, Record<string, unknown>> = {
+  const wanted: Record<string, Record<string, unknown>> = {
     Alpha: {
       default_price: 100,
       priority: 3,
@@ -55,7 +55,7 @@ beforeAll(async () => {
     Chosen: { access_mode: "select_users", user_ids: [customer.id, institution.id] },
     Barred: { access_mode: "exclude_users", user_ids: [customer.id, institution2.id] },
   };
-  for (const [name, more] of Object.entries(services)) {
+  for (const [name, more] of Object.entries(wanted)) {
     made[name] = await addService(tenant, parcel, {
       name: { en: name, ar: `خدمة ${name}` },
       ...more,
@@ -297,39 +297,6 @@ describe("who finds which services", () => {
       without("Barred"),
     );
     expect(await names({ customer_id: other.customer.id })).toEqual(without("Chosen"));
-  });
-
-  test("context=g2g keeps to the manifests' allow-list, within access and before paging", async () => {
-    const own = await newTenant();
-    const type = await newType(own);
-    const ids: string[] = [];
-    for (const name of ["A", "B", "C", "D"]) {
-      ids.push(
-        await addService(own, type, {
-          name,
-          active: name !== "D",
-          ...(name === "C" ? { access_mode: "select_users", user_ids: [own.institution.id] } : {}),
-        }),
-      );
-    }
-    expect(await names({ context: "g2g" }, own.ops)).toEqual(["D", "C", "B", "A"]);
-    await saveSettings(own.id, "delivery.transfer_manifest", {
-      available_delivery_service_ids: [ids[0], ids[2], ids[3], randomUUID()],
-    });
-    expect(await names({ context: "g2g" }, own.ops)).toEqual(["D", "C", "A"]);
-    expect(await names({}, own.ops)).toEqual(["D", "C", "B", "A"]);
-    expect(await names({ context: "g2g", active: true, include_stats: false }, own.ops)).toEqual([
-      "C",
-      "A",
-    ]);
-    expect(await names({ context: "g2g" }, own.customer)).toEqual(["D", "A"]);
-    const narrowed = await ask({ context: "g2g", customer_id: own.customer.id, limit: 1 }, own.ops);
-    expect(narrowed).toMatchObject({ total: 2, limit: 1 });
-    expect(narrowed.stats).toMatchObject({ totalServices: 2, activeServices: 1 });
-    await saveSettings(own.id, "delivery.transfer_manifest", {
-      available_delivery_service_ids: [],
-    });
-    expect(await names({ context: "g2g" }, own.ops)).toEqual(["D", "C", "B", "A"]);
   });
 
   test("stats count what the caller may see, by no other filter", async () => {

@@ -126,7 +126,7 @@ const definitions = {
   invalid_coordinates: { status: 400, fields: ["field"] },
 
   // Drivers and vehicles
-  user_not_driver: { status: 400, fields: ["field"] },
+  user_not_driver: { status: 409, fields: ["field"] },
   vehicle_not_found: { status: 404, fields: ["field"] },
   vehicle_inactive: { status: 409, fields: ["field"] },
   vehicle_in_use: 409,

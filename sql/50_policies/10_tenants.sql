@@ -16,16 +16,21 @@ select app.tenant_table('delivery.zone_tag_map', writes => 'insert, delete');
 select app.tenant_table('delivery.addresses', writes => 'insert, update', writers => 'true');
 select app.tenant_table('delivery.transfer_processing_points', writes => 'insert, update');
 select app.tenant_table('delivery.institution_branches', writes => 'insert, update');
-select app.tenant_table('delivery.vehicles');
+select app.tenant_table('delivery.vehicles', writes => 'insert, update');
 select app.tenant_table('delivery.drivers', own => '{user_id}');
 select app.tenant_table('delivery.driver_zones', own => '{driver_id}');
 select app.tenant_table('warehousing.warehouses');
 
-select app.tenant_table('delivery.delivery_types');
-select app.tenant_table('delivery.delivery_services');
+select app.tenant_table('delivery.teams', writes => '');
+select app.tenant_table('delivery.team_members', own => '{user_id}', writes => '');
+select app.tenant_table('delivery.policy_profiles', writes => '');
+select app.tenant_table('delivery.delivery_types', writes => 'insert');
+select app.tenant_table('delivery.delivery_services', writes => 'insert, update');
 select app.tenant_table('delivery.delivery_service_users', own => '{user_id}');
 select app.tenant_table('delivery.delivery_service_zones');
 select app.tenant_table('delivery.delivery_service_zone_tags');
+select app.tenant_table('delivery.delivery_service_teams', writes => 'delete');
+select app.tenant_table('delivery.delivery_service_vehicles', writes => 'delete');
 
 -- Balances move with the ledger, which is their log.
 select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '', hidden => 'balance,version');
@@ -153,3 +158,17 @@ create policy tenant on delivery.transfer_barcodes for all to barid_caller
 drop policy writers_add on delivery.transfer_barcodes;
 create policy writers_add on delivery.transfer_barcodes as restrictive for insert to barid_caller
   with check ((select app.sees_tenant()));
+
+-- A service that is for some people only does not exist for the others; drivers carry it for anybody.
+drop policy tenant on delivery.delivery_services;
+create policy tenant on delivery.delivery_services for all to barid_caller
+  using (tenant_id = (select app.tenant_id())
+    and ((select app.sees_tenant()) or access_mode = 'all_users' or (select app.has_role('driver'))
+      or (access_mode = 'select_users') = exists (
+        select from delivery.delivery_service_users u
+        where u.tenant_id = delivery_services.tenant_id and u.service_id = delivery_services.id and u.user_id = (select app.user_id()))));
+
+-- Vehicles are the business of those who drive and those who send them.
+drop policy tenant on delivery.vehicles;
+create policy tenant on delivery.vehicles for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or (select app.has_role('driver'))));

@@ -159,9 +159,13 @@ describe("equipping a driver", () => {
     await expectGuarded({ method: "POST", path, body: { user_id: driver.id } }, { denied });
     await expectRefused(tenant.ops, { method: "POST", path }, [
       [{}, "user_id", "invalid_uuid"],
-      [{ user_id: customer.id }, "user_id", "user_not_driver"],
-      [{ user_id: tenant.ops.id }, "user_id", "user_not_driver"],
+      [{ user_id: "x" }, "user_id", "invalid_uuid"],
     ]);
+    for (const { id: user_id } of [customer, institution, tenant.ops]) {
+      const answer = await tenant.ops.post(path, { user_id });
+      expect(answer).toFailWith(409, "user_not_driver");
+      expect(answer.body.field).toBe("user_id");
+    }
     for (const user_id of [randomUUID(), other.driver2.id]) {
       expect(await tenant.ops.post(path, { user_id })).toFailWith(404, "user_not_found");
     }

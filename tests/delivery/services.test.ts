@@ -117,6 +117,10 @@ describe("adding a service", () => {
       [zones([zone, foreign.zone]), "zone_ids", "invalid_zone_ids"],
       [zones([randomUUID()]), "zone_ids", "invalid_zone_ids"],
       [zones(["\u0000"]), "zone_ids.0", "invalid_zone_ids"],
+      // Also where the mode does not ask for them.
+      [wanted({ user_ids: [other.customer.id] }), "user_ids", "invalid_customer_ids"],
+      [wanted({ zone_ids: [foreign.zone] }), "zone_ids", "invalid_zone_ids"],
+      [wanted({ zone_tag_ids: [foreign.tag] }), "zone_tag_ids", "invalid_zone_tag_ids"],
       [tags(), "zone_tag_ids", tagsNeeded],
       [{ ...tags(), zone_ids: [zone] }, "zone_tag_ids", tagsNeeded],
       [tags([foreign.tag]), "zone_tag_ids", "invalid_zone_tag_ids"],

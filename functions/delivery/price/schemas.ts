@@ -24,7 +24,14 @@ export const Package = z.unknown().refine((value) => {
   description: "{items: [{name, quantity, weight, length, width, height}]}",
 });
 
-const Loose = Object.fromEntries(placeKeys.map((key) => [key, z.unknown().optional()]));
+const Loose = Object.fromEntries(placeKeys.map((key) => [
+  key,
+  z.unknown().optional().meta({
+    description: /location$|address$/.test(key)
+      ? "{latitude, longitude}; also lat, lng, long"
+      : "Coordinate, where no location is sent",
+  }),
+]));
 
 /** The legacy preview: units are said, never measured. */
 export const PriceQuery = z.object({ ...Loose, delivery_service_id: Id, units: Units })

@@ -46,35 +46,34 @@ begin
   end if;
 end $$;
 
--- Gives a service the people of its access_mode; null leaves them. A service for everybody names nobody.
+-- Gives a service the people of its access_mode; null leaves them. A service for everybody names nobody,
+-- but ids that are nobody's are refused all the same.
 -- Fails: customer_ids_required_for_selected_access_mode, invalid_customer_ids.
 create or replace function delivery.service_set_users(service delivery.delivery_services, user_ids jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare
-  v_ids uuid[] := case when service.access_mode <> 'all_users' then app.uuids(user_ids) else '{}' end;
+  v_sent uuid[] := app.uuids(user_ids);
+  v_chosen boolean := service.access_mode <> 'all_users';
 begin
-  if service.access_mode <> 'all_users' then
-    if v_ids = '{}' and (user_ids is not null or not exists (
-        select from delivery.delivery_service_users u where u.tenant_id = service.tenant_id and u.service_id = service.id)) then
-      perform app.fail('customer_ids_required_for_selected_access_mode', '{"field": "user_ids"}');
-    end if;
-    if exists (select from unnest(v_ids) g (id) where not exists (
-        select from tenancy.tenant_users u where u.tenant_id = service.tenant_id and u.user_id = g.id)) then
-      perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
-    end if;
-    if user_ids is null then
-      return;
-    end if;
+  if v_chosen and v_sent = '{}' and (user_ids is not null or not exists (
+      select from delivery.delivery_service_users u where u.tenant_id = service.tenant_id and u.service_id = service.id)) then
+    perform app.fail('customer_ids_required_for_selected_access_mode', '{"field": "user_ids"}');
   end if;
-  delete from delivery.delivery_service_users u
-  where u.tenant_id = service.tenant_id and u.service_id = service.id and u.user_id <> all (v_ids);
+  if exists (select from unnest(v_sent) g (id) where not exists (
+      select from tenancy.tenant_users u where u.tenant_id = service.tenant_id and u.user_id = g.id)) then
+    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+  end if;
+  if not v_chosen or user_ids is not null then
+    delete from delivery.delivery_service_users u
+    where u.tenant_id = service.tenant_id and u.service_id = service.id and (not v_chosen or u.user_id <> all (v_sent));
+  end if;
   insert into delivery.delivery_service_users (tenant_id, service_id, user_id)
-  select distinct service.tenant_id, service.id, g.id from unnest(v_ids) g (id)
+  select distinct service.tenant_id, service.id, g.id from unnest(v_sent) g (id) where v_chosen
   on conflict do nothing;
 end $$;
 
 -- Gives a service the zones, or the zone tags, of its zone_access_mode; null leaves them. What the mode
--- does not use is forgotten, so that it cannot come back unnoticed.
+-- does not use is forgotten, so that it cannot come back unnoticed; ids of nothing are refused all the same.
 -- Fails: zone_ids_required_for_selected_zone_mode, invalid_zone_ids, zone_tag_ids_required_for_tag_selector,
 -- invalid_zone_tag_ids.
 create or replace function delivery.service_set_zones(service delivery.delivery_services, zone_ids jsonb, zone_tag_ids jsonb) returns void
@@ -82,8 +81,8 @@ language plpgsql set search_path = '' as $$
 declare
   v_by_zone boolean := service.zone_access_mode <> 'all_zones' and service.zone_selector_type = 'zone';
   v_by_tag boolean := service.zone_access_mode <> 'all_zones' and service.zone_selector_type = 'tag';
-  v_zones uuid[] := case when v_by_zone then app.uuids(zone_ids) else '{}' end;
-  v_tags uuid[] := case when v_by_tag then app.uuids(zone_tag_ids) else '{}' end;
+  v_zones uuid[] := app.uuids(zone_ids);
+  v_tags uuid[] := app.uuids(zone_tag_ids);
 begin
   if v_by_zone and v_zones = '{}' and (zone_ids is not null or not exists (
       select from delivery.delivery_service_zones z where z.tenant_id = service.tenant_id and z.service_id = service.id)) then
@@ -103,18 +102,18 @@ begin
   end if;
   if not v_by_zone or zone_ids is not null then
     delete from delivery.delivery_service_zones z
-    where z.tenant_id = service.tenant_id and z.service_id = service.id and z.zone_id <> all (v_zones);
-    insert into delivery.delivery_service_zones (tenant_id, service_id, zone_id)
-    select distinct service.tenant_id, service.id, g.id from unnest(v_zones) g (id)
-    on conflict do nothing;
+    where z.tenant_id = service.tenant_id and z.service_id = service.id and (not v_by_zone or z.zone_id <> all (v_zones));
   end if;
   if not v_by_tag or zone_tag_ids is not null then
     delete from delivery.delivery_service_zone_tags t
-    where t.tenant_id = service.tenant_id and t.service_id = service.id and t.tag_id <> all (v_tags);
-    insert into delivery.delivery_service_zone_tags (tenant_id, service_id, tag_id)
-    select distinct service.tenant_id, service.id, g.id from unnest(v_tags) g (id)
-    on conflict do nothing;
+    where t.tenant_id = service.tenant_id and t.service_id = service.id and (not v_by_tag or t.tag_id <> all (v_tags));
   end if;
+  insert into delivery.delivery_service_zones (tenant_id, service_id, zone_id)
+  select distinct service.tenant_id, service.id, g.id from unnest(v_zones) g (id) where v_by_zone
+  on conflict do nothing;
+  insert into delivery.delivery_service_zone_tags (tenant_id, service_id, tag_id)
+  select distinct service.tenant_id, service.id, g.id from unnest(v_tags) g (id) where v_by_tag
+  on conflict do nothing;
 end $$;
 
 -- Refuses ranges that end before they begin. Fails: invalid_unit_range, invalid_delivery_time_range.

@@ -4352,35 +4352,34 @@ begin
   end if;
 end $$;
 
--- Gives a service the people of its access_mode; null leaves them. A service for everybody names nobody.
+-- Gives a service the people of its access_mode; null leaves them. A service for everybody names nobody,
+-- but ids that are nobody's are refused all the same.
 -- Fails: customer_ids_required_for_selected_access_mode, invalid_customer_ids.
 create or replace function delivery.service_set_users(service delivery.delivery_services, user_ids jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare
-  v_ids uuid[] := case when service.access_mode <> 'all_users' then app.uuids(user_ids) else '{}' end;
+  v_sent uuid[] := app.uuids(user_ids);
+  v_chosen boolean := service.access_mode <> 'all_users';
 begin
-  if service.access_mode <> 'all_users' then
-    if v_ids = '{}' and (user_ids is not null or not exists (
-        select from delivery.delivery_service_users u where u.tenant_id = service.tenant_id and u.service_id = service.id)) then
-      perform app.fail('customer_ids_required_for_selected_access_mode', '{"field": "user_ids"}');
-    end if;
-    if exists (select from unnest(v_ids) g (id) where not exists (
-        select from tenancy.tenant_users u where u.tenant_id = service.tenant_id and u.user_id = g.id)) then
-      perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
-    end if;
-    if user_ids is null then
-      return;
-    end if;
+  if v_chosen and v_sent = '{}' and (user_ids is not null or not exists (
+      select from delivery.delivery_service_users u where u.tenant_id = service.tenant_id and u.service_id = service.id)) then
+    perform app.fail('customer_ids_required_for_selected_access_mode', '{"field": "user_ids"}');
   end if;
-  delete from delivery.delivery_service_users u
-  where u.tenant_id = service.tenant_id and u.service_id = service.id and u.user_id <> all (v_ids);
+  if exists (select from unnest(v_sent) g (id) where not exists (
+      select from tenancy.tenant_users u where u.tenant_id = service.tenant_id and u.user_id = g.id)) then
+    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+  end if;
+  if not v_chosen or user_ids is not null then
+    delete from delivery.delivery_service_users u
+    where u.tenant_id = service.tenant_id and u.service_id = service.id and (not v_chosen or u.user_id <> all (v_sent));
+  end if;
   insert into delivery.delivery_service_users (tenant_id, service_id, user_id)
-  select distinct service.tenant_id, service.id, g.id from unnest(v_ids) g (id)
+  select distinct service.tenant_id, service.id, g.id from unnest(v_sent) g (id) where v_chosen
   on conflict do nothing;
 end $$;
 
 -- Gives a service the zones, or the zone tags, of its zone_access_mode; null leaves them. What the mode
--- does not use is forgotten, so that it cannot come back unnoticed.
+-- does not use is forgotten, so that it cannot come back unnoticed; ids of nothing are refused all the same.
 -- Fails: zone_ids_required_for_selected_zone_mode, invalid_zone_ids, zone_tag_ids_required_for_tag_selector,
 -- invalid_zone_tag_ids.
 create or replace function delivery.service_set_zones(service delivery.delivery_services, zone_ids jsonb, zone_tag_ids jsonb) returns void
@@ -4388,8 +4387,8 @@ language plpgsql set search_path = '' as $$
 declare
   v_by_zone boolean := service.zone_access_mode <> 'all_zones' and service.zone_selector_type = 'zone';
   v_by_tag boolean := service.zone_access_mode <> 'all_zones' and service.zone_selector_type = 'tag';
-  v_zones uuid[] := case when v_by_zone then app.uuids(zone_ids) else '{}' end;
-  v_tags uuid[] := case when v_by_tag then app.uuids(zone_tag_ids) else '{}' end;
+  v_zones uuid[] := app.uuids(zone_ids);
+  v_tags uuid[] := app.uuids(zone_tag_ids);
 begin
   if v_by_zone and v_zones = '{}' and (zone_ids is not null or not exists (
       select from delivery.delivery_service_zones z where z.tenant_id = service.tenant_id and z.service_id = service.id)) then
@@ -4409,18 +4408,18 @@ begin
   end if;
   if not v_by_zone or zone_ids is not null then
     delete from delivery.delivery_service_zones z
-    where z.tenant_id = service.tenant_id and z.service_id = service.id and z.zone_id <> all (v_zones);
-    insert into delivery.delivery_service_zones (tenant_id, service_id, zone_id)
-    select distinct service.tenant_id, service.id, g.id from unnest(v_zones) g (id)
-    on conflict do nothing;
+    where z.tenant_id = service.tenant_id and z.service_id = service.id and (not v_by_zone or z.zone_id <> all (v_zones));
   end if;
   if not v_by_tag or zone_tag_ids is not null then
     delete from delivery.delivery_service_zone_tags t
-    where t.tenant_id = service.tenant_id and t.service_id = service.id and t.tag_id <> all (v_tags);
-    insert into delivery.delivery_service_zone_tags (tenant_id, service_id, tag_id)
-    select distinct service.tenant_id, service.id, g.id from unnest(v_tags) g (id)
-    on conflict do nothing;
+    where t.tenant_id = service.tenant_id and t.service_id = service.id and (not v_by_tag or t.tag_id <> all (v_tags));
   end if;
+  insert into delivery.delivery_service_zones (tenant_id, service_id, zone_id)
+  select distinct service.tenant_id, service.id, g.id from unnest(v_zones) g (id) where v_by_zone
+  on conflict do nothing;
+  insert into delivery.delivery_service_zone_tags (tenant_id, service_id, tag_id)
+  select distinct service.tenant_id, service.id, g.id from unnest(v_tags) g (id) where v_by_tag
+  on conflict do nothing;
 end $$;
 
 -- Refuses ranges that end before they begin. Fails: invalid_unit_range, invalid_delivery_time_range.
@@ -6043,16 +6042,21 @@ select app.tenant_table('delivery.zone_tag_map', writes => 'insert, delete');
 select app.tenant_table('delivery.addresses', writes => 'insert, update', writers => 'true');
 select app.tenant_table('delivery.transfer_processing_points', writes => 'insert, update');
 select app.tenant_table('delivery.institution_branches', writes => 'insert, update');
-select app.tenant_table('delivery.vehicles');
+select app.tenant_table('delivery.vehicles', writes => 'insert, update');
 select app.tenant_table('delivery.drivers', own => '{user_id}');
 select app.tenant_table('delivery.driver_zones', own => '{driver_id}');
 select app.tenant_table('warehousing.warehouses');
 
-select app.tenant_table('delivery.delivery_types');
-select app.tenant_table('delivery.delivery_services');
+select app.tenant_table('delivery.teams', writes => '');
+select app.tenant_table('delivery.team_members', own => '{user_id}', writes => '');
+select app.tenant_table('delivery.policy_profiles', writes => '');
+select app.tenant_table('delivery.delivery_types', writes => 'insert');
+select app.tenant_table('delivery.delivery_services', writes => 'insert, update');
 select app.tenant_table('delivery.delivery_service_users', own => '{user_id}');
 select app.tenant_table('delivery.delivery_service_zones');
 select app.tenant_table('delivery.delivery_service_zone_tags');
+select app.tenant_table('delivery.delivery_service_teams', writes => 'delete');
+select app.tenant_table('delivery.delivery_service_vehicles', writes => 'delete');
 
 -- Balances move with the ledger, which is their log.
 select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '', hidden => 'balance,version');
@@ -6181,6 +6185,20 @@ drop policy writers_add on delivery.transfer_barcodes;
 create policy writers_add on delivery.transfer_barcodes as restrictive for insert to barid_caller
   with check ((select app.sees_tenant()));
 
+-- A service that is for some people only does not exist for the others; drivers carry it for anybody.
+drop policy tenant on delivery.delivery_services;
+create policy tenant on delivery.delivery_services for all to barid_caller
+  using (tenant_id = (select app.tenant_id())
+    and ((select app.sees_tenant()) or access_mode = 'all_users' or (select app.has_role('driver'))
+      or (access_mode = 'select_users') = exists (
+        select from delivery.delivery_service_users u
+        where u.tenant_id = delivery_services.tenant_id and u.service_id = delivery_services.id and u.user_id = (select app.user_id()))));
+
+-- Vehicles are the business of those who drive and those who send them.
+drop policy tenant on delivery.vehicles;
+create policy tenant on delivery.vehicles for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or (select app.has_role('driver'))));
+
 -- sql/50_policies/20_platform.sql
 
 -- Tables that span tenants.
@@ -6244,55 +6262,6 @@ begin
     execute format('alter table %s force row level security', v_table);
     execute format('drop policy if exists nobody on %s', v_table);
     execute format('create policy nobody on %s for all to barid_caller using (false)', v_table);
-  end loop;
-end $$;
-
--- sql/50_policies/30_services.sql
-
--- Services and the fleet: the tables of 10_tenants.sql whose readers and writers differ.
-
-select app.tenant_table('delivery.delivery_types', writes => 'insert');
-select app.tenant_table('delivery.delivery_services', writes => 'insert, update');
-select app.tenant_table('delivery.vehicles', writes => 'insert, update');
-select app.tenant_table('delivery.teams', writes => '');
-select app.tenant_table('delivery.team_members', own => '{user_id}', writes => '');
-select app.tenant_table('delivery.policy_profiles', writes => '');
-select app.tenant_table('delivery.delivery_service_teams', writes => 'delete');
-select app.tenant_table('delivery.delivery_service_vehicles', writes => 'delete');
-
--- One policy for each kind of statement, so that no row is judged twice; staff write.
-do $$
-declare
-  v_tenant constant text := 'tenant_id = (select app.tenant_id())';
-  v_staff constant text := v_tenant || ' and (select app.sees_tenant())';
-  -- Who may order with a service: everybody, or those it names, or those it does not. To other
-  -- customers and institutions it does not exist. Drivers carry it for anybody.
-  v_service constant text := v_tenant || $rule$ and ((select app.sees_tenant()) or access_mode = 'all_users' or (select app.has_role('driver'))
-    or (access_mode = 'select_users') = exists (
-      select from delivery.delivery_service_users u
-      where u.tenant_id = delivery_services.tenant_id and u.service_id = delivery_services.id and u.user_id = (select app.user_id())))$rule$;
-  v_table record;
-  v_policy text;
-begin
-  for v_table in
-    select * from (values
-      ('delivery_types', v_tenant),
-      ('delivery_services', v_service),
-      ('delivery_service_users', v_tenant || ' and ((select app.sees_tenant()) or user_id = (select app.user_id()))'),
-      ('delivery_service_zones', v_tenant),
-      ('delivery_service_zone_tags', v_tenant),
-      ('delivery_service_teams', v_tenant),
-      ('delivery_service_vehicles', v_tenant),
-      ('vehicles', v_tenant || ' and ((select app.sees_tenant()) or (select app.has_role(''driver'')))'),
-      ('driver_zones', v_tenant || ' and ((select app.sees_tenant()) or driver_id = (select app.user_id()))')) t (name, readable)
-  loop
-    foreach v_policy in array array['tenant', 'readable', 'added', 'changed', 'removed'] loop
-      execute format('drop policy if exists %I on delivery.%I', v_policy, v_table.name);
-    end loop;
-    execute format('create policy readable on delivery.%I for select to barid_caller using (%s)', v_table.name, v_table.readable);
-    execute format('create policy added on delivery.%I for insert to barid_caller with check (%s)', v_table.name, v_staff);
-    execute format('create policy changed on delivery.%I for update to barid_caller using (%s) with check (%s)', v_table.name, v_staff, v_staff);
-    execute format('create policy removed on delivery.%I for delete to barid_caller using (%s)', v_table.name, v_staff);
   end loop;
 end $$;
 

@@ -45,9 +45,11 @@ export const databaseUrl = read("BARID_DB_URL") ?? read("SUPABASE_DB_URL") ??
 /** Connections of one function process. A hosted isolate serves few requests at a time. */
 export const databasePool = readNumber("BARID_DB_POOL", 4);
 
-/** Prepared statements save a round trip but do not survive a pooler in transaction mode. */
-export const databasePrepare =
-  (read("BARID_DB_PREPARE") ?? (databaseUrl.includes(":6543") ? "0" : "1")) === "1";
+/**
+ * Prepared statements do not survive a pooler in transaction mode, and gain nothing here: a request is
+ * one statement that goes out in one piece either way (`npm run bench`).
+ */
+export const databasePrepare = read("BARID_DB_PREPARE") === "1";
 
 /** Milliseconds a request waits for a free connection before it is told to come back. */
 export const databaseWaitMs = readNumber("BARID_DB_WAIT_MS", 8_000);

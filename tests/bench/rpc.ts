@@ -43,11 +43,10 @@ async function compare(bench: Bench, prepared: boolean, report: Report): Promise
       }/s`,
     );
   }
-  report.ratio({
-    what: `One endpoint over HTTP against pgbench -M ${mode}, 16 connections`,
-    value: median(ratios),
-    atLeast: 0.6,
-  });
+  const what = `One endpoint over HTTP against pgbench -M ${mode}, 16 connections`;
+  // Functions are deployed without prepared statements; the other way is for comparison.
+  if (prepared) report.note(`${what}: ${median(ratios).toFixed(2)}`);
+  else report.ratio({ what, value: median(ratios), atLeast: 0.6 });
 }
 
 async function pgbench(dbUrl: string, mode: string, file: string): Promise<number> {

@@ -12,6 +12,10 @@ export async function benchSetDestination(report: Report): Promise<void> {
   const bench = await startBench();
   try {
     await fund(bench);
+    // As in a database that has been in use: connections keep plans, and those made before the first
+    // statistics read whole tables. Autovacuum sees to that within minutes; here it is done at once.
+    await oneCall(bench, await newItems(bench, 1000));
+    await bench.stack.sql`vacuum analyze`;
     for (const size of sizes) await compare(bench, size, report);
     const memory = memoryMb(bench.stack.workers.pids[0]!);
     report.ratio({
@@ -63,11 +67,13 @@ async function compare(bench: Bench, size: number, report: Report): Promise<void
       );
     }
   }
-  report.ratio({
-    what: `set-destination of ${size}, orders per second against one SQL call`,
-    value: median(ratios),
-    ...(size === 1000 ? { atLeast: 0.5 } : { atLeast: 0 }),
-  });
+  if (size === 1000) {
+    report.ratio({
+      what: "set-destination of 1,000, orders per second against one SQL call",
+      value: median(ratios),
+      atLeast: 0.5,
+    });
+  }
   report.ratio({
     what: `CPU of the worker per part of 20, ${size} items`,
     value: cpuPerPart,
@@ -112,7 +118,7 @@ async function oneCall(bench: Bench, items: string[]): Promise<number> {
 
 /** A manifest of `size` items, arrived and proven, as the demo's are. */
 async function newItems({ stack, tenantId }: Bench, size: number): Promise<string[]> {
-  serial += size;
+  serial += 2_000;
   const rows = await stack.sql`
     with template as (select * from delivery.transfer_manifests where tenant_id = ${tenantId} and status = 'awaiting_receipt' limit 1),
     manifest as (

@@ -46,7 +46,7 @@ begin
         source_snapshot, processing_point_id, driver_id, creation_source, picked_up_at, departed_at, driver_arrived_at,
         receiving_started_at, receiver_id, received_at, received_by, received_count, processing_started_at, completed_at,
         cancelled_at, cancel_reason, created_by, created_at)
-      select v_manifest, v_tenant, 'TM-' || lpad(app.take_numbers('manifest_number')::text, 6, '0'),
+      select v_manifest, v_tenant, delivery.manifest_number(app.take_numbers('manifest_number')),
         -- Those that end with orders begin as received and are moved on below.
         case when v_plan.status in ('processing', 'completed') then 'received' else v_plan.status end,
         b.institution_user_id, b.id, b.address_id,

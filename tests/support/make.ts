@@ -44,19 +44,3 @@ export async function newBranch(
   }, ${address}, ${point}, ${sql.json({ phone: "+9647711111111" })}) returning id`;
   return row.id;
 }
-
-/** A delivery service of the tenant, for everybody and everywhere. */
-export async function newService(
-  tenant: { id: string },
-  options: { code?: string; name?: string } = {},
-): Promise<string> {
-  const code = options.code ?? "SV" + next();
-  const [type] = await sql`insert into delivery.delivery_types (tenant_id, code, name)
-    values (${tenant.id}, ${"T" + next()}, ${sql.json({ en: "Type" })}) returning id`;
-  const [row] = await sql`insert into delivery.delivery_services
-    (tenant_id, code, name, service_level, unit_min, unit_max, delivery_type_id)
-    values (${tenant.id}, ${code}, ${
-    sql.json({ en: options.name ?? "Service", ar: "خدمة" })
-  }, 'standard', 1, 100, ${type.id}) returning id`;
-  return row.id;
-}

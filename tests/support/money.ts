@@ -35,6 +35,7 @@ export async function fundWallet(
 }
 
 export interface ServiceOptions {
+  name?: { en: string; ar?: string; ku?: string };
   default_price?: number;
   price_per_km?: number;
   free_km?: number;
@@ -54,17 +55,18 @@ export async function newService(
   const [type] = await sql`insert into delivery.delivery_types (tenant_id, code, name)
     values (${tenant.id}, 'parcel', ${sql.json({ en: "Parcel" })})
     on conflict (tenant_id, code) do update set code = excluded.code returning id`;
+  const { name = { en: "Standard", ar: "عادي", ku: "ئاسایی" }, ...columns } = options;
   const [service] = await sql`insert into delivery.delivery_services ${
     sql({
       tenant_id: tenant.id,
       code: "S" + randomUUID().slice(0, 8),
-      name: sql.json({ en: "Standard", ar: "عادي", ku: "ئاسایی" }) as never,
+      name: sql.json(name) as never,
       service_level: "standard",
       default_price: 1000,
       unit_min: 1,
       unit_max: 100,
       delivery_type_id: type.id,
-      ...options,
+      ...columns,
     })
   } returning id`;
   return service.id;

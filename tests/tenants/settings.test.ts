@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { type Body, nobody } from "../support/api.ts";
 import { sql } from "../support/db.ts";
-import { newService } from "../support/make.ts";
+import { newService } from "../support/money.ts";
 import { newSystemAdmin, newTenant, type Tenant } from "../support/people.ts";
 
 let a: Tenant;
@@ -24,7 +24,7 @@ const stored = async (tenant: { id: string }, module: string, group: string) =>
     where tenant_id = ${tenant.id} and module = ${module} and group_key = ${group}`)[0]?.settings;
 
 test("the default service is derived in the language asked for, and goes when the service does", async () => {
-  const id = await newService(a, { code: "EXP", name: "Express" });
+  const id = await newService(a, { code: "EXP", name: { en: "Express", ar: "خدمة" } });
   const answer = await a.admin.put(pathOf(a), manifest({ default_delivery_service_id: id }));
   expect(answer).toSucceed(200);
   expect(answer.body.delivery.transfer_manifest.settings.default_delivery_service)

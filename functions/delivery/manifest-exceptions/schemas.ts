@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { defineList, type Filter, id, oneOf, since, until } from "../../../shared/list.ts";
 import { Id, LongText, Pagination, PersonRef, Timestamp } from "../../../shared/schemas.ts";
-import { itemStatuses, manifestStatuses, PhotoUrls } from "../manifests/schemas.ts";
+import { PhotoUrls } from "../manifests/schemas.ts";
+import { itemStatuses, manifestStatuses } from "../statuses.ts";
 
 const outcomes = ["reprocess", "void"] as const;
 

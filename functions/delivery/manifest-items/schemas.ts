@@ -1,15 +1,6 @@
 import { z } from "zod";
 import { Id, PersonRef } from "../../../shared/schemas.ts";
-
-const itemStatuses = [
-  "picked_up",
-  "in_transit",
-  "received",
-  "scanned",
-  "processing",
-  "order_created",
-  "void",
-] as const;
+import { itemStatuses } from "../statuses.ts";
 
 /** Manifest statuses from which orders can be made. */
 export const orderableStatuses = [

@@ -13,28 +13,8 @@ import {
   Timestamp,
 } from "../../../shared/schemas.ts";
 import { Address } from "../addresses/schemas.ts";
+import { itemStatuses, manifestStatuses } from "../statuses.ts";
 
-export const manifestStatuses = [
-  "draft",
-  "picked_up",
-  "in_transit",
-  "awaiting_receipt",
-  "receiving",
-  "received",
-  "received_with_exceptions",
-  "processing",
-  "completed",
-  "cancelled",
-] as const;
-export const itemStatuses = [
-  "picked_up",
-  "in_transit",
-  "received",
-  "scanned",
-  "processing",
-  "order_created",
-  "void",
-] as const;
 const stages = ["pickup", "delivery"] as const;
 const kinds = ["photo", "signature"] as const;
 

@@ -37,8 +37,10 @@ create schema if not exists tenancy;
 create schema if not exists money;
 create schema if not exists delivery;
 create schema if not exists warehousing;
+create schema if not exists storefront;
+create schema if not exists integration;
 
-grant usage on schema app, tenancy, money, delivery, warehousing, private, extensions to barid_caller;
+grant usage on schema app, tenancy, money, delivery, warehousing, storefront, integration, private, extensions to barid_caller;
 grant usage on schema private to barid_api;
 
 -- PostgreSQL lets everybody execute a new function. Only a default without "in schema" takes that back.
@@ -48,3 +50,5 @@ alter default privileges in schema tenancy grant execute on functions to barid_c
 alter default privileges in schema money grant execute on functions to barid_caller;
 alter default privileges in schema delivery grant execute on functions to barid_caller;
 alter default privileges in schema warehousing grant execute on functions to barid_caller;
+alter default privileges in schema storefront grant execute on functions to barid_caller;
+alter default privileges in schema integration grant execute on functions to barid_caller;

@@ -40,6 +40,14 @@ begin
   end loop;
 end $$;
 
+-- Events are read by those who manage the system; app.events_add() writes them. Null tenants are the platform's.
+alter table integration.system_events enable row level security;
+alter table integration.system_events force row level security;
+drop policy if exists tenant on integration.system_events;
+create policy tenant on integration.system_events for select to barid_caller
+  using (tenant_id = (select app.tenant_id()) and (select app.has_permission('manage:tenant')) or (select app.has_permission('manage:system')));
+grant select on integration.system_events to barid_caller;
+
 -- The audit log is read by a tenant's administrators and written by triggers alone.
 alter table app.audit_log enable row level security;
 alter table app.audit_log force row level security;

@@ -41,8 +41,10 @@ create schema if not exists tenancy;
 create schema if not exists money;
 create schema if not exists delivery;
 create schema if not exists warehousing;
+create schema if not exists storefront;
+create schema if not exists integration;
 
-grant usage on schema app, tenancy, money, delivery, warehousing, private, extensions to barid_caller;
+grant usage on schema app, tenancy, money, delivery, warehousing, storefront, integration, private, extensions to barid_caller;
 grant usage on schema private to barid_api;
 
 -- PostgreSQL lets everybody execute a new function. Only a default without "in schema" takes that back.
@@ -52,6 +54,8 @@ alter default privileges in schema tenancy grant execute on functions to barid_c
 alter default privileges in schema money grant execute on functions to barid_caller;
 alter default privileges in schema delivery grant execute on functions to barid_caller;
 alter default privileges in schema warehousing grant execute on functions to barid_caller;
+alter default privileges in schema storefront grant execute on functions to barid_caller;
+alter default privileges in schema integration grant execute on functions to barid_caller;
 
 -- sql/10_foundation/20_context.sql
 
@@ -537,6 +541,32 @@ create table if not exists app.counters (
   value bigint not null default 0 check (value >= 0),
   primary key (tenant_id, counter)
 );
+
+-- sql/20_tables/25_events.sql
+
+-- What happened, for other modules and for subscribers: written by the transaction that did it, handed on
+-- after its commit in the order of `position`.
+
+create table if not exists integration.system_events (
+  id uuid primary key default gen_random_uuid(),
+  -- Null: an event of the platform, not of a tenant.
+  tenant_id uuid references tenancy.tenants (id) on delete cascade,
+  position bigint generated always as identity,
+  event_type text not null check (event_type <> ''),
+  source_module text not null check (source_module <> ''),
+  target_module text,
+  entity_type text not null check (entity_type <> ''),
+  entity_id uuid not null,
+  event_data jsonb not null default '{}' check (jsonb_typeof(event_data) = 'object'),
+  status text not null default 'pending' check (status in ('pending', 'processed', 'failed')),
+  retry_count integer not null default 0 check (retry_count >= 0),
+  processed_at timestamptz,
+  error_message text,
+  created_at timestamptz not null default now()
+);
+create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc, id);
+create index if not exists system_events_pending on integration.system_events (position) where status = 'pending';
+create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);
 
 -- sql/20_tables/30_network.sql
 
@@ -1578,6 +1608,26 @@ from tenancy.tenant_users u
 join tenancy.profiles p on p.id = u.user_id;
 
 grant select on tenancy.users_list to barid_caller;
+
+-- sql/40_functions/app/events.sql
+
+-- Publishes events of the caller's tenant, in the caller's transaction and in the order given:
+--   [{event_type, source_module, target_module?, entity_type, entity_id, event_data?}, ...]
+-- A definer, since whoever may do a thing may also have it told, and nobody may write events otherwise.
+create or replace function app.events_add(events jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  insert into integration.system_events (tenant_id, event_type, source_module, target_module, entity_type, entity_id, event_data)
+  select v_tenant, e.event_type, e.source_module, e.target_module, e.entity_type, e.entity_id, coalesce(e.event_data, '{}')
+  from rows from (jsonb_to_recordset(events) as (event_type text, source_module text, target_module text, entity_type text,
+    entity_id uuid, event_data jsonb)) with ordinality
+    e (event_type, source_module, target_module, entity_type, entity_id, event_data, position)
+  order by e.position;
+end $$;
+
+grant execute on function app.events_add(jsonb) to barid_caller;
 
 -- sql/40_functions/app/merge_patch.sql
 
@@ -6242,6 +6292,14 @@ begin
     execute format('grant select on %s to barid_caller', v_table);
   end loop;
 end $$;
+
+-- Events are read by those who manage the system; app.events_add() writes them. Null tenants are the platform's.
+alter table integration.system_events enable row level security;
+alter table integration.system_events force row level security;
+drop policy if exists tenant on integration.system_events;
+create policy tenant on integration.system_events for select to barid_caller
+  using (tenant_id = (select app.tenant_id()) and (select app.has_permission('manage:tenant')) or (select app.has_permission('manage:system')));
+grant select on integration.system_events to barid_caller;
 
 -- The audit log is read by a tenant's administrators and written by triggers alone.
 alter table app.audit_log enable row level security;

@@ -4,6 +4,13 @@ import { sql } from "./db.ts";
 import { newAddress, newBranch, newProcessingPoint } from "./make.ts";
 import { newBarcode, newManifest } from "./manifests.ts";
 import { fundWallet, newService } from "./money.ts";
+import { addDeliveries } from "./everything/deliveries.ts";
+import { addIntegration } from "./everything/integration.ts";
+import { addMoney } from "./everything/money.ts";
+import type { Adding } from "./everything/rows.ts";
+import { addStorefront } from "./everything/storefront.ts";
+import { addTenancy } from "./everything/tenancy.ts";
+import { addWarehousing } from "./everything/warehousing.ts";
 import { newTenant, type Tenant } from "./people.ts";
 
 /** What a request can name, by the word its fields end in. */
@@ -32,6 +39,7 @@ export interface Things {
   wallet: string;
   delivery: string;
   delivery_code: number;
+  [more: string]: string | number;
 }
 
 export interface Everything {
@@ -93,7 +101,8 @@ interface Made {
   made: { id: string; number: string; itemIds: string[]; barcodes: string[] };
 }
 
-async function addTheRest({ id, ...people }: Tenant, made: Made) {
+async function addTheRest(tenant: Tenant, made: Made) {
+  const { id, ...people } = tenant;
   const { address, branch, service, wallet } = made;
   const institution = people.institution.id;
   const driver = people.driver.id;
@@ -210,7 +219,29 @@ async function addTheRest({ id, ...people }: Tenant, made: Made) {
       where tenant_id = ${id} and manifest_id = ${made.made.id}`;
     const [place_code] =
       await tx`select code from delivery.institution_branches where id = ${branch}`;
+    const adding: Adding = {
+      tenant,
+      one,
+      json,
+      next: () => ++code,
+      made: { address, service, wallet, institution, driver, zone, vehicle, warehouse, delivery },
+    };
+    // Each section adds its own rows; later ones may build on what earlier ones made.
+    const sections: Record<string, string> = {};
+    for (
+      const add of [
+        addTenancy,
+        addWarehousing,
+        addDeliveries,
+        addMoney,
+        addStorefront,
+        addIntegration,
+      ]
+    ) {
+      Object.assign(sections, await add({ ...adding, made: { ...adding.made, ...sections } }));
+    }
     return {
+      ...sections,
       zone,
       tag,
       delivery_type: delivery_type as string,
@@ -233,7 +264,7 @@ export async function tenantTables(): Promise<string[]> {
     select c.oid::regclass::text as name from pg_class c
     join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
     where c.relkind in ('r', 'p') and c.relnamespace::regnamespace::text
-      in ('app', 'private', 'tenancy', 'money', 'delivery', 'warehousing', 'public')
+      in ('app', 'private', 'tenancy', 'money', 'delivery', 'warehousing', 'storefront', 'integration', 'public')
     order by 1`;
   return rows.map(({ name }) => name);
 }

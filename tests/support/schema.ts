@@ -1,7 +1,8 @@
 /** A database in words: every object and right that migrations make, one line each. */
 import type postgres from "postgres";
 
-const ours = "('app', 'private', 'tenancy', 'money', 'delivery', 'warehousing', 'public')";
+const ours =
+  "('app', 'private', 'tenancy', 'money', 'delivery', 'warehousing', 'storefront', 'integration', 'public')";
 /** What belongs to an extension is the extension's business. */
 const own = (oid: string) =>
   `not exists (select from pg_depend d where d.objid = ${oid} and d.deptype = 'e')`;

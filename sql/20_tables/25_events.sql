@@ -1,0 +1,23 @@
+-- What happened, for other modules and for subscribers: written by the transaction that did it, handed on
+-- after its commit in the order of `position`.
+
+create table if not exists integration.system_events (
+  id uuid primary key default gen_random_uuid(),
+  -- Null: an event of the platform, not of a tenant.
+  tenant_id uuid references tenancy.tenants (id) on delete cascade,
+  position bigint generated always as identity,
+  event_type text not null check (event_type <> ''),
+  source_module text not null check (source_module <> ''),
+  target_module text,
+  entity_type text not null check (entity_type <> ''),
+  entity_id uuid not null,
+  event_data jsonb not null default '{}' check (jsonb_typeof(event_data) = 'object'),
+  status text not null default 'pending' check (status in ('pending', 'processed', 'failed')),
+  retry_count integer not null default 0 check (retry_count >= 0),
+  processed_at timestamptz,
+  error_message text,
+  created_at timestamptz not null default now()
+);
+create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc, id);
+create index if not exists system_events_pending on integration.system_events (position) where status = 'pending';
+create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);

@@ -1,0 +1,16 @@
+/** What a section is given to add its rows with. */
+import type { Tenant } from "../people.ts";
+
+export interface Adding {
+  tenant: Tenant;
+  /** Writes a row of the tenant and answers its id, or the column that is named. */
+  one: (table: string, row: Record<string, unknown>, answer?: string) => Promise<string>;
+  json: (value: unknown) => unknown;
+  /** A number nothing else has. */
+  next: () => number;
+  /** Ids of what exists already. */
+  made: Record<string, string>;
+}
+
+/** The ids of a section's rows that a request may name. */
+export type Added = Promise<Record<string, string>>;

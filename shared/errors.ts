@@ -67,6 +67,7 @@ const definitions = {
   // Manifests
   manifest_not_found: 404,
   item_not_found: 404,
+  assignment_ended: 409,
   invalid_status_transition: { status: 409, fields: ["from", "to"] },
   item_already_has_order: 409,
   manifest_bulk_order_creation_not_allowed: {

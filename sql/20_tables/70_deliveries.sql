@@ -46,6 +46,8 @@ create table if not exists delivery.deliveries (
   source_snapshot jsonb,
   snapshot_version text check (snapshot_version = 'manifest_origin_v1'),
   label_assignment text not null default 'shipment_label' check (label_assignment in ('shipment_label', 'manifest_shipment_label')),
+  -- Why it has the status it has: of a failure, a return, a cancellation.
+  status_reason text,
   attempts_used integer not null default 0 check (attempts_used >= 0),
   promised_at timestamptz,
   picked_up_at timestamptz,

@@ -47,7 +47,34 @@ select app.tenant_table('delivery.transfer_manifest_exceptions', writes => 'inse
 select app.tenant_table('delivery.transfer_manifest_events', writes => 'insert', audit => false, writers => 'true');
 select app.tenant_table('delivery.delivery_code_reservations', own => '{}', writes => 'insert', audit => false);
 select app.tenant_table('delivery.deliveries', own => '{customer_id,institution_user_id}', writes => 'insert, update', writers => 'true');
-select app.tenant_table('delivery.delivery_status_history', writes => 'insert', audit => false, writers => 'true');
+-- History is written by the guard of deliveries alone.
+select app.tenant_table('delivery.delivery_status_history', writes => '', audit => false);
+select app.tenant_table('delivery.delivery_items', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.delivery_proofs', writes => 'insert', writers => 'true');
+select app.tenant_table('delivery.delivery_exceptions', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.bulk_assignments', own => '{driver_id}', writes => 'insert');
+-- A driver answers and ends what is his.
+select app.tenant_table('delivery.assignments', own => '{driver_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('public.delivery_realtime_assignments', own => '{driver_id}', writes => '', audit => false);
+select app.tenant_table('delivery.package_handoffs', own => '{driver_id}', writes => 'insert, update', writers => 'true');
+
+-- A warehouse's stock is moved by warehousing.stock_post() alone.
+select app.tenant_table('warehousing.bins', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.inventory_items', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.stock', own => '{}', writes => '', audit => false);
+select app.tenant_table('warehousing.inventory_transactions', own => '{}', writes => '', audit => false);
+select app.tenant_table('warehousing.warehouse_users', own => '{user_id}', writes => 'insert, delete');
+select app.tenant_table('warehousing.warehouse_staff', own => '{user_id}', writes => 'insert, update');
+select app.tenant_table('warehousing.picking_orders', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.picking_order_items', own => '{}');
+select app.tenant_table('warehousing.receiving_orders', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.receiving_order_items', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.waybills', own => '{driver_id}', writes => 'insert, update');
+select app.tenant_table('warehousing.waybill_deliveries', own => '{}');
+select app.tenant_table('warehousing.waybill_discrepancies', own => '{}', writes => 'insert, update');
+
+-- Cash is written by definers in money: with the move that takes it, and with its settlement.
+select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '');
 
 -- Logs.
 select app.append_only('app.audit_log');
@@ -55,12 +82,17 @@ select app.append_only('money.ledger_transactions');
 select app.append_only('money.ledger_entries');
 select app.append_only('delivery.transfer_manifest_events');
 select app.append_only('delivery.delivery_status_history');
+select app.append_only('delivery.delivery_proofs');
+select app.append_only('warehousing.inventory_transactions');
 
 select app.touched(t) from unnest(array[
   'tenancy.profiles', 'tenancy.tenants', 'tenancy.tenant_users', 'tenancy.tenant_settings', 'delivery.zones', 'delivery.addresses',
   'delivery.transfer_processing_points', 'delivery.institution_branches', 'delivery.vehicles', 'delivery.drivers',
   'warehousing.warehouses', 'delivery.delivery_services', 'money.accounts', 'money.payments',
-  'delivery.transfer_manifests', 'delivery.transfer_manifest_items', 'delivery.deliveries']::regclass[]) t;
+  'delivery.transfer_manifests', 'delivery.transfer_manifest_items', 'delivery.deliveries',
+  'delivery.delivery_exceptions', 'delivery.assignments', 'public.delivery_realtime_assignments', 'delivery.package_handoffs',
+  'warehousing.bins', 'warehousing.inventory_items', 'warehousing.stock', 'warehousing.warehouse_staff', 'warehousing.picking_orders',
+  'warehousing.receiving_orders', 'warehousing.waybills', 'money.cod_collections']::regclass[]) t;
 
 -- What belongs to a manifest is seen, and written, by whoever sees the manifest.
 do $$
@@ -144,11 +176,36 @@ create policy tenant on money.payments for all to barid_caller
     or exists (select from money.accounts a where a.tenant_id = payments.tenant_id and a.id = payments.account_id)
     or exists (select from delivery.deliveries d where d.tenant_id = payments.tenant_id and d.id = payments.delivery_id)));
 
--- The history of a delivery is seen, and written, by whoever sees the delivery.
-drop policy tenant on delivery.delivery_status_history;
-create policy tenant on delivery.delivery_status_history for all to barid_caller
-  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
-    select from delivery.deliveries d where d.tenant_id = delivery_status_history.tenant_id and d.id = delivery_status_history.delivery_id)));
+-- A delivery is seen by its people and by every driver who carries or carried it.
+drop policy tenant on delivery.deliveries;
+create policy tenant on delivery.deliveries for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant())
+    or customer_id = (select app.user_id()) or institution_user_id = (select app.user_id())
+    or id in (select a.delivery_id from delivery.assignments a
+      where a.tenant_id = (select app.tenant_id()) and a.driver_id = (select app.user_id()))));
+-- A driver changes what he carries now, not what he carried once.
+drop policy writers_change on delivery.deliveries;
+create policy writers_change on delivery.deliveries as restrictive for update to barid_caller using (true)
+  with check ((select app.sees_tenant()) or customer_id = (select app.user_id()) or institution_user_id = (select app.user_id())
+    or id in (select a.delivery_id from delivery.assignments a
+      where a.tenant_id = (select app.tenant_id()) and a.driver_id = (select app.user_id()) and a.status in ('pending', 'assigned', 'accepted')));
+
+-- What belongs to a delivery is seen, and written, by whoever sees the delivery. What is in a parcel
+-- stands with the parent; its driver sees a leg.
+do $$
+declare
+  v_table text;
+begin
+  foreach v_table in array array['delivery_status_history', 'delivery_proofs', 'delivery_exceptions', 'delivery_items'] loop
+    execute format('drop policy tenant on delivery.%I', v_table);
+    execute format($policy$
+      create policy tenant on delivery.%1$I for all to barid_caller
+      using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+        select from delivery.deliveries d where d.tenant_id = %1$I.tenant_id and d.id = %1$I.delivery_id)
+        or exists (
+        select from delivery.deliveries d where d.tenant_id = %1$I.tenant_id and d.parent_id = %1$I.delivery_id)))$policy$, v_table);
+  end loop;
+end $$;
 
 -- Barcodes are printed by staff and used up by whoever scans one into a manifest.
 drop policy tenant on delivery.transfer_barcodes;

@@ -1236,6 +1236,8 @@ create table if not exists delivery.deliveries (
   source_snapshot jsonb,
   snapshot_version text check (snapshot_version = 'manifest_origin_v1'),
   label_assignment text not null default 'shipment_label' check (label_assignment in ('shipment_label', 'manifest_shipment_label')),
+  -- Why it has the status it has: of a failure, a return, a cancellation.
+  status_reason text,
   attempts_used integer not null default 0 check (attempts_used >= 0),
   promised_at timestamptz,
   picked_up_at timestamptz,
@@ -1305,6 +1307,561 @@ begin
       foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict;
   end if;
 end $$;
+
+-- sql/20_tables/72_stock.sql
+
+-- What lies where in a warehouse. Quantities are whole units. A stock row is the place of a quantity:
+-- bin, item, status, lot, serial and for whom it is reserved; every change of one is a movement.
+
+create table if not exists warehousing.bins (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  warehouse_id uuid not null,
+  code text not null check (code <> ''),
+  name text not null check (name <> ''),
+  location_type text not null default 'BIN' check (location_type in ('BIN', 'RECEIVING', 'STAGING', 'CAGE', 'TROLLEY')),
+  -- Null: no limit is kept.
+  capacity numeric(14, 3) check (capacity >= 0),
+  filled_capacity numeric(14, 3) not null default 0 check (filled_capacity >= 0),
+  is_default_receiving boolean not null default false,
+  -- Made for a sorting session and out of use after it.
+  is_temporary boolean not null default false,
+  is_active boolean not null default true,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  unique (tenant_id, warehouse_id, id),
+  constraint bin_code_exists unique (tenant_id, warehouse_id, code),
+  constraint bin_full check (capacity is null or filled_capacity <= capacity),
+  foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict
+);
+create unique index if not exists default_receiving_exists on warehousing.bins (tenant_id, warehouse_id) where is_default_receiving and is_active;
+create index if not exists bins_recent on warehousing.bins (tenant_id, warehouse_id, created_at desc, id);
+
+create table if not exists warehousing.inventory_items (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  name text not null check (name <> ''),
+  sku text not null check (sku <> ''),
+  barcode text,
+  brand text,
+  model text,
+  unit_size numeric(12, 3) not null default 1 check (unit_size > 0),
+  is_serialized boolean not null default false,
+  -- The parcel it is a part of, for what nobody sells: it came with a delivery and leaves with it.
+  parcel_delivery_id uuid,
+  is_active boolean not null default true,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint item_sku_exists unique (tenant_id, sku),
+  foreign key (tenant_id, parcel_delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
+);
+create index if not exists inventory_items_recent on warehousing.inventory_items (tenant_id, created_at desc, id);
+create index if not exists inventory_items_barcode on warehousing.inventory_items (tenant_id, barcode) where barcode is not null;
+create index if not exists inventory_items_parcel on warehousing.inventory_items (tenant_id, parcel_delivery_id) where parcel_delivery_id is not null;
+
+create table if not exists warehousing.stock (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  warehouse_id uuid not null,
+  bin_id uuid not null,
+  item_id uuid not null,
+  -- available, reserved, damaged, expired, or a word of the tenant's.
+  status text not null default 'available' check (status <> ''),
+  lot_number text check (lot_number <> ''),
+  serial_number text check (serial_number <> ''),
+  quantity bigint not null default 0,
+  -- Whose reservation it is: a picking order's or a storefront order's.
+  reserved_for_type text check (reserved_for_type in ('picking_order', 'order')),
+  reserved_for_id uuid,
+  -- Emptied by a warehouse exception: never offered, picked or reserved again.
+  written_off_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint insufficient_stock check (quantity >= 0),
+  constraint serial_is_one check (serial_number is null or quantity <= 1),
+  constraint reserved_for_somebody check ((status = 'reserved') = (reserved_for_id is not null) and (reserved_for_type is null) = (reserved_for_id is null)),
+  constraint stock_place unique nulls not distinct (tenant_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_id),
+  foreign key (tenant_id, warehouse_id, bin_id) references warehousing.bins (tenant_id, warehouse_id, id) on delete restrict,
+  foreign key (tenant_id, item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict
+);
+-- A serial number is in one place.
+create unique index if not exists serial_number_taken on warehousing.stock (tenant_id, item_id, serial_number) where serial_number is not null and quantity > 0;
+create index if not exists stock_of_item on warehousing.stock (tenant_id, item_id, warehouse_id, status);
+create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status) include (quantity);
+create index if not exists stock_of_bin on warehousing.stock (tenant_id, warehouse_id, bin_id);
+create index if not exists stock_reserved on warehousing.stock (tenant_id, reserved_for_id) where reserved_for_id is not null;
+
+-- Every movement, for good: a quantity left one place (null: it came in) for another (null: it went out).
+create table if not exists warehousing.inventory_transactions (
+  id bigint generated always as identity primary key,
+  tenant_id uuid not null,
+  transaction_type text not null check (transaction_type in ('initial_stock', 'receive', 'pick', 'move', 'adjust', 'return', 'count',
+    'transfer_in', 'transfer_out', 'reserve', 'release', 'write_off')),
+  item_id uuid not null,
+  warehouse_id uuid not null,
+  quantity bigint not null check (quantity > 0),
+  from_stock_id uuid,
+  to_stock_id uuid,
+  from_bin_id uuid,
+  to_bin_id uuid,
+  from_status text,
+  to_status text,
+  lot_number text,
+  serial_number text,
+  reference_type text,
+  reference_id uuid,
+  reason text,
+  performed_by uuid,
+  created_at timestamptz not null default clock_timestamp(),
+  unique (tenant_id, id),
+  constraint movement_has_an_end check (from_stock_id is not null or to_stock_id is not null),
+  foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, from_stock_id) references warehousing.stock (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, to_stock_id) references warehousing.stock (tenant_id, id) on delete restrict
+);
+create index if not exists inventory_transactions_recent on warehousing.inventory_transactions (tenant_id, warehouse_id, created_at desc, id desc);
+create index if not exists inventory_transactions_item on warehousing.inventory_transactions (tenant_id, item_id);
+create index if not exists inventory_transactions_reference on warehousing.inventory_transactions (tenant_id, reference_id) where reference_id is not null;
+create index if not exists inventory_transactions_from on warehousing.inventory_transactions (tenant_id, from_stock_id) where from_stock_id is not null;
+create index if not exists inventory_transactions_to on warehousing.inventory_transactions (tenant_id, to_stock_id) where to_stock_id is not null;
+
+create table if not exists warehousing.warehouse_users (
+  tenant_id uuid not null,
+  warehouse_id uuid not null,
+  user_id uuid not null,
+  primary key (tenant_id, warehouse_id, user_id),
+  foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade
+);
+create index if not exists warehouse_users_user on warehousing.warehouse_users (tenant_id, user_id);
+
+create table if not exists warehousing.warehouse_staff (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  warehouse_id uuid not null,
+  user_id uuid not null,
+  employee_id text,
+  role text,
+  is_active boolean not null default true,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
+);
+create unique index if not exists staff_already_assigned on warehousing.warehouse_staff (tenant_id, warehouse_id, user_id) where is_active;
+create index if not exists warehouse_staff_recent on warehousing.warehouse_staff (tenant_id, warehouse_id, created_at desc);
+create index if not exists warehouse_staff_user on warehousing.warehouse_staff (tenant_id, user_id);
+
+create table if not exists warehousing.picking_orders (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  reference_number text not null check (reference_number <> ''),
+  external_reference text,
+  warehouse_id uuid not null,
+  order_type text not null check (order_type in ('individual', 'batch', 'waybill')),
+  priority integer not null default 0,
+  status text not null default 'pending' check (status in ('pending', 'in_progress', 'completed', 'handed_off', 'cancelled')),
+  picking_progress jsonb not null default '{}' check (jsonb_typeof(picking_progress) = 'object'),
+  notes text,
+  due_date timestamptz,
+  completed_date timestamptz,
+  assigned_to uuid,
+  created_by uuid,
+  -- Set: the pick of a delivery, whose hand-over is the driver's pick-up and nothing else.
+  delivery_id uuid,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint picking_reference_exists unique (tenant_id, reference_number),
+  foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, assigned_to) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
+);
+-- One pick of a delivery at a time; after its hand-over a returned parcel may be picked again.
+create unique index if not exists delivery_already_picked on warehousing.picking_orders (tenant_id, delivery_id)
+  where delivery_id is not null and status not in ('cancelled', 'handed_off');
+create index if not exists picking_orders_delivery on warehousing.picking_orders (tenant_id, delivery_id) where delivery_id is not null;
+create index if not exists picking_orders_recent on warehousing.picking_orders (tenant_id, created_at desc, id);
+create index if not exists picking_orders_warehouse on warehousing.picking_orders (tenant_id, warehouse_id, status, created_at desc);
+create index if not exists picking_orders_status on warehousing.picking_orders (tenant_id, status, created_at desc);
+create index if not exists picking_orders_priority on warehousing.picking_orders (tenant_id, priority, created_at desc);
+create index if not exists picking_orders_assignee on warehousing.picking_orders (tenant_id, assigned_to) where assigned_to is not null;
+create index if not exists picking_orders_search on warehousing.picking_orders using gin (reference_number extensions.gin_trgm_ops);
+
+create table if not exists warehousing.picking_order_items (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  picking_order_id uuid not null,
+  position integer not null check (position > 0),
+  warehouse_id uuid not null,
+  item_id uuid not null,
+  bin_id uuid not null,
+  quantity bigint not null check (quantity > 0),
+  picked_quantity bigint not null default 0 check (picked_quantity >= 0),
+  status text not null default 'pending' check (status <> ''),
+  unique (tenant_id, picking_order_id, position),
+  constraint picked_too_much check (picked_quantity <= quantity),
+  foreign key (tenant_id, picking_order_id) references warehousing.picking_orders (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, warehouse_id, bin_id) references warehousing.bins (tenant_id, warehouse_id, id) on delete restrict,
+  foreign key (tenant_id, item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict
+);
+create index if not exists picking_order_items_item on warehousing.picking_order_items (tenant_id, item_id);
+create index if not exists picking_order_items_bin on warehousing.picking_order_items (tenant_id, warehouse_id, bin_id);
+
+-- sql/20_tables/74_assignments.sql
+
+-- Who carries what. A driver's answer, his load and his list follow from these rows.
+
+create table if not exists delivery.bulk_assignments (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  driver_id uuid not null,
+  assignment_count integer not null check (assignment_count > 0),
+  total_units numeric(14, 3) not null check (total_units >= 0),
+  assigned_by uuid,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict
+);
+create index if not exists bulk_assignments_driver on delivery.bulk_assignments (tenant_id, driver_id, created_at desc);
+
+create table if not exists delivery.assignments (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  delivery_id uuid not null,
+  driver_id uuid not null,
+  vehicle_id uuid,
+  bulk_assignment_id uuid,
+  -- pending: waits for the driver's answer. assigned: no answer asked. accepted: his word.
+  -- rejected, completed and returned are history.
+  status text not null check (status in ('pending', 'assigned', 'accepted', 'rejected', 'completed', 'returned')),
+  sequence_number integer not null default 1 check (sequence_number > 0),
+  -- The delivery's unit size when it was assigned: what it takes of the vehicle.
+  units numeric(12, 3) not null check (units >= 0),
+  assignment_time timestamptz not null default clock_timestamp(),
+  estimated_pickup_time timestamptz,
+  estimated_delivery_time timestamptz,
+  notes text,
+  assigned_by uuid,
+  responded_at timestamptz,
+  response_reason text,
+  ended_at timestamptz,
+  route_details jsonb,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete restrict
+);
+-- A delivery is one driver's at a time.
+create unique index if not exists delivery_already_assigned on delivery.assignments (tenant_id, delivery_id)
+  where status in ('pending', 'assigned', 'accepted');
+create index if not exists assignments_delivery on delivery.assignments (tenant_id, delivery_id, assignment_time desc);
+create index if not exists assignments_recent on delivery.assignments (tenant_id, assignment_time desc, id);
+create index if not exists assignments_status on delivery.assignments (tenant_id, status, assignment_time desc);
+create index if not exists assignments_driver on delivery.assignments (tenant_id, driver_id, assignment_time desc);
+create index if not exists assignments_list on delivery.assignments (tenant_id, driver_id, sequence_number) where status in ('pending', 'assigned', 'accepted');
+create index if not exists assignments_vehicle on delivery.assignments (tenant_id, vehicle_id) where vehicle_id is not null;
+create index if not exists assignments_bulk on delivery.assignments (tenant_id, bulk_assignment_id) where bulk_assignment_id is not null;
+create index if not exists assignments_by on delivery.assignments (tenant_id, assigned_by, assignment_time desc) where assigned_by is not null;
+
+-- What a driver's app listens to: one row for a single assignment, one for a whole bulk.
+create table if not exists public.delivery_realtime_assignments (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  driver_id uuid not null,
+  assignment_id uuid,
+  delivery_id uuid,
+  bulk_assignment_id uuid,
+  assignment_status text not null,
+  requires_driver_response boolean not null generated always as (assignment_status = 'pending') stored,
+  is_bulk boolean not null default false,
+  assignment_count integer not null default 1,
+  total_units numeric(14, 3) not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint realtime_assignment unique (tenant_id, assignment_id),
+  constraint realtime_bulk unique (tenant_id, bulk_assignment_id),
+  constraint realtime_of_one_or_many check (is_bulk = (bulk_assignment_id is not null) and is_bulk = (assignment_id is null)),
+  foreign key (tenant_id, assignment_id) references delivery.assignments (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete cascade
+);
+create index if not exists realtime_assignments_driver on public.delivery_realtime_assignments (tenant_id, driver_id, updated_at desc);
+
+-- A parcel picked in a warehouse, waiting to be put into a driver's hands.
+create table if not exists delivery.package_handoffs (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  delivery_id uuid not null,
+  picking_order_id uuid not null,
+  warehouse_id uuid not null,
+  -- Null after a rejection: the pick stays, the next driver takes it over.
+  assignment_id uuid,
+  driver_id uuid,
+  status text not null default 'pending' check (status in ('pending', 'completed', 'cancelled')),
+  custody text not null default 'warehouse' check (custody in ('warehouse', 'driver')),
+  completed_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint custody_follows check ((status = 'completed') = (custody = 'driver')),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, picking_order_id) references warehousing.picking_orders (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, assignment_id) references delivery.assignments (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict
+);
+create unique index if not exists handoff_already_pending on delivery.package_handoffs (tenant_id, delivery_id) where status = 'pending';
+create index if not exists handoffs_recent on delivery.package_handoffs (tenant_id, created_at desc, id);
+create index if not exists handoffs_delivery on delivery.package_handoffs (tenant_id, delivery_id);
+create index if not exists handoffs_pick on delivery.package_handoffs (tenant_id, picking_order_id);
+create index if not exists handoffs_warehouse on delivery.package_handoffs (tenant_id, warehouse_id);
+create index if not exists handoffs_assignment on delivery.package_handoffs (tenant_id, assignment_id) where assignment_id is not null;
+create index if not exists handoffs_driver on delivery.package_handoffs (tenant_id, driver_id) where driver_id is not null;
+
+-- sql/20_tables/76_parcels.sql
+
+-- What is in a parcel, what went wrong with it, and how it comes back into a warehouse.
+
+create table if not exists delivery.delivery_items (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  -- Of the parcel: the parent of a staged delivery, never a leg.
+  delivery_id uuid not null,
+  position integer not null check (position > 0),
+  -- Known to a warehouse. Null until the parcel was received in one.
+  item_id uuid,
+  name text not null check (name <> ''),
+  quantity bigint not null default 1 check (quantity > 0),
+  weight numeric(12, 3),
+  length numeric(12, 3),
+  width numeric(12, 3),
+  height numeric(12, 3),
+  unique (tenant_id, id),
+  unique (tenant_id, delivery_id, position),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict
+);
+create index if not exists delivery_items_item on delivery.delivery_items (tenant_id, item_id) where item_id is not null;
+
+-- Proof photographs and signatures: paths of storage objects, never the images themselves.
+create table if not exists delivery.delivery_proofs (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  delivery_id uuid not null,
+  stage text not null check (stage in ('pickup', 'delivery')),
+  kind text not null check (kind in ('photo', 'signature')),
+  url text not null check (url <> ''),
+  signed_by text,
+  created_by uuid,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
+);
+create index if not exists delivery_proofs_delivery on delivery.delivery_proofs (tenant_id, delivery_id, created_at);
+
+-- An open one keeps its delivery from being assigned.
+create table if not exists delivery.delivery_exceptions (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  delivery_id uuid not null,
+  type text not null check (type <> ''),
+  status text not null default 'open' check (status in ('open', 'resolved')),
+  -- The parcel items concerned: [{delivery_item_id, quantity, condition}]; empty means the whole parcel.
+  items jsonb not null default '[]' check (jsonb_typeof(items) = 'array'),
+  notes text,
+  resolution text,
+  resolution_notes text,
+  created_by uuid,
+  resolved_by uuid,
+  resolved_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint resolved_when check ((status = 'resolved') = (resolved_at is not null)),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
+);
+create index if not exists delivery_exceptions_delivery on delivery.delivery_exceptions (tenant_id, delivery_id, created_at desc);
+create index if not exists delivery_exceptions_open on delivery.delivery_exceptions (tenant_id, delivery_id) where status = 'open';
+create index if not exists delivery_exceptions_recent on delivery.delivery_exceptions (tenant_id, status, created_at desc, id);
+
+-- Goods on their way into a warehouse.
+create table if not exists warehousing.receiving_orders (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  reference_number text not null check (reference_number <> ''),
+  warehouse_id uuid not null,
+  -- inbound: a first leg ends here. failed_delivery_return, delivery_return_handoff: a parcel comes back.
+  -- supplier: goods that no delivery brings.
+  source text not null check (source in ('inbound', 'failed_delivery_return', 'delivery_return_handoff', 'supplier')),
+  status text not null default 'pending' check (status in ('pending', 'received', 'cancelled')),
+  custody text not null default 'awaiting_warehouse_receipt' check (custody in ('awaiting_warehouse_receipt', 'in_warehouse')),
+  delivery_id uuid,
+  exception_id uuid,
+  notes text,
+  created_by uuid,
+  received_by uuid,
+  received_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint receiving_reference_exists unique (tenant_id, reference_number),
+  constraint received_when check ((status = 'received') = (received_at is not null) and (status = 'received') = (custody = 'in_warehouse')),
+  foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, exception_id) references delivery.delivery_exceptions (tenant_id, id) on delete restrict
+);
+create unique index if not exists receipt_already_expected on warehousing.receiving_orders (tenant_id, delivery_id) where status = 'pending' and delivery_id is not null;
+create index if not exists receiving_orders_recent on warehousing.receiving_orders (tenant_id, created_at desc, id);
+create index if not exists receiving_orders_warehouse on warehousing.receiving_orders (tenant_id, warehouse_id, status, created_at desc);
+create index if not exists receiving_orders_delivery on warehousing.receiving_orders (tenant_id, delivery_id) where delivery_id is not null;
+create index if not exists receiving_orders_exception on warehousing.receiving_orders (tenant_id, exception_id) where exception_id is not null;
+
+create table if not exists warehousing.receiving_order_items (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  receiving_order_id uuid not null,
+  position integer not null check (position > 0),
+  warehouse_id uuid not null,
+  item_id uuid not null,
+  quantity bigint not null check (quantity > 0),
+  received_quantity bigint check (received_quantity >= 0),
+  bin_id uuid,
+  condition text check (condition in ('good', 'damaged')),
+  unique (tenant_id, receiving_order_id, position),
+  foreign key (tenant_id, receiving_order_id) references warehousing.receiving_orders (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, warehouse_id, bin_id) references warehousing.bins (tenant_id, warehouse_id, id) on delete restrict,
+  foreign key (tenant_id, item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict
+);
+create index if not exists receiving_order_items_item on warehousing.receiving_order_items (tenant_id, item_id);
+create index if not exists receiving_order_items_bin on warehousing.receiving_order_items (tenant_id, warehouse_id, bin_id) where bin_id is not null;
+
+-- Parcels that travel together from one warehouse to another. Sealed is a time, not a status.
+create table if not exists warehousing.waybills (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  waybill_number text not null check (waybill_number <> ''),
+  status text not null default 'drafted' check (status in ('drafted', 'in_transit', 'received', 'closed')),
+  source_warehouse_id uuid not null,
+  destination_warehouse_id uuid not null,
+  driver_id uuid,
+  vehicle_id uuid,
+  seal_number text,
+  sealed_at timestamptz,
+  handed_over_at timestamptz,
+  received_at timestamptz,
+  closed_at timestamptz,
+  notes text,
+  created_by uuid,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint waybill_number_exists unique (tenant_id, waybill_number),
+  constraint sealed_before_the_road check (status = 'drafted' or (sealed_at is not null and handed_over_at is not null and driver_id is not null)),
+  constraint received_before_closed check ((status in ('received', 'closed')) = (received_at is not null) and (status = 'closed') = (closed_at is not null)),
+  foreign key (tenant_id, source_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, destination_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete restrict
+);
+create index if not exists waybills_recent on warehousing.waybills (tenant_id, created_at desc, id);
+create index if not exists waybills_source on warehousing.waybills (tenant_id, source_warehouse_id, status, created_at desc);
+create index if not exists waybills_destination on warehousing.waybills (tenant_id, destination_warehouse_id, status, created_at desc);
+create index if not exists waybills_driver on warehousing.waybills (tenant_id, driver_id) where driver_id is not null;
+create index if not exists waybills_vehicle on warehousing.waybills (tenant_id, vehicle_id) where vehicle_id is not null;
+
+create table if not exists warehousing.waybill_deliveries (
+  tenant_id uuid not null,
+  waybill_id uuid not null,
+  delivery_id uuid not null,
+  position integer not null check (position > 0),
+  -- True from the first attachment until the parcel is received, missed or the waybill closed.
+  is_open boolean not null default true,
+  received_state text check (received_state in ('received', 'missing')),
+  primary key (tenant_id, waybill_id, delivery_id),
+  foreign key (tenant_id, waybill_id) references warehousing.waybills (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
+);
+create index if not exists waybill_deliveries_delivery on warehousing.waybill_deliveries (tenant_id, delivery_id);
+create unique index if not exists already_in_waybill on warehousing.waybill_deliveries (tenant_id, delivery_id) where is_open;
+
+create table if not exists warehousing.waybill_discrepancies (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  waybill_id uuid not null,
+  delivery_id uuid not null,
+  type text not null default 'missing_on_receive' check (type in ('missing_on_receive')),
+  status text not null default 'open' check (status in ('open', 'resolved')),
+  resolution text,
+  notes text,
+  resolved_by uuid,
+  resolved_at timestamptz,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint discrepancy_exists unique (tenant_id, waybill_id, delivery_id),
+  foreign key (tenant_id, waybill_id, delivery_id) references warehousing.waybill_deliveries (tenant_id, waybill_id, delivery_id) on delete restrict
+);
+create index if not exists discrepancies_open on warehousing.waybill_discrepancies (tenant_id, delivery_id) where status = 'open';
+
+-- sql/20_tables/78_cod.sql
+
+-- Cash that drivers hold. A row is written when a delivery is picked up or completed and never by hand.
+
+create table if not exists money.cod_collections (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  delivery_id uuid not null,
+  driver_id uuid not null,
+  -- Null: from before stages were kept.
+  collection_stage text check (collection_stage in ('pickup', 'dropoff')),
+  amount numeric(18, 3) not null check (amount > 0),
+  cod_amount numeric(18, 3) not null check (cod_amount >= 0),
+  delivery_fee_amount numeric(18, 3) not null check (delivery_fee_amount >= 0),
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  status text not null default 'collected' check (status in ('collected', 'remitted', 'settled_by_wallet')),
+  collected_at timestamptz not null default clock_timestamp(),
+  remitted_at timestamptz,
+  settled_at timestamptz,
+  remitted_to_user_id uuid,
+  -- Null for rows settled before settlements were kept, until their first receipt is printed.
+  settlement_payment_id uuid,
+  -- What lists filter, search and sort by, as it was when the cash was taken.
+  delivery_code bigint not null,
+  delivery_number text not null,
+  external_reference_id text,
+  customer_name text not null default '',
+  delivery_address text not null default '',
+  notes text,
+  reference text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint cash_is_its_parts check (amount = cod_amount + delivery_fee_amount),
+  constraint cash_already_collected unique nulls not distinct (tenant_id, delivery_id, collection_stage),
+  constraint cash_state_and_times check (
+    (status = 'remitted') = (remitted_at is not null) and (status = 'settled_by_wallet') = (settled_at is not null)
+    and (status <> 'collected' or settlement_payment_id is null)),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, remitted_to_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, settlement_payment_id) references money.payments (tenant_id, id) on delete restrict
+);
+create index if not exists cod_collections_recent on money.cod_collections (tenant_id, collected_at desc, id);
+create index if not exists cod_collections_driver on money.cod_collections (tenant_id, driver_id, collected_at desc, id);
+create index if not exists cod_collections_pending on money.cod_collections (tenant_id, driver_id, collected_at) where status = 'collected';
+create index if not exists cod_collections_status on money.cod_collections (tenant_id, status, collected_at desc, id);
+create index if not exists cod_collections_settlement on money.cod_collections (tenant_id, settlement_payment_id) where settlement_payment_id is not null;
+create index if not exists cod_collections_receiver on money.cod_collections (tenant_id, remitted_to_user_id) where remitted_to_user_id is not null;
+create index if not exists cod_collections_code on money.cod_collections (tenant_id, delivery_code);
+create index if not exists cod_collections_currency on money.cod_collections (currency);
 
 -- sql/30_views/delivery/10_addresses.sql
 
@@ -1816,6 +2373,70 @@ begin
   return delivery.address_get(input);
 end $$;
 
+-- sql/40_functions/delivery/assignments/10_guards.sql
+
+-- The life of an assignment, guarded below every core: history is never rewritten, and a driver's load
+-- (drivers.capacity_used, in units) is always what his live assignments add up to.
+
+create or replace function private.assignments_changed() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if tg_op = 'UPDATE' then
+    -- A route may still be measured after the end; nothing else changes.
+    if exists (select from old_rows o join new_rows n on n.id = o.id
+        where o.status in ('rejected', 'completed', 'returned')
+          and to_jsonb(n) - '{updated_at,route_details}'::text[] <> to_jsonb(o) - '{updated_at,route_details}'::text[]) then
+      perform app.fail('assignment_ended');
+    end if;
+    if exists (select from old_rows o join new_rows n on n.id = o.id
+        where o.status <> n.status and n.status <> all (case o.status
+          when 'pending' then '{accepted,rejected,returned}'::text[]
+          else '{completed,returned,rejected}'::text[] end)) then
+      perform app.fail('invalid_status_transition');
+    end if;
+    perform private.capacity_shift(array(
+      select row(c.tenant_id, c.driver_id, sum(c.units))::private.load_change from (
+        select n.tenant_id, n.driver_id, n.units from new_rows n where n.status in ('pending', 'assigned', 'accepted')
+        union all
+        select o.tenant_id, o.driver_id, -o.units from old_rows o where o.status in ('pending', 'assigned', 'accepted')
+      ) c group by c.tenant_id, c.driver_id having sum(c.units) <> 0 order by c.driver_id));
+  else
+    perform private.capacity_shift(array(
+      select row(n.tenant_id, n.driver_id, sum(n.units))::private.load_change from new_rows n
+      where n.status in ('pending', 'assigned', 'accepted')
+      group by n.tenant_id, n.driver_id order by n.driver_id));
+  end if;
+  return null;
+end $$;
+
+do $$
+begin
+  if to_regtype('private.load_change') is null then
+    create type private.load_change as (tenant_id uuid, driver_id uuid, units numeric);
+  end if;
+end $$;
+
+-- Adds to what drivers carry. Locks the drivers in the order of their ids.
+create or replace function private.capacity_shift(changes private.load_change[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if cardinality(changes) = 0 then
+    return;
+  end if;
+  perform from delivery.drivers d
+  where (d.tenant_id, d.user_id) in (select c.tenant_id, c.driver_id from unnest(changes) c)
+  order by d.user_id for no key update;
+  update delivery.drivers d set capacity_used = d.capacity_used + c.units
+  from unnest(changes) c where d.tenant_id = c.tenant_id and d.user_id = c.driver_id;
+end $$;
+
+drop trigger if exists assignments_added on delivery.assignments;
+create trigger assignments_added after insert on delivery.assignments referencing new table as new_rows
+  for each statement execute function private.assignments_changed();
+drop trigger if exists assignments_changed on delivery.assignments;
+create trigger assignments_changed after update on delivery.assignments referencing old table as old_rows new table as new_rows
+  for each statement execute function private.assignments_changed();
+
 -- sql/40_functions/delivery/barcode_batches.sql
 
 -- Barcode batches: barcodes to print before there is a parcel.
@@ -1939,6 +2560,117 @@ language sql immutable strict parallel safe set search_path = '' as $$
     then indicator || d.digits || delivery.barcode_check_digit(d.digits) || issuer end
   from (select lpad(serial::text, 9, '0') as digits) d
 $$;
+
+-- sql/40_functions/delivery/deliveries/10_moves.sql
+
+-- The life of a delivery, guarded below every core: only these moves are possible, each leaves a line of
+-- history and an event, and a parent follows its legs. Cores just write the status (and status_reason).
+
+-- True when a delivery of this flow may go from one status to another. A parent only mirrors its legs.
+create or replace function delivery.move_is_legal(flow text, from_status text, to_status text) returns boolean
+language sql immutable set search_path = '' as $$
+  select flow = 'pnd_parent' or to_status = any (case from_status
+    when 'draft' then '{pending,cancelled}'::text[]
+    when 'pending' then '{assigned,accepted,in_transit,cancelled}'
+    when 'assigned' then '{pending,accepted,picked_up,returned,cancelled}'
+    when 'accepted' then '{pending,picked_up,returned,cancelled}'
+    when 'picked_up' then '{in_transit,delivered,failed,returned}'
+    when 'in_transit' then '{pending,delivered,failed,returned}'
+    when 'failed' then '{in_transit,pending,returned,cancelled}'
+    -- Back in the warehouse, an outbound leg sets out again.
+    when 'returned' then case when flow in ('pnd_outbound', 'operational_return') then '{pending}'::text[] else '{}' end
+    else '{}' end)
+$$;
+
+-- The status a parent shows for its legs, given in the order of their sequence. Between two legs the
+-- parcel is on its way: in_transit.
+create or replace function delivery.parent_status(legs text[]) returns text
+language plpgsql immutable set search_path = '' as $$
+declare
+  v_current text;
+  v_begun boolean := legs && '{picked_up,in_transit,delivered,failed,returned}';
+begin
+  -- The leg that is under way: the first one not delivered.
+  select l.status into v_current from unnest(legs) with ordinality l (status, place)
+  where l.status <> 'delivered' order by l.place limit 1;
+  return case
+    when v_current is null then 'delivered'
+    when v_current = 'draft' and not v_begun then 'draft'
+    when legs <@ '{cancelled}' then 'cancelled'
+    when v_current in ('failed', 'returned', 'cancelled') then v_current
+    when legs[1] <> 'delivered' then v_current
+    else 'in_transit'
+  end;
+end $$;
+
+create or replace function private.deliveries_made() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into delivery.delivery_status_history (tenant_id, delivery_id, to_status, actor_id, note)
+  select n.tenant_id, n.id, n.status, app.user_id(), n.status_reason
+  from new_rows n order by n.delivery_code, n.sequence_plan nulls first;
+  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+  select n.tenant_id, 'delivery.created', 'delivery', 'delivery', n.id, delivery.event_data(n)
+  from new_rows n where n.parent_id is null order by n.delivery_code;
+  return null;
+end $$;
+
+create or replace function private.deliveries_moved() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_parents uuid[];
+begin
+  if not exists (select from new_rows n join old_rows o on o.id = n.id where n.status <> o.status) then
+    return null;
+  end if;
+  if exists (select from new_rows n join old_rows o on o.id = n.id
+      where n.status <> o.status and not delivery.move_is_legal(n.delivery_flow, o.status, n.status)) then
+    perform app.fail('invalid_status_transition');
+  end if;
+  insert into delivery.delivery_status_history (tenant_id, delivery_id, from_status, to_status, actor_id, note)
+  select n.tenant_id, n.id, o.status, n.status, app.user_id(), n.status_reason
+  from new_rows n join old_rows o on o.id = n.id
+  where n.status <> o.status order by n.delivery_code, n.sequence_plan nulls first;
+  -- Subscribers hear of parcels; a leg shows in its parent.
+  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+  select n.tenant_id, 'delivery.' || n.status, 'delivery', 'delivery', n.id,
+    delivery.event_data(n) || jsonb_build_object('from_status', o.status)
+  from new_rows n join old_rows o on o.id = n.id
+  where n.status <> o.status and n.parent_id is null order by n.delivery_code;
+
+  select array_agg(distinct n.parent_id) into v_parents
+  from new_rows n join old_rows o on o.id = n.id where n.status <> o.status and n.parent_id is not null;
+  if v_parents is not null then
+    perform from delivery.deliveries p where p.id = any (v_parents) order by p.id for no key update;
+    update delivery.deliveries p set status = f.status, status_reason = f.reason,
+      picked_up_at = coalesce(p.picked_up_at, f.picked_up_at),
+      delivered_at = case when f.status = 'delivered' then f.delivered_at end
+    from (
+      select l.tenant_id, l.parent_id, delivery.parent_status(array_agg(l.status order by l.sequence_plan)) as status,
+        (array_agg(l.status_reason order by l.updated_at desc, l.sequence_plan desc))[1] as reason,
+        min(l.picked_up_at) as picked_up_at, max(l.delivered_at) as delivered_at
+      from delivery.deliveries l where l.parent_id = any (v_parents)
+      group by l.tenant_id, l.parent_id
+    ) f
+    where p.tenant_id = f.tenant_id and p.id = f.parent_id and p.status <> f.status;
+  end if;
+  return null;
+end $$;
+
+-- What an event says of a delivery: numbers, ids and states; no name, phone or address.
+create or replace function delivery.event_data(d delivery.deliveries) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
+    'delivery_flow', d.delivery_flow, 'customer_id', d.customer_id, 'institution_user_id', d.institution_user_id,
+    'external_reference_id', d.external_reference_id, 'reason', d.status_reason, 'actor_id', app.user_id())
+$$;
+
+drop trigger if exists deliveries_made on delivery.deliveries;
+create trigger deliveries_made after insert on delivery.deliveries referencing new table as new_rows
+  for each statement execute function private.deliveries_made();
+drop trigger if exists deliveries_moved on delivery.deliveries;
+create trigger deliveries_moved after update on delivery.deliveries referencing old table as old_rows new table as new_rows
+  for each statement execute function private.deliveries_moved();
 
 -- sql/40_functions/delivery/delivery_types.sql
 
@@ -2972,7 +3704,7 @@ end $$;
 
 -- sql/40_functions/delivery/manifests/58_orders_write.sql
 
--- Writes the orders that manifest_orders_create priced and paid: parents, legs, payments, history, and
+-- Writes the orders that manifest_orders_create priced and paid: parents, legs, payments, and
 -- the items' own end. The barcode on the parcel stays its barcode.
 -- Lines are read as typed columns: a cast of a joined value is not leakproof and would keep indexes unused.
 create or replace function delivery.manifest_orders_write(lines jsonb, destination jsonb) returns void
@@ -3024,10 +3756,6 @@ begin
   select (l ->> 'payment_id')::uuid, v_tenant, 'DELIVERY', 'DELIVERY_FEE', 'SUCCESS', 'wallet', (l ->> 'price')::numeric,
     v_currency, (l ->> 'wallet_id')::uuid, (l ->> 'delivery_id')::uuid, v_actor, now()
   from jsonb_array_elements(lines) l;
-
-  insert into delivery.delivery_status_history (tenant_id, delivery_id, to_status, actor_id)
-  select v_tenant, (l.line ->> 'delivery_id')::uuid, 'pending', v_actor
-  from jsonb_array_elements(lines) with ordinality l (line, position) order by l.position;
 
   update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = l.delivery_id
   from jsonb_to_recordset(lines) l (item_id uuid, delivery_id uuid) where i.id = l.item_id;
@@ -6123,7 +6851,34 @@ select app.tenant_table('delivery.transfer_manifest_exceptions', writes => 'inse
 select app.tenant_table('delivery.transfer_manifest_events', writes => 'insert', audit => false, writers => 'true');
 select app.tenant_table('delivery.delivery_code_reservations', own => '{}', writes => 'insert', audit => false);
 select app.tenant_table('delivery.deliveries', own => '{customer_id,institution_user_id}', writes => 'insert, update', writers => 'true');
-select app.tenant_table('delivery.delivery_status_history', writes => 'insert', audit => false, writers => 'true');
+-- History is written by the guard of deliveries alone.
+select app.tenant_table('delivery.delivery_status_history', writes => '', audit => false);
+select app.tenant_table('delivery.delivery_items', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.delivery_proofs', writes => 'insert', writers => 'true');
+select app.tenant_table('delivery.delivery_exceptions', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.bulk_assignments', own => '{driver_id}', writes => 'insert');
+-- A driver answers and ends what is his.
+select app.tenant_table('delivery.assignments', own => '{driver_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('public.delivery_realtime_assignments', own => '{driver_id}', writes => '', audit => false);
+select app.tenant_table('delivery.package_handoffs', own => '{driver_id}', writes => 'insert, update', writers => 'true');
+
+-- A warehouse's stock is moved by warehousing.stock_post() alone.
+select app.tenant_table('warehousing.bins', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.inventory_items', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.stock', own => '{}', writes => '', audit => false);
+select app.tenant_table('warehousing.inventory_transactions', own => '{}', writes => '', audit => false);
+select app.tenant_table('warehousing.warehouse_users', own => '{user_id}', writes => 'insert, delete');
+select app.tenant_table('warehousing.warehouse_staff', own => '{user_id}', writes => 'insert, update');
+select app.tenant_table('warehousing.picking_orders', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.picking_order_items', own => '{}');
+select app.tenant_table('warehousing.receiving_orders', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.receiving_order_items', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.waybills', own => '{driver_id}', writes => 'insert, update');
+select app.tenant_table('warehousing.waybill_deliveries', own => '{}');
+select app.tenant_table('warehousing.waybill_discrepancies', own => '{}', writes => 'insert, update');
+
+-- Cash is written by definers in money: with the move that takes it, and with its settlement.
+select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '');
 
 -- Logs.
 select app.append_only('app.audit_log');
@@ -6131,12 +6886,17 @@ select app.append_only('money.ledger_transactions');
 select app.append_only('money.ledger_entries');
 select app.append_only('delivery.transfer_manifest_events');
 select app.append_only('delivery.delivery_status_history');
+select app.append_only('delivery.delivery_proofs');
+select app.append_only('warehousing.inventory_transactions');
 
 select app.touched(t) from unnest(array[
   'tenancy.profiles', 'tenancy.tenants', 'tenancy.tenant_users', 'tenancy.tenant_settings', 'delivery.zones', 'delivery.addresses',
   'delivery.transfer_processing_points', 'delivery.institution_branches', 'delivery.vehicles', 'delivery.drivers',
   'warehousing.warehouses', 'delivery.delivery_services', 'money.accounts', 'money.payments',
-  'delivery.transfer_manifests', 'delivery.transfer_manifest_items', 'delivery.deliveries']::regclass[]) t;
+  'delivery.transfer_manifests', 'delivery.transfer_manifest_items', 'delivery.deliveries',
+  'delivery.delivery_exceptions', 'delivery.assignments', 'public.delivery_realtime_assignments', 'delivery.package_handoffs',
+  'warehousing.bins', 'warehousing.inventory_items', 'warehousing.stock', 'warehousing.warehouse_staff', 'warehousing.picking_orders',
+  'warehousing.receiving_orders', 'warehousing.waybills', 'money.cod_collections']::regclass[]) t;
 
 -- What belongs to a manifest is seen, and written, by whoever sees the manifest.
 do $$
@@ -6220,11 +6980,36 @@ create policy tenant on money.payments for all to barid_caller
     or exists (select from money.accounts a where a.tenant_id = payments.tenant_id and a.id = payments.account_id)
     or exists (select from delivery.deliveries d where d.tenant_id = payments.tenant_id and d.id = payments.delivery_id)));
 
--- The history of a delivery is seen, and written, by whoever sees the delivery.
-drop policy tenant on delivery.delivery_status_history;
-create policy tenant on delivery.delivery_status_history for all to barid_caller
-  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
-    select from delivery.deliveries d where d.tenant_id = delivery_status_history.tenant_id and d.id = delivery_status_history.delivery_id)));
+-- A delivery is seen by its people and by every driver who carries or carried it.
+drop policy tenant on delivery.deliveries;
+create policy tenant on delivery.deliveries for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant())
+    or customer_id = (select app.user_id()) or institution_user_id = (select app.user_id())
+    or id in (select a.delivery_id from delivery.assignments a
+      where a.tenant_id = (select app.tenant_id()) and a.driver_id = (select app.user_id()))));
+-- A driver changes what he carries now, not what he carried once.
+drop policy writers_change on delivery.deliveries;
+create policy writers_change on delivery.deliveries as restrictive for update to barid_caller using (true)
+  with check ((select app.sees_tenant()) or customer_id = (select app.user_id()) or institution_user_id = (select app.user_id())
+    or id in (select a.delivery_id from delivery.assignments a
+      where a.tenant_id = (select app.tenant_id()) and a.driver_id = (select app.user_id()) and a.status in ('pending', 'assigned', 'accepted')));
+
+-- What belongs to a delivery is seen, and written, by whoever sees the delivery. What is in a parcel
+-- stands with the parent; its driver sees a leg.
+do $$
+declare
+  v_table text;
+begin
+  foreach v_table in array array['delivery_status_history', 'delivery_proofs', 'delivery_exceptions', 'delivery_items'] loop
+    execute format('drop policy tenant on delivery.%I', v_table);
+    execute format($policy$
+      create policy tenant on delivery.%1$I for all to barid_caller
+      using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+        select from delivery.deliveries d where d.tenant_id = %1$I.tenant_id and d.id = %1$I.delivery_id)
+        or exists (
+        select from delivery.deliveries d where d.tenant_id = %1$I.tenant_id and d.parent_id = %1$I.delivery_id)))$policy$, v_table);
+  end loop;
+end $$;
 
 -- Barcodes are printed by staff and used up by whoever scans one into a manifest.
 drop policy tenant on delivery.transfer_barcodes;

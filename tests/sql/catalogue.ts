@@ -1,7 +1,16 @@
 /** The schemas this backend owns, and how a test names the objects in them. */
 import { sql } from "../support/db.ts";
 
-export const schemas = ["app", "private", "tenancy", "money", "delivery", "warehousing", "storefront", "integration"];
+export const schemas = [
+  "app",
+  "private",
+  "tenancy",
+  "money",
+  "delivery",
+  "warehousing",
+  "storefront",
+  "integration",
+];
 
 /** Our schemas and public, in which platform and extensions may keep things as well. */
 export const schemasAndPublic = [...schemas, "public"];

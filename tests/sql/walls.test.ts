@@ -148,7 +148,13 @@ const people = /^(user_id|owner_user_id|owner_id|driver_id|institution_user_id|c
 
 /** A row that names people, the caller not among them. */
 function isSomebodyElses(kind: Kind): (row: Row) => boolean {
-  return ({ doc }) => {
+  // A driver knows what he carries or carried, though it names its customer and not him.
+  const carried = kind === "driver"
+    ? rows["delivery.assignments"].filter(({ doc }) => doc.driver_id === tenant.driver.id)
+      .map(({ doc }) => doc.delivery_id)
+    : [];
+  return ({ table, doc }) => {
+    if (table === "delivery.deliveries" && carried.includes(doc.id)) return false;
     const named = Object.entries(doc).filter(([column, value]) => people.test(column) && value);
     return named.length > 0 && !named.some(([, value]) => value === tenant[kind].id);
   };

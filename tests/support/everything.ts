@@ -195,7 +195,6 @@ async function addTheRest(tenant: Tenant, made: Made) {
       recipient: json({ name: "Recipient", phone: "+9647700000001" }),
       service_snapshot: json({ name: { en: "Standard" } }),
     });
-    await one("delivery.delivery_status_history", { delivery_id: delivery, to_status: "pending" });
     await one("money.payments", {
       category: "DELIVERY",
       type: "DELIVERY_FEE",

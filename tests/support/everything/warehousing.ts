@@ -1,7 +1,96 @@
 /** A row in every table of warehouses. */
 import type { Added, Adding } from "./rows.ts";
 
-// deno-lint-ignore require-await
-export async function addWarehousing(_adding: Adding): Added {
-  return {};
+export async function addWarehousing({ tenant, one, next, made }: Adding): Added {
+  const { warehouse, address } = made;
+  const bin = await one("warehousing.bins", {
+    warehouse_id: warehouse,
+    code: `B${next()}`,
+    name: "Bin",
+  });
+  const other_warehouse = await one("warehousing.warehouses", {
+    name: "Other",
+    code: `WO${next()}`,
+    address_id: address,
+  });
+  const inventory_item = await one("warehousing.inventory_items", {
+    name: "Box",
+    sku: `SKU-${next()}`,
+  });
+  const stock = await one("warehousing.stock", {
+    warehouse_id: warehouse,
+    bin_id: bin,
+    item_id: inventory_item,
+    quantity: 5,
+  });
+  await one("warehousing.inventory_transactions", {
+    transaction_type: "initial_stock",
+    item_id: inventory_item,
+    warehouse_id: warehouse,
+    quantity: 5,
+    to_stock_id: stock,
+    to_bin_id: bin,
+    to_status: "available",
+  });
+  await one("warehousing.warehouse_users", {
+    warehouse_id: warehouse,
+    user_id: tenant.customer.id,
+  }, "user_id");
+  const staff = await one("warehousing.warehouse_staff", {
+    warehouse_id: warehouse,
+    user_id: tenant.admin.id,
+  });
+  const picking_order = await one("warehousing.picking_orders", {
+    reference_number: `PKO-${next()}`,
+    warehouse_id: warehouse,
+    order_type: "individual",
+  });
+  await one("warehousing.picking_order_items", {
+    picking_order_id: picking_order,
+    position: 1,
+    warehouse_id: warehouse,
+    item_id: inventory_item,
+    bin_id: bin,
+    quantity: 1,
+  });
+  const receiving_order = await one("warehousing.receiving_orders", {
+    reference_number: `RCV-${next()}`,
+    warehouse_id: warehouse,
+    source: "supplier",
+  });
+  await one("warehousing.receiving_order_items", {
+    receiving_order_id: receiving_order,
+    position: 1,
+    warehouse_id: warehouse,
+    item_id: inventory_item,
+    quantity: 1,
+  });
+  const waybill = await one("warehousing.waybills", {
+    waybill_number: `WB-${next()}`,
+    source_warehouse_id: warehouse,
+    destination_warehouse_id: other_warehouse,
+    driver_id: made.driver,
+  });
+  await one("warehousing.waybill_deliveries", {
+    waybill_id: waybill,
+    delivery_id: made.delivery,
+    position: 1,
+    is_open: false,
+  }, "delivery_id");
+  const discrepancy = await one("warehousing.waybill_discrepancies", {
+    waybill_id: waybill,
+    delivery_id: made.delivery,
+    status: "resolved",
+  });
+  return {
+    bin,
+    inventory_item,
+    stock,
+    staff,
+    picking_order,
+    receiving_order,
+    waybill,
+    discrepancy,
+    other_warehouse,
+  };
 }

@@ -1,4 +1,4 @@
--- Writes the orders that manifest_orders_create priced and paid: parents, legs, payments, history, and
+-- Writes the orders that manifest_orders_create priced and paid: parents, legs, payments, and
 -- the items' own end. The barcode on the parcel stays its barcode.
 -- Lines are read as typed columns: a cast of a joined value is not leakproof and would keep indexes unused.
 create or replace function delivery.manifest_orders_write(lines jsonb, destination jsonb) returns void
@@ -50,10 +50,6 @@ begin
   select (l ->> 'payment_id')::uuid, v_tenant, 'DELIVERY', 'DELIVERY_FEE', 'SUCCESS', 'wallet', (l ->> 'price')::numeric,
     v_currency, (l ->> 'wallet_id')::uuid, (l ->> 'delivery_id')::uuid, v_actor, now()
   from jsonb_array_elements(lines) l;
-
-  insert into delivery.delivery_status_history (tenant_id, delivery_id, to_status, actor_id)
-  select v_tenant, (l.line ->> 'delivery_id')::uuid, 'pending', v_actor
-  from jsonb_array_elements(lines) with ordinality l (line, position) order by l.position;
 
   update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = l.delivery_id
   from jsonb_to_recordset(lines) l (item_id uuid, delivery_id uuid) where i.id = l.item_id;

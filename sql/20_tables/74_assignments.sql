@@ -1,0 +1,111 @@
+-- Who carries what. A driver's answer, his load and his list follow from these rows.
+
+create table if not exists delivery.bulk_assignments (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  driver_id uuid not null,
+  assignment_count integer not null check (assignment_count > 0),
+  total_units numeric(14, 3) not null check (total_units >= 0),
+  assigned_by uuid,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict
+);
+create index if not exists bulk_assignments_driver on delivery.bulk_assignments (tenant_id, driver_id, created_at desc);
+
+create table if not exists delivery.assignments (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  delivery_id uuid not null,
+  driver_id uuid not null,
+  vehicle_id uuid,
+  bulk_assignment_id uuid,
+  -- pending: waits for the driver's answer. assigned: no answer asked. accepted: his word.
+  -- rejected, completed and returned are history.
+  status text not null check (status in ('pending', 'assigned', 'accepted', 'rejected', 'completed', 'returned')),
+  sequence_number integer not null default 1 check (sequence_number > 0),
+  -- The delivery's unit size when it was assigned: what it takes of the vehicle.
+  units numeric(12, 3) not null check (units >= 0),
+  assignment_time timestamptz not null default clock_timestamp(),
+  estimated_pickup_time timestamptz,
+  estimated_delivery_time timestamptz,
+  notes text,
+  assigned_by uuid,
+  responded_at timestamptz,
+  response_reason text,
+  ended_at timestamptz,
+  route_details jsonb,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete restrict
+);
+-- A delivery is one driver's at a time.
+create unique index if not exists delivery_already_assigned on delivery.assignments (tenant_id, delivery_id)
+  where status in ('pending', 'assigned', 'accepted');
+create index if not exists assignments_delivery on delivery.assignments (tenant_id, delivery_id, assignment_time desc);
+create index if not exists assignments_recent on delivery.assignments (tenant_id, assignment_time desc, id);
+create index if not exists assignments_status on delivery.assignments (tenant_id, status, assignment_time desc);
+create index if not exists assignments_driver on delivery.assignments (tenant_id, driver_id, assignment_time desc);
+create index if not exists assignments_list on delivery.assignments (tenant_id, driver_id, sequence_number) where status in ('pending', 'assigned', 'accepted');
+create index if not exists assignments_vehicle on delivery.assignments (tenant_id, vehicle_id) where vehicle_id is not null;
+create index if not exists assignments_bulk on delivery.assignments (tenant_id, bulk_assignment_id) where bulk_assignment_id is not null;
+create index if not exists assignments_by on delivery.assignments (tenant_id, assigned_by, assignment_time desc) where assigned_by is not null;
+
+-- What a driver's app listens to: one row for a single assignment, one for a whole bulk.
+create table if not exists public.delivery_realtime_assignments (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  driver_id uuid not null,
+  assignment_id uuid,
+  delivery_id uuid,
+  bulk_assignment_id uuid,
+  assignment_status text not null,
+  requires_driver_response boolean not null generated always as (assignment_status = 'pending') stored,
+  is_bulk boolean not null default false,
+  assignment_count integer not null default 1,
+  total_units numeric(14, 3) not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint realtime_assignment unique (tenant_id, assignment_id),
+  constraint realtime_bulk unique (tenant_id, bulk_assignment_id),
+  constraint realtime_of_one_or_many check (is_bulk = (bulk_assignment_id is not null) and is_bulk = (assignment_id is null)),
+  foreign key (tenant_id, assignment_id) references delivery.assignments (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete cascade
+);
+create index if not exists realtime_assignments_driver on public.delivery_realtime_assignments (tenant_id, driver_id, updated_at desc);
+
+-- A parcel picked in a warehouse, waiting to be put into a driver's hands.
+create table if not exists delivery.package_handoffs (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  delivery_id uuid not null,
+  picking_order_id uuid not null,
+  warehouse_id uuid not null,
+  -- Null after a rejection: the pick stays, the next driver takes it over.
+  assignment_id uuid,
+  driver_id uuid,
+  status text not null default 'pending' check (status in ('pending', 'completed', 'cancelled')),
+  custody text not null default 'warehouse' check (custody in ('warehouse', 'driver')),
+  completed_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint custody_follows check ((status = 'completed') = (custody = 'driver')),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, picking_order_id) references warehousing.picking_orders (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, assignment_id) references delivery.assignments (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict
+);
+create unique index if not exists handoff_already_pending on delivery.package_handoffs (tenant_id, delivery_id) where status = 'pending';
+create index if not exists handoffs_recent on delivery.package_handoffs (tenant_id, created_at desc, id);
+create index if not exists handoffs_delivery on delivery.package_handoffs (tenant_id, delivery_id);
+create index if not exists handoffs_pick on delivery.package_handoffs (tenant_id, picking_order_id);
+create index if not exists handoffs_warehouse on delivery.package_handoffs (tenant_id, warehouse_id);
+create index if not exists handoffs_assignment on delivery.package_handoffs (tenant_id, assignment_id) where assignment_id is not null;
+create index if not exists handoffs_driver on delivery.package_handoffs (tenant_id, driver_id) where driver_id is not null;

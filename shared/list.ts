@@ -6,108 +6,9 @@
 import { z } from "zod";
 import type { Database } from "./db.ts";
 import { AppError } from "./errors.ts";
-import { DayOrInstant, Id } from "./schemas.ts";
+import type { Filter } from "./filters.ts";
 
-/** How one value narrows the rows. `condition` gets the SQL of the value as jsonb. */
-export interface Filter {
-  readonly schema: z.ZodType;
-  readonly condition: (value: string) => string;
-  /** Matching rows come first and carry this key as true, instead of being the only ones. */
-  readonly prefers?: string;
-}
-
-const asText = (value: string) => `(${value} #>> '{}')`;
-
-/** Matches anywhere in the column, whatever the case; wildcards of the client are plain characters. */
-export function contains(column: string): Filter {
-  return {
-    schema: z.string().max(200),
-    condition: (value) => `r.${column}::text ilike app.contains_pattern(${asText(value)})`,
-  };
-}
-
-/** One of a set of words. */
-export function oneOf(column: string, words: readonly [string, ...string[]]): Filter {
-  return { schema: z.enum(words), condition: (value) => `r.${column} = ${asText(value)}` };
-}
-
-/** Equal to a text. */
-export function equal(column: string): Filter {
-  return { schema: z.string().max(200), condition: (value) => `r.${column} = ${asText(value)}` };
-}
-
-export function id(column: string): Filter {
-  return { schema: Id, condition: (value) => `r.${column} = ${asText(value)}::uuid` };
-}
-
-export function flag(column: string): Filter {
-  return {
-    schema: z.union([z.boolean(), z.enum(["true", "false"])]),
-    condition: (value) => `r.${column} = ${asText(value)}::boolean`,
-  };
-}
-
-const Numeric = z.union([z.number(), z.string().regex(/^-?\d{1,15}(\.\d{1,6})?$/)]);
-
-/** A number, or `{min, max}` with either end open. */
-export function number(column: string): Filter {
-  return {
-    schema: z.union([Numeric, z.object({ min: Numeric.nullish(), max: Numeric.nullish() })]),
-    condition: (value) =>
-      `case when jsonb_typeof(${value}) = 'object'
-        then (${value} ->> 'min' is null or r.${column} >= (${value} ->> 'min')::numeric)
-          and (${value} ->> 'max' is null or r.${column} <= (${value} ->> 'max')::numeric)
-        else r.${column} = ${asText(value)}::numeric end`,
-  };
-}
-
-/** Lower end of a number. */
-export function atLeast(column: string): Filter {
-  return { schema: Numeric, condition: (value) => `r.${column} >= ${asText(value)}::numeric` };
-}
-
-/** Upper end of a number. */
-export function atMost(column: string): Filter {
-  return { schema: Numeric, condition: (value) => `r.${column} <= ${asText(value)}::numeric` };
-}
-
-/** A bound in a sub-select: worked out once a statement, and not for every row a scan looks at. */
-const once = (bound: string) => `(select ${bound})`;
-
-/** From a day's start in the tenant's time zone, or from an instant. */
-export function since(column: string): Filter {
-  return {
-    schema: DayOrInstant,
-    condition: (value) => `r.${column} >= ${once(`app.day_start(${asText(value)})`)}`,
-  };
-}
-
-/** To a day's end in the tenant's time zone, or to an instant. */
-export function until(column: string): Filter {
-  return {
-    schema: DayOrInstant,
-    condition: (value) => `r.${column} < ${once(`app.day_end(${asText(value)})`)}`,
-  };
-}
-
-/** `{from, to}`, days or instants, either end open. */
-export function period(column: string): Filter {
-  return {
-    schema: z.object({ from: DayOrInstant.nullish(), to: DayOrInstant.nullish() }),
-    condition: (value) =>
-      `(${value} ->> 'from' is null or r.${column} >= ${once(`app.day_start(${value} ->> 'from')`)})
-        and (${value} ->> 'to' is null or r.${column} < ${once(`app.day_end(${value} ->> 'to')`)})`,
-  };
-}
-
-/** Puts the rows for which `condition` holds first; `name` is true on them and absent on the others. */
-export function prefer(
-  name: string,
-  schema: z.ZodType,
-  condition: (value: string) => string,
-): Filter {
-  return { schema, condition: (value) => condition(asText(value)), prefers: name };
-}
+export * from "./filters.ts";
 
 type Filters = Record<string, Filter>;
 
@@ -124,6 +25,19 @@ export interface ListDeclaration {
   limit: { default: number; max: number };
   /** A column filter replaces the direct parameter of the same name instead of joining it. */
   columnsWin?: true;
+  /**
+   * The kept totals of this list (`app.counted`) and the filters they are kept by: as long as nothing else
+   * narrows the rows, whoever sees the whole tenant gets the total at a constant price.
+   */
+  tally?: { name: string; filters: readonly string[] };
+  /** What is told beside the rows: SQL of a jsonb value over `rows r where …`, and the filters it ignores. */
+  summary?: { sql: (rows: string, narrowed: Narrowed) => string; ignores?: readonly string[] };
+}
+
+/** What narrows a list: the SQL of its tally (null when it has none for that), and who may read it. */
+export interface Narrowed {
+  /** `{column: value}` in SQL for `app.tally`, or null when more than the kept columns narrow the rows. */
+  wanted: string | null;
 }
 
 export interface ListPage {
@@ -131,6 +45,8 @@ export interface ListPage {
   page: number;
   limit: number;
   total: number;
+  /** What the declared `summary` told. */
+  summary?: unknown;
 }
 
 export interface List {
@@ -221,7 +137,9 @@ function readColumnFilters(text: string | undefined, columns: Filters): Record<s
 
 async function run(list: ListDeclaration, db: Database, query: ListQuery): Promise<ListPage> {
   const offset = (query.page - 1) * query.limit;
-  const found = await db.read<{ rows: Record<string, unknown>[]; total: number }>(
+  const found = await db.read<
+    { rows: Record<string, unknown>[]; total: number; summary?: unknown }
+  >(
     statementFor(list, query),
     {
       search: query.search ?? null,
@@ -231,16 +149,17 @@ async function run(list: ListDeclaration, db: Database, query: ListQuery): Promi
       offset: Math.min(offset, Number.MAX_SAFE_INTEGER),
     },
   );
-  return { rows: found.rows, page: query.page, limit: query.limit, total: found.total };
+  return { ...found, page: query.page, limit: query.limit };
 }
 
-function statementFor(list: ListDeclaration, query: ListQuery): string {
-  const conditions: string[] = ["true"];
+/** The conditions of a list, by the name of what they narrow by. */
+function conditionsOf(list: ListDeclaration, query: ListQuery) {
+  const conditions: { name: string; sql: string }[] = [];
   const preferred: { name: string; condition: string }[] = [];
   const use = (source: "param" | "column", name: string, filter: Filter) => {
     const condition = filter.condition(`($1 #> '{${source},${name}}')`);
     if (filter.prefers) preferred.push({ name: filter.prefers, condition });
-    else conditions.push(`(${condition})`);
+    else conditions.push({ name, sql: `(${condition})` });
   };
   for (const name of Object.keys(query.filters)) {
     if (list.columnsWin && name in query.column_filters) continue;
@@ -249,10 +168,24 @@ function statementFor(list: ListDeclaration, query: ListQuery): string {
   for (const name of Object.keys(query.column_filters)) use("column", name, list.columns![name]);
   if (query.search && list.search) {
     const pattern = "app.contains_pattern($1 ->> 'search')";
-    conditions.push(
-      `(${list.search.map((column) => `r.${column}::text ilike ${pattern}`).join(" or ")})`,
-    );
+    const matches = list.search.map((column) => `r.${column}::text ilike ${pattern}`);
+    conditions.push({ name: "search", sql: `(${matches.join(" or ")})` });
   }
+  return { conditions, preferred };
+}
+
+/** `{column: value}` for the tally, as long as only columns it is kept by narrow the rows. */
+function wantedOf(list: ListDeclaration, query: ListQuery, names: string[]): string | null {
+  if (!list.tally || names.some((name) => !list.tally!.filters.includes(name))) return null;
+  const pairs = names.map((name) => {
+    const source = name in query.column_filters ? "column" : "param";
+    return `'${name}', $1 #>> '{${source},${name}}'`;
+  });
+  return `jsonb_build_object(${pairs.join(", ")})`;
+}
+
+function statementFor(list: ListDeclaration, query: ListQuery): string {
+  const { conditions, preferred } = conditionsOf(list, query);
   const by = query.sort_by ?? list.order?.by ?? list.sort[0];
   const direction = query.sort_order ?? list.order?.direction ?? "desc";
   const order = [
@@ -264,12 +197,28 @@ function statementFor(list: ListDeclaration, query: ListQuery): string {
     ` || case when ${condition} then '{"${name}": true}'::jsonb else '{}'::jsonb end`
   ).join("");
   // The conditions stand twice on purpose: one shared CTE or count(*) over () is many times slower.
-  const where = conditions.join(" and ");
+  const rowsWhere = (ignored: readonly string[] = []) =>
+    ["true", ...conditions.filter(({ name }) => !ignored.includes(name)).map(({ sql }) => sql)]
+      .join(" and ");
+  const where = rowsWhere();
+  const counted = `(select count(*) from ${list.view} r where ${where})`;
+  const names = conditions.map(({ name }) => name);
+  const wanted = wantedOf(list, query, names);
+  const total = wanted === null ? counted : `case when (select app.sees_tenant())
+    then (app.tally('${list.tally!.name}', ${wanted}) ->> 'entries')::bigint else ${counted} end`;
+  const { summary } = list;
+  const told = summary
+    ? `, 'summary', ${
+      summary.sql(`${list.view} r where ${rowsWhere(summary.ignores)}`, {
+        wanted: wantedOf(list, query, names.filter((name) => !summary.ignores?.includes(name))),
+      })
+    }`
+    : "";
   return `select jsonb_build_object(
     'rows', coalesce((select jsonb_agg(page.row) from (
       select to_jsonb(r)${extra} as row from ${list.view} r where ${where} order by ${order}
       limit ($1 ->> 'limit')::bigint offset ($1 ->> 'offset')::bigint) page), '[]'),
-    'total', (select count(*) from ${list.view} r where ${where}))`;
+    'total', ${total}${told})`;
 }
 
 /** `{page, limit, total, total_pages}`, the shape of most lists of the delivery function. */

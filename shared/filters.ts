@@ -1,0 +1,104 @@
+/** The kinds of filter a list can have: what a value may be, and the SQL of what it keeps. */
+import { z } from "zod";
+import { DayOrInstant, Id } from "./schemas.ts";
+
+/** How one value narrows the rows. `condition` gets the SQL of the value as jsonb. */
+export interface Filter {
+  readonly schema: z.ZodType;
+  readonly condition: (value: string) => string;
+  /** Matching rows come first and carry this key as true, instead of being the only ones. */
+  readonly prefers?: string;
+}
+
+const asText = (value: string) => `(${value} #>> '{}')`;
+
+/** Matches anywhere in the column, whatever the case; wildcards of the client are plain characters. */
+export function contains(column: string): Filter {
+  return {
+    schema: z.string().max(200),
+    condition: (value) => `r.${column}::text ilike app.contains_pattern(${asText(value)})`,
+  };
+}
+
+/** One of a set of words. */
+export function oneOf(column: string, words: readonly [string, ...string[]]): Filter {
+  return { schema: z.enum(words), condition: (value) => `r.${column} = ${asText(value)}` };
+}
+
+/** Equal to a text. */
+export function equal(column: string): Filter {
+  return { schema: z.string().max(200), condition: (value) => `r.${column} = ${asText(value)}` };
+}
+
+export function id(column: string): Filter {
+  return { schema: Id, condition: (value) => `r.${column} = ${asText(value)}::uuid` };
+}
+
+export function flag(column: string): Filter {
+  return {
+    schema: z.union([z.boolean(), z.enum(["true", "false"])]),
+    condition: (value) => `r.${column} = ${asText(value)}::boolean`,
+  };
+}
+
+const Numeric = z.union([z.number(), z.string().regex(/^-?\d{1,15}(\.\d{1,6})?$/)]);
+
+/** A number, or `{min, max}` with either end open. */
+export function number(column: string): Filter {
+  return {
+    schema: z.union([Numeric, z.object({ min: Numeric.nullish(), max: Numeric.nullish() })]),
+    condition: (value) =>
+      `case when jsonb_typeof(${value}) = 'object'
+        then (${value} ->> 'min' is null or r.${column} >= (${value} ->> 'min')::numeric)
+          and (${value} ->> 'max' is null or r.${column} <= (${value} ->> 'max')::numeric)
+        else r.${column} = ${asText(value)}::numeric end`,
+  };
+}
+
+/** Lower end of a number. */
+export function atLeast(column: string): Filter {
+  return { schema: Numeric, condition: (value) => `r.${column} >= ${asText(value)}::numeric` };
+}
+
+/** Upper end of a number. */
+export function atMost(column: string): Filter {
+  return { schema: Numeric, condition: (value) => `r.${column} <= ${asText(value)}::numeric` };
+}
+
+/** A bound in a sub-select: worked out once a statement, and not for every row a scan looks at. */
+const once = (bound: string) => `(select ${bound})`;
+
+/** From a day's start in the tenant's time zone, or from an instant. */
+export function since(column: string): Filter {
+  return {
+    schema: DayOrInstant,
+    condition: (value) => `r.${column} >= ${once(`app.day_start(${asText(value)})`)}`,
+  };
+}
+
+/** To a day's end in the tenant's time zone, or to an instant. */
+export function until(column: string): Filter {
+  return {
+    schema: DayOrInstant,
+    condition: (value) => `r.${column} < ${once(`app.day_end(${asText(value)})`)}`,
+  };
+}
+
+/** `{from, to}`, days or instants, either end open. */
+export function period(column: string): Filter {
+  return {
+    schema: z.object({ from: DayOrInstant.nullish(), to: DayOrInstant.nullish() }),
+    condition: (value) =>
+      `(${value} ->> 'from' is null or r.${column} >= ${once(`app.day_start(${value} ->> 'from')`)})
+        and (${value} ->> 'to' is null or r.${column} < ${once(`app.day_end(${value} ->> 'to')`)})`,
+  };
+}
+
+/** Puts the rows for which `condition` holds first; `name` is true on them and absent on the others. */
+export function prefer(
+  name: string,
+  schema: z.ZodType,
+  condition: (value: string) => string,
+): Filter {
+  return { schema, condition: (value) => condition(asText(value)), prefers: name };
+}

@@ -1,0 +1,22 @@
+-- Running totals of big lists, so that a total or a sum over all rows of a tenant costs the same at any
+-- size. Every statement that changes a counted table adds its differences as new rows: nobody waits for
+-- anybody. A cron job folds the rows of one group into one.
+
+create table if not exists app.tallies (
+  id bigint generated always as identity primary key,
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  tally text not null,
+  -- The values of the counted table's columns, in the order of app.tally_kinds.dims; '' for null.
+  dims text[] not null,
+  entries bigint not null,
+  amount numeric not null default 0
+);
+create index if not exists tallies_of on app.tallies (tenant_id, tally, dims) include (entries, amount);
+
+-- What is counted: the table, the columns that make the groups, and a column that is summed.
+create table if not exists app.tally_kinds (
+  tally text primary key,
+  source text not null,
+  dims text[] not null,
+  amount text
+);

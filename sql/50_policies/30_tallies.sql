@@ -1,0 +1,19 @@
+-- Kept totals: which lists have them, and who reads them. Staff read their tenant's; others' lists are
+-- short enough to count.
+alter table app.tallies enable row level security;
+alter table app.tallies force row level security;
+drop policy if exists tenant on app.tallies;
+create policy tenant on app.tallies for select to barid_caller
+  using (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()));
+grant select on app.tallies to barid_caller;
+
+alter table app.tally_kinds enable row level security;
+alter table app.tally_kinds force row level security;
+drop policy if exists readable on app.tally_kinds;
+create policy readable on app.tally_kinds for select to barid_caller using (true);
+grant select on app.tally_kinds to barid_caller;
+
+select app.counted('deliveries', 'delivery.deliveries', '{status}');
+select app.counted('assignments', 'delivery.assignments', '{status,driver_id}');
+select app.counted('cod_collections', 'money.cod_collections', '{status,driver_id,currency}', 'amount');
+select app.counted('picking_orders', 'warehousing.picking_orders', '{warehouse_id,status}');

@@ -1,0 +1,80 @@
+/** Kept totals: always what counting would say, whoever writes at the same time. */
+import { beforeAll, expect, test } from "vitest";
+import { sql } from "../support/db.ts";
+import { newEverything } from "../support/everything.ts";
+
+let tenant: string;
+let warehouse: string;
+let made = 0;
+
+beforeAll(async () => {
+  const { things } = await newEverything();
+  tenant = things.tenant;
+  warehouse = things.warehouse;
+});
+
+const statuses = ["pending", "in_progress", "completed", "cancelled"];
+
+const add = (count: number, status: string) =>
+  sql`insert into warehousing.picking_orders (tenant_id, reference_number, warehouse_id, order_type, status)
+    select ${tenant}, 'T-' || ${made += count} || '-' || n, ${warehouse}, 'batch', ${status} from generate_series(1, ${count}) n`;
+
+const differences = () => sql`select * from private.tallies_verify()`;
+
+async function keptTotal(wanted: Record<string, string> = {}): Promise<number> {
+  return await sql.begin(async (tx) => {
+    await tx`select set_config('app.tenant_id', ${tenant}, true)`;
+    const [row] = await tx`select app.tally('picking_orders', ${tx.json(wanted)}) as answer`;
+    return Number(row.answer.entries);
+  });
+}
+
+test("totals follow what is added, changed and removed", async () => {
+  const before = await keptTotal();
+  await add(7, "pending");
+  await sql`update warehousing.picking_orders set status = 'completed', notes = 'done'
+    where id in (select id from warehousing.picking_orders where tenant_id = ${tenant} and reference_number like 'T-%' limit 3)`;
+  await sql`delete from warehousing.picking_orders where id in (
+    select id from warehousing.picking_orders where tenant_id = ${tenant} and reference_number like 'T-%' and status = 'completed' limit 1)`;
+  expect(await keptTotal() - before).toBe(6);
+  expect(await keptTotal({ warehouse_id: warehouse, status: "completed" })).toBe(2);
+  expect(await keptTotal({ status: "handed_off" })).toBe(0);
+  expect(await differences()).toEqual([]);
+});
+
+test("what is undone was never counted", async () => {
+  const before = await keptTotal();
+  await sql.begin(async (tx) => {
+    await tx`insert into warehousing.picking_orders (tenant_id, reference_number, warehouse_id, order_type)
+      values (${tenant}, 'undone', ${warehouse}, 'batch')`;
+    throw new Error("undo");
+  }).catch(() => undefined);
+  expect(await keptTotal()).toBe(before);
+});
+
+test("writers at the same time wait for nobody and lose nothing, also while totals are folded", async () => {
+  const before = await keptTotal();
+  await Promise.all(
+    Array.from({ length: 40 }, async (_, i) => {
+      if (i % 10 === 0) await sql`select private.tallies_fold()`;
+      await add(5, statuses[i % statuses.length]);
+    }),
+  );
+  await sql`select private.tallies_fold()`;
+  expect(await keptTotal() - before).toBe(200);
+  expect(await differences()).toEqual([]);
+  const [{ crowded }] = await sql`select count(*)::int as crowded from (
+    select from app.tallies where tenant_id = ${tenant} group by tally, dims having count(*) > 1) c`;
+  expect(crowded).toBe(0);
+});
+
+test("a total that was lost is found out and counted anew", async () => {
+  await sql`delete from app.tallies where tenant_id = ${tenant} and tally = 'picking_orders'`;
+  expect((await differences()).length).toBeGreaterThan(0);
+  await sql`select private.tally_rebuild('picking_orders')`;
+  expect(await differences()).toEqual([]);
+});
+
+test("a list is not counted by what it has no totals for", async () => {
+  await expect(keptTotal({ priority: "1" })).rejects.toThrow("is not counted by");
+});

@@ -9,7 +9,7 @@ select app.tenant_table('tenancy.tenant_settings',
   writers => $$app.has_permission('manage:tenant') or app.has_permission('manage:operations:tenant')$$);
 -- What a tenant has and pays for is the system's business; its people read it.
 select app.tenant_table('tenancy.tenant_modules', writes => 'insert, update', writers => $$app.has_permission('manage:system')$$);
-select app.tenant_table('tenancy.subscriptions', own => '{}', writes => 'insert, update', writers => $$app.has_permission('manage:system')$$);
+select app.tenant_table('tenancy.subscriptions', writes => 'insert, update', writers => $$app.has_permission('manage:system')$$);
 select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false, writers => 'true');
 select app.tenant_table('app.counters', writes => 'insert, update', audit => false, writers => 'true');
 
@@ -96,6 +96,12 @@ select app.touched(t) from unnest(array[
   'delivery.delivery_exceptions', 'delivery.assignments', 'public.delivery_realtime_assignments', 'delivery.package_handoffs',
   'warehousing.bins', 'warehousing.inventory_items', 'warehousing.stock', 'warehousing.warehouse_staff', 'warehousing.picking_orders',
   'warehousing.receiving_orders', 'warehousing.waybills', 'money.cod_collections']::regclass[]) t;
+
+-- Of a subscription a tenant's administrators know, and the system's.
+drop policy tenant on tenancy.subscriptions;
+create policy tenant on tenancy.subscriptions for all to barid_caller
+  using (tenant_id = (select app.tenant_id())
+    and ((select app.has_permission('manage:tenant')) or (select app.has_permission('manage:system'))));
 
 -- What belongs to a manifest is seen, and written, by whoever sees the manifest.
 do $$

@@ -42,6 +42,15 @@ const definitions = {
   cannot_deactivate_self: 409,
   last_tenant_admin: 409,
 
+  // The administration of tenants
+  tenant_slug_taken: { status: 400, fields: ["field"] },
+  invalid_tenant_slug: { status: 400, fields: ["field"] },
+  tenant_name_required: { status: 400, fields: ["field"] },
+  rbac_forbidden: 403,
+  subscription_required: { status: 400, fields: ["field"] },
+  subscription_not_found: 404,
+  tenant_subscription_disabled: 403,
+
   // Settings
   manifest_workflow_required: { status: 400, fields: ["field"] },
   currency_in_use: { status: 409, fields: ["field"] },

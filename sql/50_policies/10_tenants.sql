@@ -7,6 +7,9 @@ select app.tenant_table('tenancy.tenant_user_roles', own => '{user_id}', writers
 -- Operations name the default driver, which is a setting.
 select app.tenant_table('tenancy.tenant_settings',
   writers => $$app.has_permission('manage:tenant') or app.has_permission('manage:operations:tenant')$$);
+-- What a tenant has and pays for is the system's business; its people read it.
+select app.tenant_table('tenancy.tenant_modules', writes => 'insert, update', writers => $$app.has_permission('manage:system')$$);
+select app.tenant_table('tenancy.subscriptions', writes => 'insert, update', writers => $$app.has_permission('manage:system')$$);
 select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false, writers => 'true');
 select app.tenant_table('app.counters', writes => 'insert, update', audit => false, writers => 'true');
 
@@ -86,13 +89,19 @@ select app.append_only('delivery.delivery_proofs');
 select app.append_only('warehousing.inventory_transactions');
 
 select app.touched(t) from unnest(array[
-  'tenancy.profiles', 'tenancy.tenants', 'tenancy.tenant_users', 'tenancy.tenant_settings', 'delivery.zones', 'delivery.addresses',
+  'tenancy.profiles', 'tenancy.tenants', 'tenancy.tenant_users', 'tenancy.tenant_settings', 'tenancy.tenant_modules', 'tenancy.subscriptions', 'delivery.zones', 'delivery.addresses',
   'delivery.transfer_processing_points', 'delivery.institution_branches', 'delivery.vehicles', 'delivery.drivers',
   'warehousing.warehouses', 'delivery.delivery_services', 'money.accounts', 'money.payments',
   'delivery.transfer_manifests', 'delivery.transfer_manifest_items', 'delivery.deliveries',
   'delivery.delivery_exceptions', 'delivery.assignments', 'public.delivery_realtime_assignments', 'delivery.package_handoffs',
   'warehousing.bins', 'warehousing.inventory_items', 'warehousing.stock', 'warehousing.warehouse_staff', 'warehousing.picking_orders',
   'warehousing.receiving_orders', 'warehousing.waybills', 'money.cod_collections']::regclass[]) t;
+
+-- Of a subscription a tenant's administrators know, and the system's.
+drop policy tenant on tenancy.subscriptions;
+create policy tenant on tenancy.subscriptions for all to barid_caller
+  using (tenant_id = (select app.tenant_id())
+    and ((select app.has_permission('manage:tenant')) or (select app.has_permission('manage:system'))));
 
 -- What belongs to a manifest is seen, and written, by whoever sees the manifest.
 do $$

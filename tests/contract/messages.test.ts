@@ -38,9 +38,11 @@ const internalConstraints = new Set([
   "receiving_event_once",
   "resolved_says_how",
   "snapshot_with_manifest",
+  "subscription_pending_once",
   "tenant_owns_itself",
   "void_has_no_order",
   "wallets_have_a_floor",
+  "wizard_run_once",
 ]);
 
 const sqlFiles = filesIn("sql").filter((file) => file.endsWith(".sql"));

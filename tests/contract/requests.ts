@@ -50,6 +50,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/processing_point_id$/, "point"],
   [/manifest_item_id$|item_ids?$|identifiers$/, "item"],
   [/manifest_id$/, "manifest"],
+  [/module_ids$/, "module"],
   [/service_?ids?$/i, "service"],
   [/delivery_type(_id)?$/, "delivery_type"],
   [/vehicle_ids?$/, "vehicle"],

@@ -206,7 +206,26 @@ end $$;
 
 -- sql/10_foundation/50_tables.sql
 
--- The two helpers that give a table its guards. Called from 50_policies, one line a table.
+-- The helpers that give a table its guards. Called from 50_policies, one line a table.
+
+-- Writes app.audit_log rows for the changes of a table, or stops it; `hidden` columns are never copied.
+create or replace function app.audited(target regclass, audit boolean default true, hidden text default '') returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_event text;
+begin
+  foreach v_event in array array['insert', 'update', 'delete'] loop
+    execute format('drop trigger if exists audit_%s on %s', v_event, target);
+    if audit then
+      execute format(
+        'create trigger audit_%1$s after %1$s on %2$s referencing %3$s for each statement execute function private.audit(%4$L)',
+        v_event, target,
+        case v_event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
+          else 'old table as old_rows new table as new_rows' end,
+        hidden);
+    end if;
+  end loop;
+end $$;
 
 -- Puts a tenant table behind the second wall: row-level security enabled and forced, policies, grants.
 --   own     columns that name the row's people; callers who do not see the whole tenant reach a row
@@ -224,7 +243,6 @@ create or replace function app.tenant_table(
 language plpgsql set search_path = '' as $$
 declare
   v_rule text := 'tenant_id = (select app.tenant_id())';
-  v_event text;
 begin
   if own is not null then
     v_rule := v_rule || ' and ((select app.sees_tenant())'
@@ -247,17 +265,7 @@ begin
   if writes <> '' then
     execute format('grant %s on %s to barid_caller', writes, target);
   end if;
-  foreach v_event in array array['insert', 'update', 'delete'] loop
-    execute format('drop trigger if exists audit_%s on %s', v_event, target);
-    if audit then
-      execute format(
-        'create trigger audit_%1$s after %1$s on %2$s referencing %3$s for each statement execute function private.audit(%4$L)',
-        v_event, target,
-        case v_event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
-          else 'old table as old_rows new table as new_rows' end,
-        hidden);
-    end if;
-  end loop;
+  perform app.audited(target, audit, hidden);
 end $$;
 
 create or replace function private.refuse_change() returns trigger
@@ -491,6 +499,70 @@ create table if not exists tenancy.notifications (
   foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade
 );
 create index if not exists notifications_user on tenancy.notifications (tenant_id, user_id, created_at desc);
+
+-- sql/20_tables/15_tenant_admin.sql
+
+-- What the system's administrators keep about tenants: modules, subscriptions, and wizards under way.
+
+create table if not exists tenancy.modules (
+  id uuid primary key,
+  key text not null unique check (key ~ '^[a-z_]+$'),
+  name jsonb not null,
+  position smallint not null
+);
+
+-- A tenant has a module unless a row here says that it has not, so that a new one reaches everybody.
+create table if not exists tenancy.tenant_modules (
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  module_id uuid not null references tenancy.modules (id) on delete cascade,
+  is_enabled boolean not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  primary key (tenant_id, module_id)
+);
+create index if not exists tenant_modules_module on tenancy.tenant_modules (module_id);
+
+-- PENDING until it is paid for. What of them holds now stands on the tenant itself.
+create table if not exists tenancy.subscriptions (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  type text not null check (type in ('MONTHLY', 'ANNUAL', 'UNLIMITED')),
+  status text not null default 'PENDING' check (status in ('PENDING', 'ACTIVE', 'CANCELLED')),
+  amount numeric(15, 3) not null check (amount >= 0),
+  note_public text,
+  note_internal text,
+  starts_at timestamptz,
+  ends_at timestamptz,
+  cancelled_at timestamptz,
+  created_by uuid references tenancy.profiles (id) on delete set null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  check (status <> 'ACTIVE' or (starts_at is not null and (ends_at is null) = (type = 'UNLIMITED')))
+);
+create index if not exists subscriptions_tenant on tenancy.subscriptions (tenant_id, created_at desc, id);
+create index if not exists subscriptions_created_by on tenancy.subscriptions (created_by);
+create unique index if not exists subscription_pending_once on tenancy.subscriptions (tenant_id) where status = 'PENDING';
+
+-- A run of the tenant wizard, which takes two transactions around a call to Auth. Kept so that the same
+-- call can go on where it broke off, and so that a run nobody goes on with is taken back. Neither the
+-- password nor anything personal stands here; the tenant is named without a reference, for it may be gone.
+create table if not exists tenancy.wizard_runs (
+  id uuid primary key default gen_random_uuid(),
+  caller text not null,
+  key text,
+  input_hash bytea not null,
+  state text not null default 'running' check (state in ('running', 'done', 'undone')),
+  steps jsonb not null default '[]',
+  new_tenant_id uuid,
+  -- Chosen before Auth makes the user; null without one.
+  admin_user_id uuid,
+  admin_existed boolean not null default false,
+  undo_job_id bigint,
+  answer jsonb,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+create unique index if not exists wizard_run_once on tenancy.wizard_runs (caller, key) where state <> 'undone';
 
 -- sql/20_tables/20_engine.sql
 
@@ -6477,6 +6549,68 @@ grant execute on function private.memberships_of_caller(), private.choose_tenant
   private.is_ours_alone(uuid), private.removal_pending(uuid) to barid_caller;
 grant execute on function private.belongs_nowhere(uuid) to barid_api;
 
+-- sql/40_functions/private/tenants.sql
+
+-- What the administration of tenants needs beyond the rights of its callers.
+
+-- Holds requests to the rules on a tenant's own row: only those who manage the system change its address,
+-- status and subscription, and a status moves only where it may. Whoever works on the database itself is
+-- free to mend. Fails: forbidden, invalid_status_transition.
+create or replace function private.guard_tenant() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if (new.slug, new.status, new.subscription_status, new.effective_until, new.created_by)
+      is distinct from (old.slug, old.status, old.subscription_status, old.effective_until, old.created_by)
+      and not app.has_permission('manage:system') then
+    perform app.fail('forbidden');
+  end if;
+  if new.status <> old.status and not tenancy.may_move(old.status, new.status) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
+  end if;
+  return new;
+end $$;
+
+-- How many users a tenant has. For those who manage the system; null for everybody else.
+create or replace function private.members_of(tenant_id uuid) returns bigint
+language sql stable security definer set search_path = '' as $$
+  select case when app.has_permission('manage:system') then
+    (select count(*) from tenancy.tenant_users u where u.tenant_id = members_of.tenant_id) end
+$$;
+
+-- Takes back what an unfinished run of the wizard made, and answers {user_id}: whom Auth is to remove as
+-- well, when the run may have made somebody. Doing it again, or after the run was finished, does nothing more.
+-- Fails: forbidden (a request of somebody who does not manage the system).
+create or replace function private.wizard_take_back(run_id uuid) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_run tenancy.wizard_runs;
+begin
+  if current_setting('role', true) = 'barid_caller' and not app.has_permission('manage:system') then
+    perform app.fail('forbidden');
+  end if;
+  select r.* into v_run from tenancy.wizard_runs r where r.id = run_id for update;
+  if not found or v_run.state = 'done' then
+    return '{}';
+  end if;
+  delete from tenancy.tenants t where t.id = v_run.new_tenant_id;
+  update tenancy.wizard_runs r set state = 'undone' where r.id = run_id;
+  return jsonb_build_object('user_id', case when not v_run.admin_existed then v_run.admin_user_id end);
+end $$;
+
+-- Forgets runs of the wizard a week after their end. Run by cron.
+create or replace function private.wizard_runs_purge() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  delete from tenancy.wizard_runs where state <> 'running' and updated_at < now() - interval '7 days';
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+grant execute on function private.members_of(uuid), private.wizard_take_back(uuid) to barid_caller;
+grant execute on function private.wizard_take_back(uuid) to barid_api;
+
 -- sql/40_functions/tenancy/access_token_hook.sql
 
 -- Supabase Auth calls this before it signs a token (config.toml, [auth.hook.custom_access_token]).
@@ -6704,7 +6838,9 @@ begin
     when 'service' then app.as_uuid(n.id) in (select h.id from held h)
     when 'driver' then exists (select from delivery.drivers d where d.user_id = app.as_uuid(n.id) and d.status = 'active')
     when 'warehouse' then exists (select from warehousing.warehouses w where w.id = app.as_uuid(n.id) and w.deleted_at is null)
-    when 'currency' then exists (select from tenancy.currencies c where c.code = n.id)
+    when 'currency' then exists (select from tenancy.currencies c where c.code = n.id) and not exists (
+      select from tenancy.system_settings y
+      where y.key = 'currencies.enabled' and jsonb_typeof(y.value) = 'array' and not y.value ? n.id)
     else exists (select from pg_catalog.pg_timezone_names z where z.name = n.id) end
   order by n.field limit 1;
   if v_missing is not null then
@@ -6757,6 +6893,574 @@ create or replace trigger barid_profile after insert on auth.users
   for each row execute function private.follow_auth_user();
 create or replace trigger barid_profile_email after update of email on auth.users
   for each row when (old.email is distinct from new.email) execute function private.follow_auth_user();
+
+-- sql/40_functions/tenancy/system/settings.sql
+
+-- Settings that hold for the whole system.
+
+-- {keys?} -> {settings: {key: value}}
+create or replace function tenancy.system_settings_get(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('settings', coalesce(jsonb_object_agg(s.key, s.value), '{}'))
+  from tenancy.system_settings s where not input ? 'keys' or input -> 'keys' ? s.key
+$$;
+
+-- Sets each as a whole. {settings: {key: value}} -> as system_settings_get, the ones set.
+-- Fails: invalid_reference (a currency that does not exist).
+create or replace function tenancy.system_settings_save(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_codes jsonb := input #> '{settings,currencies.enabled}';
+begin
+  if jsonb_typeof(v_codes) = 'array' and exists (
+      select from jsonb_array_elements_text(v_codes) c (code)
+      where not exists (select from tenancy.currencies k where k.code = c.code)) then
+    perform app.fail('invalid_reference', '{"field": "settings.currencies.enabled"}');
+  end if;
+  insert into tenancy.system_settings (key, value)
+  select s.key, s.value from jsonb_each(input -> 'settings') s order by s.key
+  on conflict (key) do update set value = excluded.value;
+  return tenancy.system_settings_get(jsonb_build_object('keys', (
+    select jsonb_agg(k.key) from jsonb_object_keys(input -> 'settings') k (key))));
+end $$;
+
+-- sql/40_functions/tenancy/tenants/10_acting.sql
+
+-- Acting in a tenant, and the moves of its status.
+
+-- Makes the rest of the transaction act in a tenant (null: in none), for those who manage the system: they
+-- may do in every tenant what its administrators do. A core that the idempotency engine wraps goes back
+-- to where it was, since the key belongs to that place. Fails: forbidden.
+create or replace function tenancy.act_in(tenant_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if not app.has_permission('manage:system') then
+    perform app.fail('forbidden');
+  end if;
+  perform set_config('app.tenant_id', coalesce(act_in.tenant_id::text, ''), true),
+    set_config('app.sees_tenant', 'on', true),
+    set_config('app.grants', (app.grants() || array['permission:view:tenant', 'permission:manage:tenant'])::text, true);
+end $$;
+
+-- Publishes what happened to the caller's tenant: tenant.<verb> {status, actor_id, ...}.
+create or replace function tenancy.tell(verb text, event_data jsonb default '{}') returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'tenant.' || verb, 'source_module', 'tenants',
+    'entity_type', 'tenant', 'entity_id', v_tenant, 'event_data', jsonb_build_object('actor_id', app.user_id(),
+      'status', (select t.status from tenancy.tenants t where t.id = v_tenant)) || event_data)));
+end $$;
+
+-- pending -> active -> suspended -> active; from everywhere to archived, from there to nowhere.
+create or replace function tenancy.may_move(was text, becomes text) returns boolean
+language sql immutable set search_path = '' as $$
+  select (was, becomes) in (('pending', 'active'), ('active', 'suspended'), ('suspended', 'active'))
+    or (was <> 'archived' and becomes = 'archived')
+$$;
+
+-- Moves the caller's tenant, and says so. Making a pending tenant active means that what it has still to
+-- pay for has been paid. Fails: invalid_status_transition, forbidden.
+create or replace function tenancy.move_tenant(status text) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_was text;
+begin
+  select t.status into v_was from tenancy.tenants t where t.id = v_tenant for no key update;
+  if not tenancy.may_move(v_was, move_tenant.status) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', v_was, 'to', move_tenant.status));
+  end if;
+  update tenancy.tenants t set status = move_tenant.status, updated_by = app.user_id() where t.id = v_tenant;
+  if v_was = 'pending' and move_tenant.status = 'active' then
+    perform tenancy.subscription_begin();
+  end if;
+  perform tenancy.tell(case move_tenant.status when 'active' then 'activated' else move_tenant.status end,
+    jsonb_build_object('previous_status', v_was));
+end $$;
+
+-- {status} -> {tenant}. Fails: invalid_status_transition.
+create or replace function tenancy.tenant_move(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  perform tenancy.move_tenant(input ->> 'status');
+  return jsonb_build_object('tenant', tenancy.tenant_get('{}'));
+end $$;
+
+-- sql/40_functions/tenancy/tenants/20_writes.sql
+
+-- Making and changing tenants.
+
+-- Makes a pending tenant and acts in it from here on. {name, slug, contact_info?, metadata?, logo_url?}
+-- With it come the rows without which nothing can be done: a delivery type, so that services can be made.
+-- Counters and wallets come when they are first needed. Fails: tenant_slug_taken, forbidden.
+create or replace function tenancy.found_tenant(tenant jsonb) returns uuid
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid;
+begin
+  insert into tenancy.tenants (name, slug, contact_info, metadata, logo_url, created_by, updated_by)
+  values (tenant -> 'name', tenant ->> 'slug', coalesce(tenant -> 'contact_info', '{}'),
+    coalesce(tenant -> 'metadata', '{}'), tenant ->> 'logo_url', app.user_id(), app.user_id())
+  on conflict (slug) do nothing returning id into v_id;
+  if v_id is null then
+    perform app.fail('tenant_slug_taken', '{"field": "slug"}');
+  end if;
+  perform tenancy.act_in(v_id);
+  insert into delivery.delivery_types (tenant_id, code, name)
+  values (v_id, 'parcel', '{"en": "Parcel", "ar": "طرد", "ku": "پاکەت"}');
+  return v_id;
+end $$;
+
+-- {name, slug, contact_info?, metadata?, logo_url?} -> {tenant}. Fails: tenant_slug_taken.
+create or replace function tenancy.tenant_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_before uuid := app.tenant_id();
+  v_tenant jsonb;
+begin
+  perform tenancy.found_tenant(input);
+  perform tenancy.tell('created');
+  v_tenant := tenancy.tenant_get('{}');
+  perform tenancy.act_in(v_before);
+  return jsonb_build_object('tenant', v_tenant);
+end $$;
+
+-- Changes what is sent, each as a whole. {name?, contact_info?, metadata?, logo_url?, slug?, status?} ->
+-- {tenant}. Slug and status are the system administrators'; others may send them as they are.
+-- Fails: forbidden, tenant_slug_taken, invalid_status_transition.
+create or replace function tenancy.tenant_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := app.tenant_id();
+  v_tenant tenancy.tenants;
+begin
+  select t.* into v_tenant from tenancy.tenants t where t.id = v_id for no key update;
+  if not app.has_permission('manage:system')
+      and (coalesce(input ->> 'slug', v_tenant.slug), coalesce(input ->> 'status', v_tenant.status))
+        is distinct from (v_tenant.slug, v_tenant.status) then
+    perform app.fail('forbidden');
+  end if;
+  begin
+    update tenancy.tenants t set
+      name = coalesce(input -> 'name', t.name),
+      slug = coalesce(input ->> 'slug', t.slug),
+      contact_info = coalesce(input -> 'contact_info', t.contact_info),
+      metadata = coalesce(input -> 'metadata', t.metadata),
+      logo_url = case when input ? 'logo_url' then input ->> 'logo_url' else t.logo_url end,
+      updated_by = app.user_id()
+    where t.id = v_id;
+  exception when unique_violation then
+    perform app.fail('tenant_slug_taken', '{"field": "slug"}');
+  end;
+  perform tenancy.tell('updated');
+  if input ->> 'status' <> v_tenant.status then
+    perform tenancy.move_tenant(input ->> 'status');
+  end if;
+  return jsonb_build_object('tenant', tenancy.tenant_get('{}'));
+end $$;
+
+-- sql/40_functions/tenancy/tenants/30_list.sql
+
+-- Here and not among the views: it asks functions, which come after those.
+drop view if exists tenancy.tenants_list cascade;
+
+-- All tenants, for those who manage the system; others find the one they are in.
+create view tenancy.tenants_list with (security_invoker = true) as
+select t.id, t.name, t.slug, t.status, t.contact_info, t.metadata, t.logo_url, t.subscription_status,
+  tenancy.is_effective(t) as effective_active, t.effective_until, t.created_at, t.created_by, t.updated_at, t.updated_by,
+  (select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.profiles p where p.id = t.created_by) as created_by_user,
+  (select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.profiles p where p.id = t.updated_by) as updated_by_user,
+  jsonb_build_object('count', private.members_of(t.id)) as tenant_users
+from tenancy.tenants t;
+
+grant select on tenancy.tenants_list to barid_caller;
+
+-- sql/40_functions/tenancy/tenants/40_modules.sql
+
+-- The modules a tenant has.
+
+-- -> {modules: [{id, key, name, is_enabled}]}
+create or replace function tenancy.modules_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return jsonb_build_object('modules', (
+    select jsonb_agg(jsonb_build_object('id', m.id, 'key', m.key, 'name', m.name, 'is_enabled', coalesce(t.is_enabled, true))
+      order by m.position)
+    from tenancy.modules m
+    left join tenancy.tenant_modules t on t.tenant_id = v_tenant and t.module_id = m.id));
+end $$;
+
+-- Gives the tenant these modules and no others. {enabled_module_ids} -> as modules_get
+-- Fails: invalid_reference.
+create or replace function tenancy.modules_save(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_ids uuid[] := app.uuids(input -> 'enabled_module_ids');
+  v_changed integer;
+begin
+  if exists (select from unnest(v_ids) i (id) where not exists (select from tenancy.modules m where m.id = i.id)) then
+    perform app.fail('invalid_reference', '{"field": "enabled_module_ids"}');
+  end if;
+  insert into tenancy.tenant_modules as t (tenant_id, module_id, is_enabled)
+  select v_tenant, m.id, m.id = any (v_ids) from tenancy.modules m order by m.id
+  on conflict (tenant_id, module_id) do update set is_enabled = excluded.is_enabled
+  where t.is_enabled <> excluded.is_enabled;
+  get diagnostics v_changed = row_count;
+  if v_changed > 0 then
+    perform tenancy.tell('modules_changed', jsonb_build_object('enabled', (
+      select coalesce(jsonb_agg(m.key order by m.position), '[]') from tenancy.modules m where m.id = any (v_ids))));
+  end if;
+  return tenancy.modules_get('{}');
+end $$;
+
+-- sql/40_functions/tenancy/tenants/50_subscriptions.sql
+
+-- What a tenant pays for using the system, while the system asks for it. No payment provider is
+-- connected: that a subscription is paid for is what a system administrator says.
+
+-- Whether tenants need a subscription: system setting tenant_subscription.enabled.
+create or replace function tenancy.subscriptions_asked() returns boolean
+language sql stable set search_path = '' as $$
+  select coalesce((select s.value = 'true' from tenancy.system_settings s where s.key = 'tenant_subscription.enabled'), false)
+$$;
+
+-- A subscription as responses show it; the internal note to those who manage the system alone.
+create or replace function tenancy.subscription_shown(subscription tenancy.subscriptions) returns jsonb
+language sql stable set search_path = '' as $$
+  select to_jsonb(subscription) - array['tenant_id', 'updated_at']
+    - case when app.has_permission('manage:system') then '{}' else '{note_internal}' end::text[]
+$$;
+
+-- The tenant's subscription: the one that waits to be paid, else the last that holds, else the last there was.
+create or replace function tenancy.subscription_now() returns tenancy.subscriptions
+language sql stable set search_path = '' as $$
+  select s from tenancy.subscriptions s where s.tenant_id = app.tenant_id()
+  order by array_position('{PENDING,ACTIVE,CANCELLED}', s.status), s.created_at desc, s.id limit 1
+$$;
+
+-- Writes on the tenant what its subscriptions amount to. Paid time stays when one is cancelled.
+create or replace function tenancy.subscription_settle() returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  update tenancy.tenants t set subscription_status = s.status, effective_until = s.until, updated_by = app.user_id()
+  from (
+    select case
+        when bool_or(s.status = 'ACTIVE' and s.type = 'UNLIMITED') then 'UNLIMITED'
+        when bool_or(s.status = 'ACTIVE' and s.ends_at > now()) then 'ACTIVE'
+        when bool_or(s.status = 'PENDING') then 'PENDING'
+        when bool_or(s.status = 'ACTIVE') then 'ACTIVE'
+        when bool_or(s.status = 'CANCELLED') then 'CANCELLED'
+        else 'NONE' end as status,
+      case when not bool_or(s.status = 'ACTIVE' and s.type = 'UNLIMITED') then max(s.ends_at) end as until
+    from tenancy.subscriptions s where s.tenant_id = v_tenant
+  ) s
+  where t.id = v_tenant;
+end $$;
+
+-- Begins the subscription that waits, if one does: where paid time ends, or now. It is the caller's to
+-- hold the tenant's row.
+create or replace function tenancy.subscription_begin() returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_from timestamptz;
+  v_type text;
+begin
+  select greatest(now(), t.effective_until) into v_from from tenancy.tenants t where t.id = v_tenant;
+  update tenancy.subscriptions s set status = 'ACTIVE',
+    starts_at = case s.type when 'UNLIMITED' then now() else v_from end,
+    ends_at = case s.type when 'MONTHLY' then v_from + interval '1 month' when 'ANNUAL' then v_from + interval '1 year' end
+  where s.tenant_id = v_tenant and s.status = 'PENDING' returning s.type into v_type;
+  if not found then
+    return;
+  end if;
+  -- A term that was bought ends one that has no end.
+  update tenancy.subscriptions s set status = 'CANCELLED', cancelled_at = now(), ends_at = now()
+  where s.tenant_id = v_tenant and s.status = 'ACTIVE' and s.type = 'UNLIMITED' and v_type <> 'UNLIMITED';
+  perform tenancy.subscription_settle();
+  perform tenancy.tell('subscription_started', jsonb_build_object('type', v_type));
+end $$;
+
+-- {enabled, subscription}: the tenant's subscription, or null.
+create or replace function tenancy.subscription_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_subscription tenancy.subscriptions := tenancy.subscription_now();
+begin
+  return jsonb_build_object('enabled', tenancy.subscriptions_asked(),
+    'subscription', case when v_subscription.id is not null then tenancy.subscription_shown(v_subscription) end);
+end $$;
+
+-- Holds the tenant's row for a change of its subscription.
+-- Fails: tenant_subscription_disabled, invalid_status_transition (an archived tenant).
+create or replace function tenancy.subscription_open() returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_status text;
+begin
+  if not tenancy.subscriptions_asked() then
+    perform app.fail('tenant_subscription_disabled');
+  end if;
+  select t.status into v_status from tenancy.tenants t where t.id = app.tenant_id() for no key update;
+  if v_status = 'archived' then
+    perform app.fail('invalid_status_transition', '{"from": "archived", "to": "active"}');
+  end if;
+end $$;
+
+-- Writes a subscription that waits to be paid; one that waited already is dropped for it.
+create or replace function tenancy.subscription_add(subscription jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  update tenancy.subscriptions s set status = 'CANCELLED', cancelled_at = now()
+  where s.tenant_id = v_tenant and s.status = 'PENDING';
+  insert into tenancy.subscriptions (tenant_id, type, amount, note_public, note_internal, created_by)
+  values (v_tenant, subscription ->> 'type', (subscription ->> 'amount')::numeric, subscription ->> 'note_public',
+    subscription ->> 'note_internal', app.user_id());
+  perform tenancy.subscription_settle();
+end $$;
+
+-- {type, amount, note_public?, note_internal?, is_paid} -> {enabled, subscription}. Paid, it begins, and a
+-- pending tenant becomes active. Fails: as subscription_open.
+create or replace function tenancy.subscription_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  perform tenancy.subscription_open();
+  perform tenancy.subscription_add(input);
+  if (input ->> 'is_paid')::boolean or input ->> 'type' = 'UNLIMITED' then
+    if exists (select from tenancy.tenants t where t.id = app.tenant_id() and t.status = 'pending') then
+      perform tenancy.move_tenant('active');
+    else
+      perform tenancy.subscription_begin();
+    end if;
+  end if;
+  return tenancy.subscription_get('{}');
+end $$;
+
+-- Cancels the subscription that waits, else the last that began: it runs to the end of what is paid for;
+-- one without an end ends now, one that has not come to its turn does not come to it.
+-- -> {enabled, subscription}. Fails: as subscription_open, subscription_not_found.
+create or replace function tenancy.subscription_cancel(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_subscription tenancy.subscriptions;
+begin
+  perform tenancy.subscription_open();
+  v_subscription := tenancy.subscription_now();
+  if v_subscription.id is null or v_subscription.status = 'CANCELLED' then
+    perform app.fail('subscription_not_found');
+  end if;
+  update tenancy.subscriptions s set status = 'CANCELLED', cancelled_at = now(),
+    ends_at = case when s.starts_at > now() then s.starts_at when s.type = 'UNLIMITED' then now() else s.ends_at end
+  where s.tenant_id = v_subscription.tenant_id and s.id = v_subscription.id;
+  perform tenancy.subscription_settle();
+  perform tenancy.tell('subscription_cancelled', jsonb_build_object('type', v_subscription.type));
+  return tenancy.subscription_get('{}');
+end $$;
+
+-- sql/40_functions/tenancy/tenants/60_wizard.sql
+
+-- The tenant wizard. Its administrator lives in Supabase Auth, so it takes two transactions around a call
+-- there: wizard_begin makes the tenant with everything in it and queues the job that takes it all back;
+-- Auth makes the user; wizard_finish lets him in, opens the tenant and withdraws that job. A call repeated
+-- under its Idempotency-Key goes on where the one before it broke off.
+
+-- Whose runs a caller may go on with: his own.
+create or replace function tenancy.wizard_caller() returns text
+language sql stable set search_path = '' as $$
+  select coalesce(app.user_id()::text, app.request_setting('api_key'), '-')
+$$;
+
+-- Refuses to make an administrator for somebody who must not give access; asked before all else.
+-- {creates_admin}. Fails: rbac_forbidden.
+create or replace function tenancy.wizard_check(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  if (input ->> 'creates_admin')::boolean and not app.has_permission('manage:user_access:system') then
+    perform app.fail('rbac_forbidden');
+  end if;
+  return '{}';
+end $$;
+
+-- Marks steps of a run: [{step, status}], status done, skipped, joined (an account that was there) or pending.
+create or replace function tenancy.wizard_steps(steps jsonb, marks jsonb) returns jsonb
+language sql immutable set search_path = '' as $$
+  select jsonb_agg(jsonb_build_object('step', n.step, 'status', coalesce(marks ->> n.step, (
+      select s ->> 'status' from jsonb_array_elements(steps) s where s ->> 'step' = n.step), 'pending')) order by n.position)
+  from unnest(array['tenant', 'settings', 'modules', 'subscription', 'admin_user', 'activation'])
+    with ordinality n (step, position)
+$$;
+
+-- Finds out who the administrator is to be. -> {user_id, state}: new (Auth is to make him under this id),
+-- made (it has done so in this run already) or joined (he had an account before).
+create or replace function tenancy.wizard_admin_state(run_id uuid, email text) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_user uuid := private.user_with_email(email);
+  v_run tenancy.wizard_runs;
+begin
+  update tenancy.wizard_runs r set
+    admin_user_id = coalesce(v_user, case when not r.admin_existed then r.admin_user_id end, gen_random_uuid()),
+    admin_existed = v_user is not null and (r.admin_existed or v_user is distinct from r.admin_user_id)
+  where r.id = wizard_admin_state.run_id returning r.* into v_run;
+  return jsonb_build_object('user_id', v_run.admin_user_id, 'state',
+    case when v_user is null then 'new' when v_run.admin_existed then 'joined' else 'made' end);
+end $$;
+
+-- The run of this key, locked, or a new one. Fails: idempotency_conflict (another input under this key).
+create or replace function tenancy.wizard_run(key text, request jsonb) returns tenancy.wizard_runs
+language plpgsql set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_hash bytea := sha256(convert_to(request::text, 'UTF8'));
+  v_caller text := tenancy.wizard_caller();
+  v_run tenancy.wizard_runs;
+begin
+  loop
+    insert into tenancy.wizard_runs (caller, key, input_hash) values (v_caller, wizard_run.key, v_hash)
+    on conflict do nothing returning * into v_run;
+    exit when found;
+    select r.* into v_run from tenancy.wizard_runs r
+    where r.caller = v_caller and r.key = wizard_run.key and r.state <> 'undone' for update;
+    -- Gone when the call that had it has just been taken back: then it is ours to start.
+    exit when found;
+  end loop;
+  if v_run.input_hash <> v_hash then
+    perform app.fail('idempotency_conflict');
+  end if;
+  return v_run;
+end $$;
+
+-- First transaction. {creates_admin, key?, request {tenant, settings: patches, enabled_module_ids?,
+-- subscription?, admin? {email, full_name, phone?, avatar_url?}}}: all but the password.
+-- -> {answer} of a run that was finished under this key, else {run_id, admin? {user_id, state}}.
+-- Fails: rbac_forbidden, idempotency_conflict, subscription_required, tenant_slug_taken, invalid_reference.
+create or replace function tenancy.wizard_begin(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_request jsonb := input -> 'request';
+  v_asked boolean := tenancy.subscriptions_asked();
+  v_marks jsonb := '{"tenant": "done", "settings": "done"}';
+  v_run tenancy.wizard_runs;
+  v_tenant uuid;
+  v_admin jsonb;
+begin
+  perform tenancy.wizard_check(input);
+  v_run := tenancy.wizard_run(input ->> 'key', v_request);
+  if v_run.state = 'done' then
+    return jsonb_build_object('answer', v_run.answer);
+  end if;
+  if v_run.new_tenant_id is null then
+    if v_asked and v_request -> 'subscription' is null then
+      perform app.fail('subscription_required', '{"field": "subscription"}');
+    end if;
+    v_tenant := tenancy.found_tenant(v_request -> 'tenant');
+    perform tenancy.settings_save(jsonb_build_object('patches', v_request -> 'settings'));
+    if v_request ? 'enabled_module_ids' then
+      perform tenancy.modules_save(v_request);
+    end if;
+    if v_asked then
+      perform tenancy.subscription_add(v_request -> 'subscription');
+    end if;
+    v_marks := v_marks || jsonb_build_object(
+      'modules', case when v_request ? 'enabled_module_ids' then 'done' else 'skipped' end,
+      'subscription', case when v_asked then 'done' else 'skipped' end,
+      'admin_user', case when v_request ? 'admin' then 'pending' else 'skipped' end);
+    -- The job is nobody's: one of the tenant's would go with the tenant, and with it what Auth has still to do.
+    perform tenancy.act_in(null);
+    update tenancy.wizard_runs r set new_tenant_id = v_tenant, steps = tenancy.wizard_steps('[]', v_marks),
+      undo_job_id = app.job_add('tenants.wizard_undo', jsonb_build_object('run_id', r.id), r.id::text, now() + interval '15 minutes')
+    where r.id = v_run.id;
+  end if;
+  if v_request ? 'admin' then
+    perform tenancy.act_in(null);
+    v_admin := tenancy.wizard_admin_state(v_run.id, v_request #>> '{admin,email}');
+  end if;
+  return jsonb_strip_nulls(jsonb_build_object('run_id', v_run.id, 'admin', v_admin));
+end $$;
+
+-- When Auth says that the administrator's e-mail is taken: by this run, or by somebody since it began.
+-- {run_id, email} -> {user_id, state}. Fails: user_being_added (taken, and by nobody who can be found).
+create or replace function tenancy.wizard_admin(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_admin jsonb;
+begin
+  perform tenancy.act_in(null);
+  v_admin := tenancy.wizard_admin_state((input ->> 'run_id')::uuid, input ->> 'email');
+  if v_admin ->> 'state' = 'new' then
+    perform app.fail('user_being_added');
+  end if;
+  return v_admin;
+end $$;
+
+-- Last transaction. {run_id, admin?} -> {tenant_id, steps}, the answer of the call.
+-- Fails: service_unavailable (the run is being taken back), user_being_added.
+create or replace function tenancy.wizard_finish(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_admin jsonb := input -> 'admin';
+  v_run tenancy.wizard_runs;
+  v_pays boolean;
+  v_answer jsonb;
+begin
+  select r.* into v_run from tenancy.wizard_runs r where r.id = (input ->> 'run_id')::uuid for update;
+  if v_run.state = 'done' then
+    return v_run.answer;
+  end if;
+  perform tenancy.act_in(null);
+  if v_run.state is distinct from 'running' or not app.job_withdraw(v_run.undo_job_id) then
+    perform app.fail('service_unavailable');
+  end if;
+  perform tenancy.act_in(v_run.new_tenant_id);
+  if v_admin is not null then
+    perform tenancy.user_finish(jsonb_build_object('user_id', v_run.admin_user_id, 'person', v_admin
+      || '{"tenant_user_type": "staff", "roles": ["tenant_admin"], "is_business": false}'));
+    update tenancy.profiles p set avatar_url = v_admin ->> 'avatar_url'
+    where p.id = v_run.admin_user_id and p.avatar_url is null;
+  end if;
+  perform tenancy.tell('created');
+  select coalesce(bool_or(s.type <> 'UNLIMITED'), false) into v_pays
+  from tenancy.subscriptions s where s.tenant_id = v_run.new_tenant_id and s.status = 'PENDING';
+  if not v_pays then
+    perform tenancy.move_tenant('active');
+  end if;
+  v_answer := jsonb_build_object('tenant_id', v_run.new_tenant_id, 'steps', tenancy.wizard_steps(v_run.steps,
+    jsonb_build_object('activation', case when v_pays then 'pending' else 'done' end)
+    || case when v_admin is null then '{}'
+      else jsonb_build_object('admin_user', case when v_run.admin_existed then 'joined' else 'done' end) end));
+  update tenancy.wizard_runs r set state = 'done', steps = v_answer -> 'steps', answer = v_answer where r.id = v_run.id;
+  return v_answer;
+end $$;
+
+-- Takes a failed run back, as far as it is ours to. {run_id} -> {user_id?}: whom Auth may have to remove.
+create or replace function tenancy.wizard_undo(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return private.wizard_take_back((input ->> 'run_id')::uuid);
+end $$;
+
+-- Reports a run that could not be taken back: the queued job tries again. {run_id}
+create or replace function tenancy.wizard_undo_failed(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_run tenancy.wizard_runs;
+begin
+  select r.* into v_run from tenancy.wizard_runs r where r.id = (input ->> 'run_id')::uuid;
+  perform tenancy.act_in(null);
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'tenant_wizard.rollback_failed',
+    'source_module', 'tenants', 'entity_type', 'tenant', 'entity_id', v_run.new_tenant_id,
+    'event_data', jsonb_build_object('run_id', v_run.id, 'actor_id', app.user_id()))));
+  return '{}';
+end $$;
 
 -- sql/40_functions/tenancy/users.sql
 
@@ -6989,6 +7693,9 @@ select app.tenant_table('tenancy.tenant_user_roles', own => '{user_id}', writers
 -- Operations name the default driver, which is a setting.
 select app.tenant_table('tenancy.tenant_settings',
   writers => $$app.has_permission('manage:tenant') or app.has_permission('manage:operations:tenant')$$);
+-- What a tenant has and pays for is the system's business; its people read it.
+select app.tenant_table('tenancy.tenant_modules', writes => 'insert, update', writers => $$app.has_permission('manage:system')$$);
+select app.tenant_table('tenancy.subscriptions', writes => 'insert, update', writers => $$app.has_permission('manage:system')$$);
 select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false, writers => 'true');
 select app.tenant_table('app.counters', writes => 'insert, update', audit => false, writers => 'true');
 
@@ -7068,13 +7775,19 @@ select app.append_only('delivery.delivery_proofs');
 select app.append_only('warehousing.inventory_transactions');
 
 select app.touched(t) from unnest(array[
-  'tenancy.profiles', 'tenancy.tenants', 'tenancy.tenant_users', 'tenancy.tenant_settings', 'delivery.zones', 'delivery.addresses',
+  'tenancy.profiles', 'tenancy.tenants', 'tenancy.tenant_users', 'tenancy.tenant_settings', 'tenancy.tenant_modules', 'tenancy.subscriptions', 'delivery.zones', 'delivery.addresses',
   'delivery.transfer_processing_points', 'delivery.institution_branches', 'delivery.vehicles', 'delivery.drivers',
   'warehousing.warehouses', 'delivery.delivery_services', 'money.accounts', 'money.payments',
   'delivery.transfer_manifests', 'delivery.transfer_manifest_items', 'delivery.deliveries',
   'delivery.delivery_exceptions', 'delivery.assignments', 'public.delivery_realtime_assignments', 'delivery.package_handoffs',
   'warehousing.bins', 'warehousing.inventory_items', 'warehousing.stock', 'warehousing.warehouse_staff', 'warehousing.picking_orders',
   'warehousing.receiving_orders', 'warehousing.waybills', 'money.cod_collections']::regclass[]) t;
+
+-- Of a subscription a tenant's administrators know, and the system's.
+drop policy tenant on tenancy.subscriptions;
+create policy tenant on tenancy.subscriptions for all to barid_caller
+  using (tenant_id = (select app.tenant_id())
+    and ((select app.has_permission('manage:tenant')) or (select app.has_permission('manage:system'))));
 
 -- What belongs to a manifest is seen, and written, by whoever sees the manifest.
 do $$
@@ -7222,21 +7935,26 @@ drop policy if exists tenant on tenancy.tenants;
 -- Seen by its members; changed by its administrators; made by the system's.
 drop policy if exists readable on tenancy.tenants;
 create policy readable on tenancy.tenants for select to barid_caller
-  using (id = (select app.tenant_id()) or (select app.has_role('system_admin')));
+  using (id = (select app.tenant_id()) or (select app.has_permission('manage:system')));
 drop policy if exists changed on tenancy.tenants;
 create policy changed on tenancy.tenants for update to barid_caller
-  using ((id = (select app.tenant_id()) and (select app.has_permission('manage:tenant'))) or (select app.has_role('system_admin')));
+  using ((id = (select app.tenant_id()) and (select app.has_permission('manage:tenant'))) or (select app.has_permission('manage:system')));
 drop policy if exists added on tenancy.tenants;
 create policy added on tenancy.tenants for insert to barid_caller
-  with check ((select app.has_role('system_admin')));
+  with check ((select app.has_permission('manage:system')));
 grant select, insert, update on tenancy.tenants to barid_caller;
+select app.audited('tenancy.tenants');
+-- What only the system's administrators change of a tenant, and in which order; see tenancy.move_tenant.
+drop trigger if exists guard on tenancy.tenants;
+create trigger guard before update on tenancy.tenants for each row when (current_user = 'barid_caller')
+  execute function private.guard_tenant();
 
 -- A person is known to himself, to those who share his tenant, and to the system's administrators.
 alter table tenancy.profiles enable row level security;
 alter table tenancy.profiles force row level security;
 drop policy if exists member on tenancy.profiles;
 create policy member on tenancy.profiles for all to barid_caller
-  using (id = (select app.user_id()) or (select app.has_role('system_admin')) or exists (
+  using (id = (select app.user_id()) or (select app.has_permission('manage:system')) or exists (
     select from tenancy.tenant_users u where u.user_id = profiles.id and u.tenant_id = (select app.tenant_id())))
   with check (id = (select app.user_id()) or (select app.has_permission('manage:tenant')));
 grant select, insert, update on tenancy.profiles to barid_caller;
@@ -7247,7 +7965,7 @@ declare
   v_table regclass;
 begin
   foreach v_table in array array['tenancy.roles', 'tenancy.permissions', 'tenancy.role_permissions', 'tenancy.currencies',
-    'tenancy.system_settings']::regclass[] loop
+    'tenancy.system_settings', 'tenancy.modules']::regclass[] loop
     execute format('alter table %s enable row level security', v_table);
     execute format('alter table %s force row level security', v_table);
     execute format('drop policy if exists readable on %s', v_table);
@@ -7255,6 +7973,26 @@ begin
     execute format('grant select on %s to barid_caller', v_table);
   end loop;
 end $$;
+
+-- But the system's settings are set by its administrators.
+drop policy if exists added on tenancy.system_settings;
+create policy added on tenancy.system_settings for insert to barid_caller
+  with check ((select app.has_permission('manage:system')));
+drop policy if exists changed on tenancy.system_settings;
+create policy changed on tenancy.system_settings for update to barid_caller
+  using ((select app.has_permission('manage:system')));
+grant insert, update on tenancy.system_settings to barid_caller;
+select app.audited('tenancy.system_settings');
+select app.touched('tenancy.system_settings');
+
+-- A wizard's run belongs to whoever started it.
+alter table tenancy.wizard_runs enable row level security;
+alter table tenancy.wizard_runs force row level security;
+drop policy if exists starter on tenancy.wizard_runs;
+create policy starter on tenancy.wizard_runs for all to barid_caller
+  using ((select app.has_permission('manage:system')) and caller = (select tenancy.wizard_caller()));
+grant select, insert, update on tenancy.wizard_runs to barid_caller;
+select app.touched('tenancy.wizard_runs');
 
 -- Events are read by those who manage the system; app.events_add() writes them. Null tenants are the platform's.
 alter table integration.system_events enable row level security;
@@ -7338,6 +8076,7 @@ begin
   perform cron.schedule('barid_tallies_fold', '* * * * *', 'select private.tallies_fold()');
   perform cron.schedule('barid_idempotency_purge', '7 * * * *', 'select private.idempotency_purge()');
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
+  perform cron.schedule('barid_wizard_runs_purge', '31 3 * * *', 'select private.wizard_runs_purge()');
   -- pg_cron never forgets a run by itself.
   perform cron.schedule('barid_cron_history_purge', '41 3 * * *',
     'delete from cron.job_run_details where end_time < now() - interval ''7 days''');
@@ -7390,3 +8129,22 @@ insert into tenancy.currencies (code, numeric_code, exponent, name) values
   ('AED', '784', 2, '{"en": "UAE dirham", "ar": "درهم إماراتي", "ku": "دیرهەمی ئیماراتی"}'),
   ('SAR', '682', 2, '{"en": "Saudi riyal", "ar": "ريال سعودي", "ku": "ڕیاڵی سعوودی"}')
 on conflict (code) do update set numeric_code = excluded.numeric_code, exponent = excluded.exponent, name = excluded.name;
+
+-- sql/80_reference/30_modules.sql
+
+-- The parts of Barid that a tenant may have, and what the system's settings are until somebody sets them.
+insert into tenancy.modules (id, key, position, name) values
+  (md5('module/delivery')::uuid, 'delivery', 1, '{"en": "Delivery", "ar": "التوصيل", "ku": "گەیاندن"}'),
+  (md5('module/cod')::uuid, 'cod', 2, '{"en": "Cash on delivery", "ar": "الدفع عند الاستلام", "ku": "پارەدان لە کاتی وەرگرتن"}'),
+  (md5('module/warehousing')::uuid, 'warehousing', 3, '{"en": "Warehousing", "ar": "المستودعات", "ku": "کۆگاکردن"}'),
+  (md5('module/storefront')::uuid, 'storefront', 4, '{"en": "Online store", "ar": "المتجر الإلكتروني", "ku": "فرۆشگای ئۆنلاین"}'),
+  (md5('module/carriers')::uuid, 'carriers', 5, '{"en": "External carriers", "ar": "شركات النقل الخارجية", "ku": "گوێزەرەوە دەرەکییەکان"}'),
+  (md5('module/webhooks')::uuid, 'webhooks', 6, '{"en": "Webhooks", "ar": "إشعارات الويب", "ku": "ئاگادارکەرەوەکانی وێب"}')
+on conflict (id) do update set key = excluded.key, position = excluded.position, name = excluded.name;
+
+insert into tenancy.system_settings (key, value) values
+  ('tenant_subscription.enabled', 'false'),
+  ('storefront.directory_categories', '[{"key": "general", "name": {"en": "General", "ar": "عام", "ku": "گشتی"}}]'),
+  -- Null: every currency there is.
+  ('currencies.enabled', 'null')
+on conflict (key) do nothing;

@@ -23,7 +23,7 @@ export interface ListDeclaration {
   params?: Filters;
   columns?: Filters;
   limit: { default: number; max: number };
-  /** A column filter replaces the direct parameter of the same name instead of joining it. */
+  /** A column filter replaces the direct parameters of the same field instead of joining them. */
   columnsWin?: true;
   /**
    * The kept totals of this list (`app.counted`) and the filters they are kept by: as long as nothing else
@@ -162,8 +162,9 @@ function conditionsOf(list: ListDeclaration, query: ListQuery) {
     else conditions.push({ name, sql: `(${condition})` });
   };
   for (const name of Object.keys(query.filters)) {
-    if (list.columnsWin && name in query.column_filters) continue;
-    use("param", name, list.params![name]);
+    const filter = list.params![name];
+    if (list.columnsWin && (filter.field ?? name) in query.column_filters) continue;
+    use("param", name, filter);
   }
   for (const name of Object.keys(query.column_filters)) use("column", name, list.columns![name]);
   if (query.search && list.search) {

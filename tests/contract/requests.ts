@@ -43,6 +43,9 @@ export function schemaOf(operation: Operation, part: typeof parts[number]): Sche
 const kinds: [RegExp, keyof Things][] = [
   [/tenant_?id$/i, "tenant"],
   [/institution_user_id$|owner_id$/, "institution"],
+  [/cod_collection_ids?$|^cod-collection$/, "collection"],
+  [/settlement_payment_id$/, "settlement"],
+  [/remitted_to_user_id$/, "user"],
   [/driver_id$/, "driver"],
   [/branch_id$/, "branch"],
   [/branch_code$/, "branch_code"],

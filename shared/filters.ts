@@ -57,6 +57,11 @@ export function number(column: string): Filter {
   };
 }
 
+/** A number, exactly. */
+export function exactly(column: string): Filter {
+  return { schema: Numeric, condition: (value) => `r.${column} = ${asText(value)}::numeric` };
+}
+
 /** Lower end of a number. */
 export function atLeast(column: string): Filter {
   return { schema: Numeric, condition: (value) => `r.${column} >= ${asText(value)}::numeric` };

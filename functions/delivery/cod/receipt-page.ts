@@ -155,7 +155,8 @@ function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions) {
     const y = 52 + Math.floor(index / 2) * 12;
     const width = inner / 2 - 3;
     sheet.text(caption, { x, y, width, size: 7.5, size_min: 6, gray: 0.35 });
-    sheet.text(value, { x, y: y + 4, width, size: 10, size_min: 6, weight: "bold" });
+    const direction = caption === words.date ? "ltr" : "auto";
+    sheet.text(value, { x, y: y + 4, width, size: 10, size_min: 6, weight: "bold", direction });
   });
 }
 
@@ -242,7 +243,10 @@ function drawCell(
   y: number,
   weight: "regular" | "bold" = "regular",
 ) {
-  sheet.text(value, { ...columns[column], y, size: 8.5, size_min: 5.5, weight, lines: 1 });
+  // Numbers and times are read from left to right in every language.
+  const direction = weight === "regular" && column !== "customer" ? "ltr" : "auto";
+  const style = { size: 8.5, size_min: 5.5, weight, direction, lines: 1 } as const;
+  sheet.text(value, { ...columns[column], ...style, y });
 }
 
 /** A QR code (ISO/IEC 18004, error correction M) with its quiet zone, as one filling. */

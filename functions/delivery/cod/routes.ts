@@ -1,4 +1,5 @@
 import { role } from "../../../shared/access.ts";
+import { csvEndpoint, csvFile, csvLine } from "../../../shared/csv.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { collections, shown } from "./list.ts";
 import {
@@ -85,5 +86,57 @@ export const cod: AnyEndpoint[] = [
     query: ReconciliationQuery,
     response: ReconciliationResponse,
     run: ({ db, query }) => db.call("money.cod_reconciliation", query),
+  }),
+  endpoint({
+    method: "get",
+    path: "/cod-reconciliation/export",
+    summary: "The reconciliation of each driver as a CSV file",
+    access: role("dispatcher", "tenant_admin"),
+    query: ReconciliationQuery,
+    response: "csv",
+    async run({ db, query }) {
+      const { drivers } = await db.call<{ drivers: Record<string, unknown>[] }>(
+        "money.cod_reconciliation",
+        query,
+      );
+      const columns = [
+        "driver_id",
+        "driver_name",
+        "currency",
+        "collected",
+        "in_hand",
+        "remitted",
+        "settled_by_wallet",
+        "ledger",
+      ];
+      const lines = drivers.map((driver) => csvLine(columns.map((column) => driver[column])));
+      return csvFile("cod-reconciliation.csv", csvLine(columns) + lines.join(""));
+    },
+  }),
+  csvEndpoint({
+    path: "/cod-collections/export",
+    summary: "Collected cash as a CSV file, with the filters of the list",
+    access: cashPeople,
+    list: collections,
+    filename: "cod-collections.csv",
+    columns: {
+      delivery_code: "delivery_code",
+      external_reference_id: "external_reference_id",
+      customer_name: "customer_name",
+      delivery_address: "delivery_address",
+      driver_name: "driver_name",
+      driver_email: "driver_info.email",
+      collection_stage: "collection_stage",
+      status: "status",
+      currency: "currency",
+      amount: "amount",
+      cod_amount: "cod_amount",
+      delivery_fee_amount: "delivery_fee_amount",
+      collected_at: "collected_at",
+      remitted_at: "remitted_at",
+      settled_at: "settled_at",
+      settlement_payment_id: "settlement_payment_id",
+      id: "id",
+    },
   }),
 ];

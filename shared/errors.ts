@@ -55,6 +55,27 @@ const definitions = {
   manifest_workflow_required: { status: 400, fields: ["field"] },
   currency_in_use: { status: 409, fields: ["field"] },
 
+  // Cash on delivery
+  cod_collection_ids_required: { status: 400, fields: ["field"] },
+  cod_collections_not_pending: { status: 400, fields: ["field", "invalid_ids"] },
+  mixed_driver_selection: { status: 400, fields: ["field"] },
+  driver_id_required: { status: 400, fields: ["field"] },
+  no_pending_collections: 400,
+  settlement_amount_mismatch: { status: 400, fields: ["currency"] },
+  invalid_receiver: { status: 400, fields: ["field"] },
+  receiver_required: { status: 400, fields: ["field"] },
+  settlement_idempotency_conflict: 409,
+  cash_handover_required: { status: 409, fields: ["amount", "currency"] },
+  settlement_not_found: 404,
+  settlement_receipt_failed: { status: 409, fields: ["receipt_status"] },
+  cod_collection_not_found: 404,
+  cod_collection_not_settled: 400,
+  handover_not_found: 404,
+  handover_already_declared: 409,
+  handover_not_declared: { status: 409, fields: ["from"] },
+  handover_not_in_discrepancy: { status: 409, fields: ["from"] },
+  invalid_resolution: { status: 400, fields: ["field"] },
+
   // Network: places that manifests and deliveries use
   address_not_found: { status: 404, fields: ["field"] },
   processing_point_not_found: 404,

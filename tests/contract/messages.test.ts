@@ -18,6 +18,15 @@ const holes = (text: string) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort(
 const internalConstraints = new Set([
   // Rows written by our own functions, which never write them otherwise.
   "account_exists",
+  "cash_already_collected",
+  "cash_is_its_parts",
+  "cash_state_and_times",
+  "collection_already_settled",
+  "counted_when",
+  "handover_used",
+  "item_is_its_parts",
+  "printed_somewhere",
+  "settlement_is_its_parts",
   "coordinates_incomplete",
   "delivery_barcode_taken",
   "delivery_code_reserved_twice",

@@ -1924,7 +1924,8 @@ create table if not exists money.cod_collections (
   delivery_fee_amount numeric(18, 3) not null check (delivery_fee_amount >= 0),
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   status text not null default 'collected' check (status in ('collected', 'remitted', 'settled_by_wallet')),
-  collected_at timestamptz not null default clock_timestamp(),
+  -- The time of the transaction, as in the ledger: a balance and its rows agree as of any moment.
+  collected_at timestamptz not null default now(),
   remitted_at timestamptz,
   settled_at timestamptz,
   remitted_to_user_id uuid,
@@ -1938,6 +1939,8 @@ create table if not exists money.cod_collections (
   delivery_address text not null default '',
   notes text,
   reference text,
+  -- What people search by, besides the driver.
+  search_text text not null generated always as (delivery_code::text || ' ' || customer_name || ' ' || delivery_address) stored,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
@@ -1959,6 +1962,118 @@ create index if not exists cod_collections_settlement on money.cod_collections (
 create index if not exists cod_collections_receiver on money.cod_collections (tenant_id, remitted_to_user_id) where remitted_to_user_id is not null;
 create index if not exists cod_collections_code on money.cod_collections (tenant_id, delivery_code);
 create index if not exists cod_collections_currency on money.cod_collections (currency);
+create index if not exists cod_collections_search on money.cod_collections using gin (search_text extensions.gin_trgm_ops);
+create index if not exists cod_collections_amount on money.cod_collections (tenant_id, amount, id);
+create index if not exists cod_collections_customer on money.cod_collections (tenant_id, customer_name, id);
+create index if not exists cod_collections_remitted on money.cod_collections (tenant_id, remitted_at desc, id) where remitted_at is not null;
+create index if not exists cod_collections_settled on money.cod_collections (tenant_id, settled_at desc, id) where settled_at is not null;
+
+-- sql/20_tables/79_settlements.sql
+
+-- Cash handed in or settled from a wallet: exactly one settlement and one payment for each batch.
+
+create table if not exists money.cod_settlements (
+  payment_id uuid primary key,
+  tenant_id uuid not null,
+  method text not null check (method in ('remit', 'wallet')),
+  scope text not null check (scope in ('selected', 'all')),
+  driver_id uuid not null,
+  actor_id uuid not null,
+  -- Who has the cash now. Null when it was settled from the wallet.
+  receiver_id uuid,
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  total numeric(18, 3) not null check (total > 0),
+  cod_total numeric(18, 3) not null check (cod_total >= 0),
+  fee_total numeric(18, 3) not null check (fee_total >= 0),
+  collections integer not null check (collections > 0),
+  notes text,
+  reference text,
+  -- Made at the first print of a row that was settled before settlements were kept.
+  historical boolean not null default false,
+  -- Kept as long as the settlement, so that a late repetition is still answered with it.
+  idempotency_key text,
+  input_hash bytea,
+  settled_at timestamptz not null default now(),
+  unique (tenant_id, payment_id),
+  constraint settlement_is_its_parts check (total = cod_total + fee_total),
+  constraint settlement_idempotency_conflict unique (tenant_id, actor_id, idempotency_key),
+  foreign key (tenant_id, payment_id) references money.payments (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, actor_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, receiver_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
+);
+create index if not exists cod_settlements_recent on money.cod_settlements (tenant_id, settled_at desc);
+create index if not exists cod_settlements_driver on money.cod_settlements (tenant_id, driver_id, settled_at desc);
+create index if not exists cod_settlements_receiver on money.cod_settlements (tenant_id, receiver_id) where receiver_id is not null;
+create index if not exists cod_settlements_currency on money.cod_settlements (currency);
+
+create table if not exists money.cod_settlement_items (
+  tenant_id uuid not null,
+  payment_id uuid not null,
+  position integer not null check (position > 0),
+  cod_collection_id uuid not null,
+  amount numeric(18, 3) not null,
+  cod_amount numeric(18, 3) not null,
+  delivery_fee_amount numeric(18, 3) not null,
+  delivery_code bigint not null,
+  delivery_number text not null,
+  primary key (tenant_id, payment_id, position),
+  -- A row is settled once, ever.
+  constraint collection_already_settled unique (tenant_id, cod_collection_id),
+  constraint item_is_its_parts check (amount = cod_amount + delivery_fee_amount),
+  foreign key (tenant_id, payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict,
+  foreign key (tenant_id, cod_collection_id) references money.cod_collections (tenant_id, id) on delete restrict
+);
+
+-- The printed receipt of a settlement. Its failure changes nothing about the money.
+create table if not exists money.settlement_receipts (
+  payment_id uuid primary key,
+  tenant_id uuid not null,
+  status text not null default 'pending' check (status in ('pending', 'in_process', 'success', 'failure')),
+  language text not null default 'en',
+  -- What the receipt's QR code says; verifying recomputes it from the rows.
+  hash text not null check (hash ~ '^[0-9a-f]{32}$'),
+  storage_path text,
+  error text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, payment_id),
+  constraint printed_somewhere check (status <> 'success' or storage_path is not null),
+  foreign key (tenant_id, payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict
+);
+
+-- Cash put on a desk: what the driver says it is, and what was counted. A difference moves no balance
+-- until somebody resolves it.
+create table if not exists money.cash_handovers (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  driver_id uuid not null,
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  declared_amount numeric(18, 3) not null check (declared_amount > 0),
+  counted_amount numeric(18, 3) check (counted_amount >= 0),
+  -- declared -> counted, or discrepancy -> resolved; a counted or resolved one may be used by one remittance.
+  status text not null default 'declared' check (status in ('declared', 'counted', 'discrepancy', 'resolved', 'cancelled')),
+  resolution text check (resolution in ('recounted', 'driver_owes', 'written_off', 'returned')),
+  notes text,
+  declared_by uuid not null,
+  counted_by uuid,
+  counted_at timestamptz,
+  resolved_by uuid,
+  resolved_at timestamptz,
+  settlement_payment_id uuid,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint counted_when check ((counted_at is null) = (counted_amount is null)),
+  constraint handover_used unique (tenant_id, settlement_payment_id),
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, settlement_payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict
+);
+create index if not exists cash_handovers_driver on money.cash_handovers (tenant_id, driver_id, created_at desc);
+create index if not exists cash_handovers_recent on money.cash_handovers (tenant_id, status, created_at desc, id);
+create index if not exists cash_handovers_currency on money.cash_handovers (currency);
+-- One uncounted pile a driver.
+create unique index if not exists handover_already_declared on money.cash_handovers (tenant_id, driver_id, currency) where status = 'declared';
 
 -- sql/30_views/delivery/10_addresses.sql
 
@@ -2247,6 +2362,39 @@ join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a
 
 grant select on money.wallet_transactions_list to barid_caller;
 
+-- sql/30_views/money/30_cod_collections.sql
+
+-- Collected cash as lists show it; the columns after `external_reference_id` are for filters and order only.
+drop view if exists money.cod_collections_list cascade;
+create view money.cod_collections_list with (security_invoker = true) as
+select c.id, c.delivery_id, c.driver_id, c.amount, c.currency,
+  jsonb_build_object('cod', c.cod_amount, 'delivery_fee', c.delivery_fee_amount) as allocations,
+  c.cod_amount, c.delivery_fee_amount, c.collection_stage, c.status, c.collected_at, c.remitted_at, c.settled_at, c.delivery_code,
+  jsonb_build_object('delivery_number', c.delivery_number, 'customer_name', c.customer_name, 'delivery_address', c.delivery_address)
+    as delivery_details,
+  jsonb_build_object('full_name', p.full_name, 'email', p.email, 'avatar', p.avatar_url) as driver_info,
+  c.remitted_to_user_id, c.settlement_payment_id, c.external_reference_id,
+  c.customer_name, c.delivery_address, p.full_name as driver_name
+from money.cod_collections c
+left join tenancy.profiles p on p.id = c.driver_id;
+grant select on money.cod_collections_list to barid_caller;
+
+-- sql/30_views/money/40_cash_handovers.sql
+
+-- Cash handovers as lists show them; driver_id is for the filter.
+drop view if exists money.cash_handovers_list cascade;
+create view money.cash_handovers_list with (security_invoker = true) as
+select h.id, h.driver_id, jsonb_build_object('id', d.id, 'full_name', d.full_name) as driver, h.currency, h.status, h.declared_amount,
+  h.counted_amount, h.counted_amount - h.declared_amount as difference, h.resolution, h.notes,
+  case when c.id is not null then jsonb_build_object('id', c.id, 'full_name', c.full_name) end as counted_by, h.counted_at,
+  case when r.id is not null then jsonb_build_object('id', r.id, 'full_name', r.full_name) end as resolved_by, h.resolved_at,
+  h.settlement_payment_id, h.created_at
+from money.cash_handovers h
+left join tenancy.profiles d on d.id = h.driver_id
+left join tenancy.profiles c on c.id = h.counted_by
+left join tenancy.profiles r on r.id = h.resolved_by;
+grant select on money.cash_handovers_list to barid_caller;
+
 -- sql/30_views/tenancy/10_users.sql
 
 drop view if exists tenancy.users_list cascade;
@@ -2509,6 +2657,12 @@ end $$;
 create or replace function app.day_start(value text) returns timestamptz
 language sql stable set search_path = '' as $$
   select case when length(value) = 10 then value::date::timestamp at time zone app.timezone() else value::timestamptz end
+$$;
+
+-- The day, YYYY-MM-DD in the tenant's time zone, that a day or an instant falls on.
+create or replace function app.day_of(value text) returns text
+language sql stable set search_path = '' as $$
+  select case when length(value) = 10 then value else ((value::timestamptz at time zone app.timezone())::date)::text end
 $$;
 
 -- Where a filter's upper end stops (exclusive): a day includes all of itself, an instant itself.
@@ -5867,6 +6021,834 @@ begin
   return jsonb_build_object('id', v_tag.id, 'name', v_tag.name, 'created_at', v_tag.created_at);
 end $$;
 
+-- sql/40_functions/money/cod/10_settle.sql
+
+-- Settling collected cash. One function for both ways, all or nothing; a definer, since drivers settle
+-- too and nobody may write these tables otherwise: every statement names the caller's tenant.
+
+-- True when the caller settles for the office; a driver settles what is his own.
+create or replace function money.settles_for_office() returns boolean
+language sql stable set search_path = '' as $$
+  select app.has_role('dispatcher') or app.has_role('tenant_admin') or app.has_role('system_admin')
+$$;
+
+-- Whose cash a call is about: a driver's own whatever he sends; the office's by name, or null.
+-- Fails: driver_not_found.
+create or replace function money.cod_driver(asked uuid) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if not money.settles_for_office() then
+    return app.user_id();
+  end if;
+  if asked is not null and not exists (select from delivery.drivers d where d.tenant_id = app.tenant_id() and d.user_id = asked) then
+    perform app.fail('driver_not_found', '{"field": "driver_id"}');
+  end if;
+  return asked;
+end $$;
+
+-- Locks the rows that a call settles, in the order of their ids, and answers them as they are then.
+-- Fails: cod_collection_ids_required, cod_collections_not_pending {invalid_ids}, mixed_driver_selection,
+-- driver_id_required, no_pending_collections.
+create or replace function money.cod_rows_locked(input jsonb) returns setof money.cod_collections
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_tenant uuid := app.tenant_id();
+  v_driver uuid := money.cod_driver((input ->> 'driver_id')::uuid);
+  v_ids uuid[] := app.uuids(coalesce(input -> 'cod_collection_ids', '[]'));
+  v_rows money.cod_collections[];
+  v_found uuid[];
+begin
+  if input ->> 'scope' = 'all' then
+    if v_driver is null then
+      perform app.fail('driver_id_required', '{"field": "driver_id"}');
+    end if;
+    select array_agg(l) into v_rows from (
+      select c.* from money.cod_collections c
+      where c.tenant_id = v_tenant and c.driver_id = v_driver and c.status = 'collected'
+      order by c.id for no key update) l;
+    if v_rows is null then
+      perform app.fail('no_pending_collections');
+    end if;
+  else
+    if cardinality(v_ids) = 0 then
+      perform app.fail('cod_collection_ids_required', '{"field": "cod_collection_ids"}');
+    end if;
+    select array_agg(l), array_agg(l.id) into v_rows, v_found from (
+      select c.* from money.cod_collections c
+      where c.tenant_id = v_tenant and c.id = any (v_ids) and c.status = 'collected'
+        and (c.driver_id = v_driver or money.settles_for_office())
+      order by c.id for no key update) l;
+    if cardinality(v_found) is distinct from cardinality(v_ids) then
+      perform app.fail('cod_collections_not_pending', jsonb_build_object('field', 'cod_collection_ids', 'invalid_ids', (
+        select jsonb_agg(i.id order by i.place) from unnest(v_ids) with ordinality i (id, place)
+        where i.id <> all (coalesce(v_found, '{}')))));
+    end if;
+    if (select count(distinct r.driver_id) from unnest(v_rows) r) > 1
+      or (v_driver is not null and v_rows[1].driver_id <> v_driver) then
+      perform app.fail('mixed_driver_selection', '{"field": "cod_collection_ids"}');
+    end if;
+  end if;
+  return query select r.* from unnest(v_rows) r order by r.collected_at, r.id;
+end $$;
+
+-- Who takes the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
+-- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit).
+-- Fails: invalid_receiver, receiver_required.
+create or replace function money.cod_receiver(asked uuid) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if asked is null then
+    if not money.settles_for_office() and app.settings('delivery', 'cod') ->> 'driver_self_remit' = 'require_receiver' then
+      perform app.fail('receiver_required', '{"field": "remitted_to_user_id"}');
+    end if;
+    return app.user_id();
+  end if;
+  if not exists (
+      select from tenancy.tenant_users u
+      where u.tenant_id = app.tenant_id() and u.user_id = asked and u.is_active and u.tenant_user_type = 'staff'
+        and (money.settles_for_office() or exists (
+          select from tenancy.tenant_user_roles r where r.tenant_id = u.tenant_id and r.user_id = u.user_id
+            and r.role_key in ('dispatcher', 'tenant_admin')))) then
+    perform app.fail('invalid_receiver', '{"field": "remitted_to_user_id"}');
+  end if;
+  return asked;
+end $$;
+
+-- Settles collected cash of one driver: as a remittance (cash handed to the receiver, no wallet moves) or
+-- from his wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears).
+-- {scope, cod_collection_ids?, driver_id?, remitted_to_user_id?, notes?, reference?} -> the answer of
+-- money.cod_settled. A repetition of the same key is answered with the settlement it made, for good.
+-- Fails: see cod_rows_locked, cod_receiver; settlement_amount_mismatch, insufficient_wallet_balance,
+-- cash_handover_required, settlement_idempotency_conflict.
+create or replace function money.cod_settle(method text, input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_actor uuid := app.user_id();
+  v_key text := app.request_setting('idempotency_key');
+  v_hash bytea := sha256(convert_to(method || input::text, 'UTF8'));
+  v_rows money.cod_collections[];
+  v_driver uuid;
+  v_receiver uuid;
+  v_currency text;
+  v_wallet uuid;
+  v_total numeric;
+  v_fees numeric;
+  v_payment uuid := gen_random_uuid();
+  v_known money.cod_settlements;
+begin
+  if v_key is not null then
+    select s.* into v_known from money.cod_settlements s
+    where s.tenant_id = v_tenant and s.actor_id = v_actor and s.idempotency_key = v_key;
+    if found then
+      if v_known.input_hash <> v_hash then
+        perform app.fail('settlement_idempotency_conflict');
+      end if;
+      return money.cod_settled(v_known.payment_id);
+    end if;
+  end if;
+
+  select array_agg(r) into v_rows from money.cod_rows_locked(input) r;
+  v_driver := v_rows[1].driver_id;
+  v_currency := v_rows[1].currency;
+  select sum(r.amount), sum(r.delivery_fee_amount) into v_total, v_fees from unnest(v_rows) r;
+  v_receiver := money.cod_receiver((input ->> 'remitted_to_user_id')::uuid);
+  if exists (select from unnest(v_rows) r where r.currency <> v_currency)
+    or (method = 'remit' and v_currency <> (app.currency()).code) then
+    perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', v_currency));
+  end if;
+  if method = 'wallet' then
+    v_wallet := money.cod_wallet(v_driver, v_currency);
+  end if;
+
+  insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, reference,
+    actor_id, processed_at, snapshot)
+  values (v_payment, v_tenant, 'DELIVERY', 'COD_SETTLEMENT', 'SUCCESS', case method when 'remit' then 'cash' else 'wallet' end, v_total,
+    v_currency, v_wallet, input ->> 'reference', v_actor, now(),
+    money.cod_snapshot(v_rows, method, input, v_receiver));
+  insert into money.cod_settlements (payment_id, tenant_id, method, scope, driver_id, actor_id, receiver_id, currency, total, cod_total,
+    fee_total, collections, notes, reference, idempotency_key, input_hash)
+  values (v_payment, v_tenant, method, input ->> 'scope', v_driver, v_actor, case method when 'remit' then v_receiver end, v_currency,
+    v_total, v_total - v_fees, v_fees, cardinality(v_rows), input ->> 'notes', input ->> 'reference', v_key, v_hash);
+  perform money.cod_items_write(v_payment, v_rows);
+  if method = 'remit' then
+    perform money.handover_use(v_driver, v_currency, v_total, v_payment);
+  end if;
+  update money.cod_collections c set
+    status = case method when 'remit' then 'remitted' else 'settled_by_wallet' end,
+    remitted_at = case method when 'remit' then now() end,
+    settled_at = case method when 'wallet' then now() end,
+    remitted_to_user_id = case method when 'remit' then v_receiver end,
+    settlement_payment_id = v_payment, notes = coalesce(input ->> 'notes', c.notes),
+    reference = coalesce(input ->> 'reference', c.reference)
+  where c.tenant_id = v_tenant and c.id in (select r.id from unnest(v_rows) r);
+  perform money.cod_book(v_payment, method, v_driver, v_receiver, v_wallet, v_currency, v_total, v_fees);
+  perform money.receipt_order(v_payment);
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cod_settlement.created', 'source_module', 'delivery',
+    'entity_type', 'cod_settlement', 'entity_id', v_payment, 'event_data', jsonb_build_object('settlement_payment_id', v_payment,
+      'method', method, 'driver_id', v_driver, 'receiver_id', v_receiver, 'currency', v_currency, 'total', v_total,
+      'collections', cardinality(v_rows), 'actor_id', v_actor))));
+  return money.cod_settled(v_payment);
+end $$;
+
+-- The driver's wallet in the currency of his cash. Fails: settlement_amount_mismatch when he only has one
+-- in another currency, insufficient_wallet_balance when he has none.
+create or replace function money.cod_wallet(driver uuid, currency text) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_wallet money.accounts;
+begin
+  select a.* into v_wallet from money.accounts a
+  where a.tenant_id = app.tenant_id() and a.kind = 'wallet' and a.owner_type = 'driver' and a.owner_user_id = driver and a.is_active
+  order by a.currency = cod_wallet.currency desc limit 1;
+  if v_wallet.id is null then
+    perform app.fail('insufficient_wallet_balance');
+  elsif v_wallet.currency <> cod_wallet.currency then
+    perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', cod_wallet.currency));
+  end if;
+  return v_wallet.id;
+end $$;
+
+-- Hands collected cash in. See money.cod_settle.
+create or replace function money.cod_remit(input jsonb) returns jsonb
+language sql set search_path = '' as $$
+  select money.cod_settle('remit', input)
+$$;
+
+-- Pays for collected cash from the driver's wallet. See money.cod_settle.
+create or replace function money.cod_pay(input jsonb) returns jsonb
+language sql set search_path = '' as $$
+  select money.cod_settle('wallet', input)
+$$;
+
+-- sql/40_functions/money/cod/20_books.sql
+
+-- What a settlement writes: its items, its snapshot, its journal. Called by money.cod_settle alone.
+
+-- A person as a snapshot keeps him.
+create or replace function money.person(id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = person.id
+$$;
+
+-- The frozen picture of a settlement: who, when, which rows, what they add up to.
+create or replace function money.cod_snapshot(rows money.cod_collections[], method text, input jsonb, receiver uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('method', method, 'scope', input ->> 'scope', 'driver', money.person(rows[1].driver_id),
+    'actor', money.person(app.user_id()), 'receiver', case method when 'remit' then money.person(receiver) end,
+    'receiver_is_driver', method = 'remit' and receiver = rows[1].driver_id,
+    'reference', input ->> 'reference', 'notes', input ->> 'notes', 'currency', rows[1].currency, 'settled_at', now(),
+    'collections', (
+      select jsonb_agg(jsonb_build_object('cod_collection_id', r.id, 'delivery_id', r.delivery_id, 'delivery_code', r.delivery_code,
+        'delivery_number', r.delivery_number, 'customer_name', r.customer_name, 'collection_stage', r.collection_stage,
+        'collected_at', r.collected_at, 'amount', r.amount, 'cod', r.cod_amount, 'delivery_fee', r.delivery_fee_amount)
+        order by r.collected_at, r.id)
+      from unnest(rows) r),
+    'totals', (
+      select jsonb_build_object('count', count(*), 'amount', sum(r.amount), 'cod', sum(r.cod_amount), 'delivery_fee', sum(r.delivery_fee_amount))
+      from unnest(rows) r))
+$$;
+
+create or replace function money.cod_items_write(payment uuid, rows money.cod_collections[]) returns void
+language sql set search_path = '' as $$
+  insert into money.cod_settlement_items (tenant_id, payment_id, position, cod_collection_id, amount, cod_amount, delivery_fee_amount,
+    delivery_code, delivery_number)
+  select r.tenant_id, payment, row_number() over (order by r.collected_at, r.id), r.id, r.amount, r.cod_amount, r.delivery_fee_amount,
+    r.delivery_code, r.delivery_number
+  from unnest(rows) r
+$$;
+
+-- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk. From the
+-- wallet: the driver pays with his own money, which makes the cash his; the tenant earns the fees, and the
+-- COD part covers what was credited to the merchant when the parcel was delivered.
+create or replace function money.cod_book(
+  payment uuid, method text, driver uuid, receiver uuid, wallet uuid, currency text, total numeric, fees numeric
+) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_line jsonb := jsonb_build_object('journal', payment, 'kind', 'cod_settlement', 'reference_type', 'payment', 'reference_id', payment,
+    'description', case method when 'remit' then 'Cash remitted' else 'Cash settled from the wallet' end);
+  v_held uuid := money.account_of('driver_cash', 'driver', driver, currency);
+  v_postings jsonb;
+begin
+  if method = 'remit' then
+    v_postings := jsonb_build_array(
+      v_line || jsonb_build_object('account_id', v_held, 'amount', -total),
+      v_line || jsonb_build_object('amount', total, 'account_id',
+        money.account_of('cash_on_hand', case when receiver = driver then 'driver' else 'staff' end, receiver, currency)));
+  else
+    v_postings := jsonb_build_array(
+      v_line || jsonb_build_object('account_id', wallet, 'amount', -total),
+      v_line || jsonb_build_object('account_id', v_held, 'amount', -total),
+      v_line || jsonb_build_object('account_id', money.account_of('external', 'tenant', null, currency), 'amount', total));
+    if fees > 0 then
+      v_postings := v_postings || (v_line || jsonb_build_object('amount', fees,
+        'account_id', money.account_of('wallet', 'tenant', null, currency)));
+    end if;
+    if total > fees then
+      v_postings := v_postings || (v_line || jsonb_build_object('amount', total - fees,
+        'account_id', money.account_of('cod_clearing', 'tenant', null, currency)));
+    end if;
+  end if;
+  perform money.post(v_postings);
+end $$;
+
+-- A settlement as it is answered, the first time and every time after. Both ways have the same shape,
+-- under the words of their way.
+create or replace function money.cod_settled(payment uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select case s.method when 'remit' then jsonb_build_object(
+      'scope', s.scope, 'remitted_collections', i.list, 'total_remitted', s.total, 'total_cash_remitted', s.total,
+      'total_cod_remitted', s.cod_total, 'total_delivery_fee_remitted', s.fee_total, 'remitted_count', s.collections,
+      'failed_count', 0, 'remitted_at', s.settled_at)
+    else jsonb_build_object(
+      'scope', s.scope, 'settled_collections', i.list, 'total_settled', s.total, 'total_cash_settled', s.total,
+      'total_cod_settled', s.cod_total, 'total_delivery_fee_settled', s.fee_total, 'settled_count', s.collections,
+      'failed_count', 0, 'settled_at', s.settled_at, 'wallet_balance_after', (
+        select e.balance_after from money.ledger_transactions t
+        join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
+        where t.tenant_id = s.tenant_id and t.reference_id = s.payment_id and t.kind = 'cod_settlement')) end
+    || jsonb_build_object('settlement_payment_id', s.payment_id, 'receipt_status', r.status, 'currency', s.currency)
+  from money.cod_settlements s
+  join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
+  join money.settlement_receipts r on r.tenant_id = s.tenant_id and r.payment_id = s.payment_id
+  cross join lateral (
+    select jsonb_agg(jsonb_build_object('cod_collection_id', i.cod_collection_id, 'amount', i.amount,
+      'allocations', jsonb_build_object('cod', i.cod_amount, 'delivery_fee', i.delivery_fee_amount),
+      'delivery_code', i.delivery_code, 'delivery_number', i.delivery_number) order by i.position) as list
+    from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id
+  ) i
+  where s.tenant_id = app.tenant_id() and s.payment_id = payment
+$$;
+
+-- sql/40_functions/money/cod/30_handovers.sql
+
+-- Cash put on the desk before it is remitted: declared by the driver, counted by the office. Definers with
+-- a tenant clause of their own, as all writers of cash.
+
+-- A handover as it is answered.
+create or replace function money.handover_json(h money.cash_handovers) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('id', h.id, 'driver', money.person(h.driver_id), 'currency', h.currency, 'status', h.status,
+    'declared_amount', h.declared_amount, 'counted_amount', h.counted_amount,
+    'difference', h.counted_amount - h.declared_amount, 'resolution', h.resolution, 'notes', h.notes,
+    'counted_by', money.person(h.counted_by), 'counted_at', h.counted_at, 'resolved_by', money.person(h.resolved_by),
+    'resolved_at', h.resolved_at, 'settlement_payment_id', h.settlement_payment_id, 'created_at', h.created_at)
+$$;
+
+-- Says what a driver puts on the desk. {driver_id? (office), amount, counted_amount? (office), notes?} -> handover
+-- With a counted amount it is declared and counted in one step.
+-- Fails: driver_not_found, driver_id_required, too_many_decimals, handover_already_declared, forbidden.
+create or replace function money.handover_declare(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_driver uuid := money.cod_driver((input ->> 'driver_id')::uuid);
+  v_currency text := (app.currency()).code;
+  v_row money.cash_handovers;
+begin
+  if v_driver is null then
+    perform app.fail('driver_id_required', '{"field": "driver_id"}');
+  end if;
+  perform money.decimals_checked((input ->> 'amount')::numeric, v_currency, 'amount');
+  insert into money.cash_handovers (tenant_id, driver_id, currency, declared_amount, notes, declared_by)
+  values (app.tenant_id(), v_driver, v_currency, (input ->> 'amount')::numeric, input ->> 'notes', app.user_id())
+  returning * into v_row;
+  if input ->> 'counted_amount' is not null then
+    return money.handover_count(jsonb_build_object('id', v_row.id, 'counted_amount', input -> 'counted_amount'));
+  end if;
+  return money.handover_json(v_row);
+end $$;
+
+-- Fails: too_many_decimals.
+create or replace function money.decimals_checked(amount numeric, currency text, field text) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_decimals integer := money.decimals_of(currency);
+begin
+  if amount <> round(amount, v_decimals) then
+    perform app.fail('too_many_decimals', jsonb_build_object('field', field, 'currency', currency, 'decimals', v_decimals));
+  end if;
+end $$;
+
+-- Counts what lies on the desk; office only. A difference makes a discrepancy and moves no balance.
+-- {id, counted_amount, notes?} -> handover. Fails: handover_not_found, handover_not_declared, too_many_decimals, forbidden.
+create or replace function money.handover_count(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_counted numeric := (input ->> 'counted_amount')::numeric;
+  v_row money.cash_handovers := money.handover_locked((input ->> 'id')::uuid, '{declared}', 'handover_not_declared');
+begin
+  perform money.decimals_checked(v_counted, v_row.currency, 'counted_amount');
+  update money.cash_handovers h set counted_amount = v_counted, counted_by = app.user_id(), counted_at = now(),
+    status = case when v_counted = h.declared_amount then 'counted' else 'discrepancy' end,
+    notes = coalesce(input ->> 'notes', h.notes)
+  where h.tenant_id = v_row.tenant_id and h.id = v_row.id
+  returning * into v_row;
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type',
+    case v_row.status when 'counted' then 'cash_handover.counted' else 'cash_handover.discrepancy' end, 'source_module', 'delivery',
+    'entity_type', 'cash_handover', 'entity_id', v_row.id, 'event_data', jsonb_build_object('driver_id', v_row.driver_id,
+      'declared_amount', v_row.declared_amount, 'counted_amount', v_row.counted_amount, 'currency', v_row.currency))));
+  return money.handover_json(v_row);
+end $$;
+
+-- Ends a discrepancy; office only. {id, resolution, counted_amount? (recounted), notes?} -> handover
+--   recounted    counted again; must now be what was declared
+--   driver_owes  a shortage taken from the driver's wallet for the tenant's
+--   written_off  a shortage the tenant bears
+--   returned     too much on the desk, given back
+-- A shortage never reached the desk: the counter's cash is lowered by it. Then the declared sum is covered.
+-- Fails: handover_not_found, handover_not_in_discrepancy, invalid_resolution, insufficient_wallet_balance, forbidden.
+create or replace function money.handover_resolve(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_row money.cash_handovers := money.handover_locked((input ->> 'id')::uuid, '{discrepancy}', 'handover_not_in_discrepancy');
+  v_way text := input ->> 'resolution';
+  v_counted numeric := coalesce((input ->> 'counted_amount')::numeric, v_row.counted_amount);
+  v_short numeric := v_row.declared_amount - v_row.counted_amount;
+  v_line jsonb;
+begin
+  if v_way = 'recounted' and v_counted <> v_row.declared_amount
+    or v_way in ('driver_owes', 'written_off') and v_short <= 0
+    or v_way = 'returned' and v_short >= 0 then
+    perform app.fail('invalid_resolution', '{"field": "resolution"}');
+  end if;
+  update money.cash_handovers h set status = 'resolved', resolution = v_way, resolved_by = app.user_id(), resolved_at = now(),
+    counted_amount = case v_way when 'recounted' then v_counted else h.counted_amount end,
+    notes = coalesce(input ->> 'notes', h.notes)
+  where h.tenant_id = v_row.tenant_id and h.id = v_row.id
+  returning * into v_row;
+  if v_way in ('driver_owes', 'written_off') then
+    v_line := jsonb_build_object('journal', v_row.id, 'kind', 'cash_shortage', 'reference_type', 'cash_handover', 'reference_id', v_row.id,
+      'description', 'Shortage of a cash handover');
+    perform money.post(jsonb_build_array(
+        v_line || jsonb_build_object('amount', -v_short, 'account_id', money.account_of('cash_on_hand', 'staff', v_row.counted_by, v_row.currency)),
+        v_line || jsonb_build_object('amount', v_short, 'account_id', money.account_of('external', 'tenant', null, v_row.currency)))
+      || case v_way when 'driver_owes' then jsonb_build_array(
+        v_line || jsonb_build_object('amount', -v_short, 'account_id', money.cod_wallet(v_row.driver_id, v_row.currency)),
+        v_line || jsonb_build_object('amount', v_short, 'account_id', money.account_of('wallet', 'tenant', null, v_row.currency)))
+        else '[]' end);
+  end if;
+  return money.handover_json(v_row);
+end $$;
+
+-- The handover, locked, for the office. Fails: forbidden, handover_not_found, or the code that is given.
+create or replace function money.handover_locked(id uuid, states text[], otherwise text) returns money.cash_handovers
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_row money.cash_handovers;
+begin
+  if not money.settles_for_office() then
+    perform app.fail('forbidden');
+  end if;
+  select h.* into v_row from money.cash_handovers h where h.tenant_id = app.tenant_id() and h.id = handover_locked.id for no key update;
+  if v_row.id is null then
+    perform app.fail('handover_not_found');
+  elsif v_row.status <> all (states) then
+    perform app.fail(otherwise, jsonb_build_object('from', v_row.status));
+  end if;
+  return v_row;
+end $$;
+
+-- Ties a remittance to the handover of its cash. The tenant may require one (setting delivery.cod.require_handover).
+-- Fails: cash_handover_required.
+create or replace function money.handover_use(driver uuid, currency text, total numeric, payment uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+begin
+  update money.cash_handovers h set settlement_payment_id = payment
+  where h.tenant_id = app.tenant_id() and h.id = (
+    select u.id from money.cash_handovers u
+    where u.tenant_id = app.tenant_id() and u.driver_id = driver and u.currency = handover_use.currency
+      and u.status in ('counted', 'resolved') and u.settlement_payment_id is null and u.declared_amount = total
+    order by u.created_at limit 1 for no key update skip locked);
+  if not found and app.boolean_or(app.settings('delivery', 'cod') -> 'require_handover', false) then
+    perform app.fail('cash_handover_required', jsonb_build_object('amount', total, 'currency', handover_use.currency));
+  end if;
+end $$;
+
+-- sql/40_functions/money/cod/40_receipts.sql
+
+-- Receipts: asked for by the settlement, printed by a job, opened by a link that is signed afresh each time.
+
+-- The mark of a settlement's money, printed in the QR code: the first 32 hex digits of SHA-256 over the
+-- payment, its currency and every item, so that changing any of them changes it.
+create or replace function money.receipt_hash(payment uuid) returns text
+language sql stable set search_path = '' as $$
+  select left(encode(sha256(convert_to(concat_ws('|', s.payment_id, s.tenant_id, s.method, s.driver_id, s.currency, s.total,
+    (select string_agg(concat_ws(':', i.cod_collection_id, i.amount, i.cod_amount, i.delivery_fee_amount, i.delivery_code), ';' order by i.position)
+      from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id)), 'UTF8')), 'hex'), 32)
+  from money.cod_settlements s where s.tenant_id = app.tenant_id() and s.payment_id = payment
+$$;
+
+-- Asks for the receipt of a new settlement, in the language of the request.
+create or replace function money.receipt_order(payment uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into money.settlement_receipts (payment_id, tenant_id, language, hash)
+  values (payment, app.tenant_id(), coalesce(app.request_setting('language'), 'en'), money.receipt_hash(payment));
+  perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', payment), attempts_max => 3);
+end $$;
+
+-- {settlement_payment_id} -> {settlement_payment_id, receipt_status, storage_path}; the driver of it or the office.
+-- Fails: settlement_not_found.
+create or replace function money.receipt_get(input jsonb) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_receipt money.settlement_receipts;
+begin
+  select r.* into v_receipt from money.settlement_receipts r
+  join money.cod_settlements s on s.tenant_id = r.tenant_id and s.payment_id = r.payment_id
+  where r.tenant_id = app.tenant_id() and r.payment_id = (input ->> 'settlement_payment_id')::uuid
+    and (s.driver_id = app.user_id() or money.settles_for_office());
+  if v_receipt.payment_id is null then
+    perform app.fail('settlement_not_found');
+  end if;
+  return jsonb_build_object('settlement_payment_id', v_receipt.payment_id, 'receipt_status', v_receipt.status,
+    'storage_path', v_receipt.storage_path);
+end $$;
+
+-- Prints again what failed; what is printed or being printed stays. Shapes and failures as receipt_get.
+create or replace function money.receipt_retry(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_payment uuid := (money.receipt_get(input) ->> 'settlement_payment_id')::uuid;
+begin
+  update money.settlement_receipts r set status = 'pending', error = null,
+    language = coalesce(app.request_setting('language'), r.language)
+  where r.tenant_id = app.tenant_id() and r.payment_id = v_payment and r.status = 'failure';
+  if found then
+    perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', v_payment), attempts_max => 3);
+  end if;
+  return money.receipt_get(input);
+end $$;
+
+-- The first print of a row settled before settlements were kept: makes a settlement of this row alone,
+-- which moves no money. Two clicks make one. {id (collection)} -> as receipt_get.
+-- Fails: cod_collection_not_found, cod_collection_not_settled.
+create or replace function money.receipt_first(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_row money.cod_collections;
+  v_method text;
+  v_payment uuid := gen_random_uuid();
+begin
+  select c.* into v_row from money.cod_collections c
+  where c.tenant_id = v_tenant and c.id = (input ->> 'id')::uuid and (c.driver_id = app.user_id() or money.settles_for_office())
+  for no key update;
+  if v_row.id is null then
+    perform app.fail('cod_collection_not_found');
+  elsif v_row.status = 'collected' then
+    perform app.fail('cod_collection_not_settled');
+  elsif v_row.settlement_payment_id is not null then
+    return money.receipt_retry(jsonb_build_object('settlement_payment_id', v_row.settlement_payment_id));
+  end if;
+  v_method := case v_row.status when 'remitted' then 'remit' else 'wallet' end;
+  insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, reference, actor_id, processed_at, snapshot)
+  values (v_payment, v_tenant, 'DELIVERY', 'COD_SETTLEMENT', 'SUCCESS', case v_method when 'remit' then 'cash' else 'wallet' end,
+    v_row.amount, v_row.currency, v_row.reference, app.user_id(), coalesce(v_row.remitted_at, v_row.settled_at),
+    money.cod_snapshot(array[v_row], v_method, jsonb_build_object('scope', 'selected', 'reference', v_row.reference, 'notes', v_row.notes),
+      v_row.remitted_to_user_id)
+    || jsonb_build_object('settled_at', coalesce(v_row.remitted_at, v_row.settled_at), 'historical', true));
+  insert into money.cod_settlements (payment_id, tenant_id, method, scope, driver_id, actor_id, receiver_id, currency, total, cod_total,
+    fee_total, collections, notes, reference, historical, settled_at)
+  values (v_payment, v_tenant, v_method, 'selected', v_row.driver_id, app.user_id(), v_row.remitted_to_user_id, v_row.currency, v_row.amount,
+    v_row.cod_amount, v_row.delivery_fee_amount, 1, v_row.notes, v_row.reference, true, coalesce(v_row.remitted_at, v_row.settled_at));
+  perform money.cod_items_write(v_payment, array[v_row]);
+  update money.cod_collections c set settlement_payment_id = v_payment where c.tenant_id = v_tenant and c.id = v_row.id;
+  perform money.receipt_order(v_payment);
+  return money.receipt_get(jsonb_build_object('settlement_payment_id', v_payment));
+end $$;
+
+-- Whether a receipt says the truth: its hash is the one that was printed, and the rows still give it.
+-- {settlement_payment_id, hash} -> {valid, printed, unchanged, settlement}. Fails: settlement_not_found.
+create or replace function money.receipt_verify(input jsonb) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_payment uuid := (money.receipt_get(input) ->> 'settlement_payment_id')::uuid;
+begin
+  return (
+    select jsonb_build_object('valid', r.hash = lower(input ->> 'hash') and r.hash = money.receipt_hash(v_payment),
+      'printed', r.hash = lower(input ->> 'hash'), 'unchanged', r.hash = money.receipt_hash(v_payment),
+      'settlement', jsonb_build_object('settlement_payment_id', s.payment_id, 'method', s.method, 'driver', money.person(s.driver_id),
+        'receiver', money.person(s.receiver_id), 'currency', s.currency, 'total', s.total, 'cod', s.cod_total, 'delivery_fee', s.fee_total,
+        'collections', s.collections, 'settled_at', s.settled_at))
+    from money.settlement_receipts r
+    join money.cod_settlements s on s.tenant_id = r.tenant_id and s.payment_id = r.payment_id
+    where r.tenant_id = app.tenant_id() and r.payment_id = v_payment);
+end $$;
+
+-- Everything a receipt shows, and the mark that it is being printed. Null when it need not be printed
+-- (any more). Asked by the job, outside any tenant.
+create or replace function private.receipt_begin(payment uuid) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_receipt money.settlement_receipts;
+begin
+  update money.settlement_receipts r set status = 'in_process'
+  where r.payment_id = payment and r.status in ('pending', 'in_process')
+  returning * into v_receipt;
+  if v_receipt.payment_id is null then
+    return null;
+  end if;
+  return (
+    select jsonb_build_object('tenant_id', s.tenant_id, 'settlement_payment_id', s.payment_id, 'language', v_receipt.language,
+      'hash', v_receipt.hash, 'snapshot', p.snapshot, 'tenant_name', t.name, 'brand', coalesce(b.settings, '{}'),
+      'timezone', coalesce(z.settings ->> 'name', 'UTC'),
+      'decimals', coalesce((c.settings ->> 'decimals')::integer, case s.currency when 'IQD' then 0 else k.exponent end))
+    from money.cod_settlements s
+    join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
+    join tenancy.tenants t on t.id = s.tenant_id
+    join tenancy.currencies k on k.code = s.currency
+    left join tenancy.tenant_settings b on b.tenant_id = s.tenant_id and b.module = 'general' and b.group_key = 'brand_settings'
+    left join tenancy.tenant_settings z on z.tenant_id = s.tenant_id and z.module = 'general' and z.group_key = 'timezone'
+    left join tenancy.tenant_settings c on c.tenant_id = s.tenant_id and c.module = 'general' and c.group_key = 'currency'
+      and c.settings ->> 'currency_code' = s.currency
+    where s.payment_id = payment);
+end $$;
+
+-- Ends a print: with the path of the file, or the reason it failed for good.
+create or replace function private.receipt_finish(payment uuid, path text, reason text) returns boolean
+language plpgsql security definer set search_path = '' as $$
+begin
+  update money.settlement_receipts r set status = case when path is null then 'failure' else 'success' end, storage_path = path,
+    error = left(reason, 2000)
+  where r.payment_id = payment and r.status = 'in_process';
+  return found;
+end $$;
+
+-- Receipts that no job will print any more (their runner died at the last attempt) count as failed, so that
+-- somebody can ask for them again. Run by cron; answers how many.
+create or replace function private.receipts_sweep() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  update money.settlement_receipts r set status = 'failure', error = 'no job was left to print it'
+  where r.status in ('pending', 'in_process') and r.updated_at < now() - interval '10 minutes'
+    and not exists (
+      select from app.jobs j where j.kind = 'delivery.settlement_receipt' and j.status in ('queued', 'running')
+        and j.payload ->> 'settlement_payment_id' = r.payment_id::text);
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+grant execute on function private.receipt_begin(uuid), private.receipt_finish(uuid, text, text) to barid_api;
+
+-- sql/40_functions/money/cod/50_reads.sql
+
+-- What the cash lists and summaries ask for.
+
+-- The collections that a search finds: by delivery code, customer, address, or their driver's name or e-mail.
+-- A definer, because ILIKE under row-level security could not use its index; it has the policy's own words.
+create or replace function private.cod_found(search text) returns setof uuid
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_pattern text := app.contains_pattern(search);
+  v_mine uuid := case when not app.sees_tenant() then app.user_id() end;
+  v_drivers uuid[] := array(
+    select p.id from delivery.drivers d join tenancy.profiles p on p.id = d.user_id
+    where d.tenant_id = v_tenant and (p.full_name ilike v_pattern or p.email ilike v_pattern));
+begin
+  return query
+    select c.id from money.cod_collections c
+    where c.tenant_id = v_tenant and c.search_text ilike v_pattern and (v_mine is null or c.driver_id = v_mine)
+    union
+    select c.id from money.cod_collections c
+    where c.tenant_id = v_tenant and c.driver_id = any (v_drivers) and (v_mine is null or c.driver_id = v_mine);
+end $$;
+
+grant execute on function private.cod_found(text) to barid_caller;
+
+-- The sums of the list from the kept totals, {total_collected, ...}; wanted: {driver_id?}.
+create or replace function money.cod_sums_kept(wanted jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object(
+    'total_collected', coalesce((t.by_status #>> '{collected,amount}')::numeric, 0),
+    'total_remitted', coalesce((t.by_status #>> '{remitted,amount}')::numeric, 0),
+    'total_settled_by_wallet', coalesce((t.by_status #>> '{settled_by_wallet,amount}')::numeric, 0),
+    'total_pending', coalesce((t.by_status #>> '{collected,amount}')::numeric, 0),
+    'total_cod_collections', coalesce((select sum((s.value ->> 'entries')::bigint) from jsonb_each(t.by_status) s), 0))
+  from (select app.tally_by('cod_collections', 'status', wanted) as by_status offset 0) t
+$$;
+
+-- What a driver still holds, or all drivers. {driver_id?} ->
+-- {summary: {total_unremitted, pending_collections_count, oldest_unremitted_date, currency, cash_ceiling, over_ceiling}}
+-- Fails: driver_not_found.
+create or replace function money.cod_summary(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_driver uuid := money.cod_driver((input ->> 'driver_id')::uuid);
+  v_ceiling numeric := (app.settings('delivery', 'cod') ->> 'cash_ceiling')::numeric;
+  v_over jsonb;
+  v_answer jsonb;
+begin
+  select jsonb_build_object('total_unremitted', coalesce(sum(c.amount), 0), 'pending_collections_count', count(*),
+    'oldest_unremitted_date', min(c.collected_at), 'currency', (app.currency()).code, 'cash_ceiling', v_ceiling) into v_answer
+  from money.cod_collections c where c.status = 'collected' and (v_driver is null or c.driver_id = v_driver);
+  -- Who holds more than the tenant allows: the driver that was asked for, or everybody who does.
+  select coalesce(jsonb_agg(jsonb_build_object('driver_id', o.driver_id, 'full_name', o.full_name, 'amount', o.amount)
+    order by o.amount desc, o.driver_id), '[]') into v_over
+  from (
+    select c.driver_id, p.full_name, sum(c.amount) as amount from money.cod_collections c
+    left join tenancy.profiles p on p.id = c.driver_id
+    where v_ceiling is not null and c.status = 'collected' and (v_driver is null or c.driver_id = v_driver)
+    group by c.driver_id, p.full_name having sum(c.amount) > v_ceiling
+  ) o;
+  return jsonb_build_object('summary', v_answer || jsonb_build_object('over_ceiling', v_over));
+end $$;
+
+-- sql/40_functions/money/cod/60_reconciliation.sql
+
+-- The proof that no cash is missing: what was collected is in hand, remitted or settled; the ledger, the
+-- rows and the wallets say the same; every difference is named with its rows.
+
+-- The cash of a tenant as of a moment, by driver and currency, from the rows and from the ledger.
+create or replace function money.cod_positions(tenant uuid, as_of timestamptz)
+returns table (driver_id uuid, currency text, collected numeric, remitted numeric, settled_by_wallet numeric, in_hand numeric, ledger numeric)
+language sql stable security definer set search_path = '' as $$
+  with by_row as (
+    select c.driver_id, c.currency::text as currency, sum(c.amount) as collected,
+      coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0) as remitted,
+      coalesce(sum(c.amount) filter (where c.settled_at <= as_of), 0) as settled
+    from money.cod_collections c where c.tenant_id = tenant and c.collected_at <= as_of
+    group by c.driver_id, c.currency
+  ), by_entry as (
+    select a.owner_user_id as driver_id, a.currency::text as currency, sum(e.amount) as held
+    from money.accounts a
+    join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id and e.created_at <= as_of
+    where a.tenant_id = tenant and a.kind = 'driver_cash'
+    group by a.owner_user_id, a.currency
+  )
+  select coalesce(r.driver_id, e.driver_id), coalesce(r.currency, e.currency), coalesce(r.collected, 0), coalesce(r.remitted, 0),
+    coalesce(r.settled, 0), coalesce(r.collected - r.remitted - r.settled, 0), coalesce(e.held, 0)
+  from by_row r full join by_entry e on e.driver_id = r.driver_id and e.currency = r.currency
+$$;
+
+-- Every difference in a tenant's cash as of a moment; none means that every dinar is accounted for.
+--   driver_cash         a driver's rows in hand are not what the ledger says he holds
+--   collection_journal  a row was not booked as cash taken, or with another amount
+--   settlement_items    a settlement is not the sum of its items
+--   settled_row         a row is not as its settlement took it, or is settled without one
+--   settlement_journal  a settlement took another amount from the driver in the ledger
+--   cod_credit          the COD paid out to merchants is not the COD collected
+--   ledger              the books contradict themselves
+create or replace function money.cod_differences(tenant uuid, as_of timestamptz)
+returns table (kind text, driver_id uuid, currency text, expected numeric, found numeric, rows uuid[])
+language sql stable security definer set search_path = '' as $$
+  select 'driver_cash', p.driver_id, p.currency, p.in_hand, p.ledger, array(
+      select c.id from money.cod_collections c
+      where c.tenant_id = tenant and c.driver_id = p.driver_id and c.currency = p.currency and c.collected_at <= as_of
+        and coalesce(c.remitted_at, c.settled_at, 'infinity') > as_of
+      order by c.collected_at, c.id limit 100)
+  from money.cod_positions(tenant, as_of) p where p.in_hand <> p.ledger
+  union all
+  select 'collection_journal', c.driver_id, c.currency, c.amount, b.amount, array[c.id]
+  from money.cod_collections c
+  left join lateral (
+    select sum(e.amount) as amount from money.ledger_transactions t
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'driver_cash' and a.owner_user_id = c.driver_id
+    where t.tenant_id = tenant and t.kind = 'cash_collected' and t.reference_type = 'cod_collection' and t.reference_id = c.id
+  ) b on true
+  where c.tenant_id = tenant and c.collected_at <= as_of and c.amount is distinct from b.amount
+  union all
+  select 'settlement_items', s.driver_id, s.currency, s.total, i.total, i.rows
+  from money.cod_settlements s
+  left join lateral (
+    select sum(i.amount) as total, sum(i.delivery_fee_amount) as fees, count(*) as entries, array_agg(i.cod_collection_id) as rows
+    from money.cod_settlement_items i where i.tenant_id = tenant and i.payment_id = s.payment_id
+  ) i on true
+  where s.tenant_id = tenant and s.settled_at <= as_of
+    and (s.total is distinct from i.total or s.fee_total is distinct from i.fees or s.collections is distinct from i.entries)
+  union all
+  select 'settled_row', c.driver_id, c.currency, i.amount, c.amount, array[c.id]
+  from money.cod_collections c
+  left join money.cod_settlement_items i on i.tenant_id = c.tenant_id and i.cod_collection_id = c.id
+  left join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
+  where c.tenant_id = tenant and c.collected_at <= as_of and (
+    i.payment_id is distinct from c.settlement_payment_id
+    or (i.payment_id is not null and (i.amount <> c.amount or i.cod_amount <> c.cod_amount or s.driver_id <> c.driver_id
+      or c.status <> case s.method when 'remit' then 'remitted' else 'settled_by_wallet' end)))
+  union all
+  select 'settlement_journal', s.driver_id, s.currency, -s.total, b.amount, array[s.payment_id]
+  from money.cod_settlements s
+  left join lateral (
+    select sum(e.amount) as amount from money.ledger_transactions t
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'driver_cash' and a.owner_user_id = s.driver_id
+    where t.tenant_id = tenant and t.kind = 'cod_settlement' and t.reference_id = s.payment_id
+  ) b on true
+  where s.tenant_id = tenant and s.settled_at <= as_of and not s.historical and b.amount is distinct from -s.total
+  union all
+  select 'cod_credit', null, r.currency, r.cod, p.paid, r.rows
+  from (
+    select c.currency::text as currency, sum(c.cod_amount) as cod, (array_agg(c.id order by c.collected_at desc, c.id) filter (where not exists (
+      select from money.payments q where q.tenant_id = tenant and q.delivery_id = c.delivery_id and q.type = 'COD_COLLECTION'
+        and q.status = 'SUCCESS' and q.amount = c.cod_amount)))[1:100] as rows
+    from money.cod_collections c where c.tenant_id = tenant and c.cod_amount > 0 and c.collected_at <= as_of group by c.currency
+  ) r
+  left join lateral (
+    select coalesce(sum(q.amount), 0) as paid from money.payments q
+    where q.tenant_id = tenant and q.type = 'COD_COLLECTION' and q.status = 'SUCCESS' and q.currency = r.currency and q.processed_at <= as_of
+  ) p on true
+  where r.cod <> p.paid
+  union all
+  select 'ledger', a.owner_user_id, a.currency, e.total, a.balance, array[a.id]
+  from money.accounts a
+  cross join lateral (
+    select coalesce(sum(e.amount), 0) as total, count(*) as entries from money.ledger_entries e
+    where e.tenant_id = tenant and e.account_id = a.id
+  ) e
+  where a.tenant_id = tenant and (a.balance <> e.total or a.version <> e.entries)
+$$;
+
+-- {as_of?} -> {as_of, reconciled, totals by currency, drivers, differences}; office only, its own tenant.
+create or replace function money.cod_reconciliation(input jsonb) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_as_of timestamptz := coalesce(app.day_end(input ->> 'as_of') - interval '1 microsecond', now());
+  v_drivers jsonb;
+  v_totals jsonb;
+  v_differences jsonb;
+begin
+  select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('driver_name', q.full_name) order by q.full_name, p.driver_id, p.currency), '[]'),
+    coalesce((select jsonb_agg(to_jsonb(t) order by t.currency) from (
+      select x.currency, sum(x.collected) as collected, sum(x.in_hand) as in_hand, sum(x.remitted) as remitted,
+        sum(x.settled_by_wallet) as settled_by_wallet, sum(x.ledger) as ledger
+      from money.cod_positions(v_tenant, v_as_of) x group by x.currency) t), '[]')
+  into v_drivers, v_totals
+  from money.cod_positions(v_tenant, v_as_of) p left join tenancy.profiles q on q.id = p.driver_id;
+  select coalesce(jsonb_agg(to_jsonb(d) order by d.kind, d.driver_id, d.rows), '[]') into v_differences
+  from money.cod_differences(v_tenant, v_as_of) d;
+  return jsonb_build_object('as_of', v_as_of, 'reconciled', v_differences = '[]', 'totals', v_totals, 'drivers', v_drivers,
+    'differences', v_differences);
+end $$;
+
+-- Looks at every tenant's cash and tells of differences by a system event, once a night. Run by cron.
+-- Answers how many tenants have one.
+create or replace function private.cod_reconcile_all() returns integer
+language plpgsql set search_path = '' as $$
+declare
+  v_count integer;
+begin
+  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+  select t.id, 'cod.mismatch', 'delivery', 'tenant', t.id, jsonb_build_object('differences', d.list)
+  from tenancy.tenants t
+  cross join lateral (
+    select jsonb_agg(to_jsonb(x) order by x.kind, x.driver_id) as list
+    from (select * from money.cod_differences(t.id, now()) limit 100) x
+  ) d
+  where d.list is not null;
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+revoke execute on function money.cod_positions(uuid, timestamptz), money.cod_differences(uuid, timestamptz) from barid_caller;
+
 -- sql/40_functions/money/ledger.sql
 
 -- The ledger: every movement of money is a journal of entries that sum to zero per currency. The only
@@ -5886,7 +6868,8 @@ begin
       and a.owner_user_id is not distinct from owner and a.currency = currency;
     exit when found;
     insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, floor)
-    values (app.tenant_id(), kind, owner_type, owner, currency, case when kind = 'wallet' then 0 end)
+    -- Nobody can hand over cash that he does not hold.
+    values (app.tenant_id(), kind, owner_type, owner, currency, case when kind in ('wallet', 'driver_cash') then 0 end)
     on conflict do nothing
     returning id into v_id;
     exit when found;
@@ -6079,6 +7062,8 @@ declare
   v_key text := claims ->> 'idempotency_key';
 begin
   if v_key is not null then
+    -- For cores that remember for longer than the engine does.
+    perform set_config('app.idempotency_key', v_key, true);
     v_answer := private.idempotency_claim(claims ->> 'operation', v_key, input, coalesce(rule ->> 'conflict', 'idempotency_conflict'));
     if v_answer is not null then
       return jsonb_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'call_id', claims ->> 'call_id');
@@ -7764,6 +8749,10 @@ select app.tenant_table('warehousing.waybill_discrepancies', own => '{}', writes
 
 -- Cash is written by definers in money: with the move that takes it, and with its settlement.
 select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '');
+select app.tenant_table('money.cod_settlements', own => '{driver_id}', writes => '', audit => false);
+select app.tenant_table('money.cod_settlement_items', own => '{}', writes => '', audit => false);
+select app.tenant_table('money.settlement_receipts', own => '{}', writes => '', audit => false);
+select app.tenant_table('money.cash_handovers', own => '{driver_id}', writes => '');
 
 -- Logs.
 select app.append_only('app.audit_log');
@@ -7773,6 +8762,8 @@ select app.append_only('delivery.transfer_manifest_events');
 select app.append_only('delivery.delivery_status_history');
 select app.append_only('delivery.delivery_proofs');
 select app.append_only('warehousing.inventory_transactions');
+select app.append_only('money.cod_settlements');
+select app.append_only('money.cod_settlement_items');
 
 select app.touched(t) from unnest(array[
   'tenancy.profiles', 'tenancy.tenants', 'tenancy.tenant_users', 'tenancy.tenant_settings', 'tenancy.tenant_modules', 'tenancy.subscriptions', 'delivery.zones', 'delivery.addresses',
@@ -7781,7 +8772,7 @@ select app.touched(t) from unnest(array[
   'delivery.transfer_manifests', 'delivery.transfer_manifest_items', 'delivery.deliveries',
   'delivery.delivery_exceptions', 'delivery.assignments', 'public.delivery_realtime_assignments', 'delivery.package_handoffs',
   'warehousing.bins', 'warehousing.inventory_items', 'warehousing.stock', 'warehousing.warehouse_staff', 'warehousing.picking_orders',
-  'warehousing.receiving_orders', 'warehousing.waybills', 'money.cod_collections']::regclass[]) t;
+  'warehousing.receiving_orders', 'warehousing.waybills', 'money.cod_collections', 'money.settlement_receipts', 'money.cash_handovers']::regclass[]) t;
 
 -- Of a subscription a tenant's administrators know, and the system's.
 drop policy tenant on tenancy.subscriptions;
@@ -8074,6 +9065,8 @@ begin
 
   perform cron.schedule('barid_kick_jobs', '* * * * *', 'select private.kick_jobs()');
   perform cron.schedule('barid_tallies_fold', '* * * * *', 'select private.tallies_fold()');
+  perform cron.schedule('barid_receipts_sweep', '*/10 * * * *', 'select private.receipts_sweep()');
+  perform cron.schedule('barid_cod_reconcile', '17 2 * * *', 'select private.cod_reconcile_all()');
   perform cron.schedule('barid_idempotency_purge', '7 * * * *', 'select private.idempotency_purge()');
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
   perform cron.schedule('barid_wizard_runs_purge', '31 3 * * *', 'select private.wizard_runs_purge()');

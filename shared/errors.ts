@@ -209,6 +209,38 @@ const definitions = {
   too_many_decimals: { status: 400, fields: ["field", "decimals"] },
   journal_already_booked: 409,
 
+  // Storefront: the market and its domain
+  market_not_found: 404,
+  market_already_exists: 409,
+  invalid_store_name: { status: 400, fields: ["field"] },
+  store_name_taken: { status: 400, fields: ["field"] },
+  market_field_fixed: { status: 400, fields: ["field"] },
+  invalid_directory_category: { status: 400, fields: ["field"] },
+  invalid_payment_method: { status: 400, fields: ["field"] },
+  market_currency_differs: { status: 400, fields: ["field", "currency"] },
+  market_information_incomplete: { status: 400, fields: ["field"] },
+  market_category_required: 400,
+  market_not_approved: 409,
+  invalid_custom_domain: { status: 400, fields: ["field"] },
+  custom_domain_not_found: 404,
+  custom_domain_taken: { status: 409, fields: ["field"] },
+  custom_domain_already_connected: 409,
+
+  // Storefront: the catalogue and what customers do with it
+  category_not_found: { status: 404, fields: ["field"] },
+  category_in_use: 409,
+  product_not_found: 404,
+  variant_not_found: { status: 404, fields: ["field"] },
+  sku_already_exists: 409,
+  review_not_found: 404,
+  review_requires_purchase: 403,
+  product_already_reviewed: 409,
+  cart_not_found: 404,
+  cart_not_active: 409,
+  cart_item_not_found: 404,
+  cart_quantity_exceeded: { status: 400, fields: ["field", "quantity_max"] },
+  cart_full: 409,
+
   // Ours to mend
   rate_limited: 429,
   internal_server_error: 500,

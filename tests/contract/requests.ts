@@ -46,6 +46,15 @@ const kinds: [RegExp, keyof Things][] = [
   [/cod_collection_ids?$|^cod-collection$/, "collection"],
   [/settlement_payment_id$/, "settlement"],
   [/remitted_to_user_id$/, "user"],
+  // The storefront's; before those whose words end the same way.
+  [/market_?id$/i, "market"],
+  [/^store_name$/, "store_name"],
+  [/category_id$/, "category"],
+  [/product_id$/, "product"],
+  [/variant_?id$/i, "variant"],
+  [/review_id$/, "review"],
+  [/cart_item_id$/, "cart_item"],
+  [/cart_?id$/i, "cart"],
   [/driver_id$/, "driver"],
   [/branch_id$/, "branch"],
   [/branch_code$/, "branch_code"],
@@ -89,8 +98,11 @@ export function slotsOf(operation: Operation): Slot[] {
   return [...new Map(list.map((slot) => [slot.join("."), slot])).values()];
 }
 
+/** Ids of things that no table keeps yet: any id is taken as it comes. */
+const unkept = /^inventory_item_id$/;
+
 function inside(schema: Schema | undefined, slot: Slot): Slot[] {
-  if (!schema) return [];
+  if (!schema || unkept.test(String(slot.at(-1)))) return [];
   if (schema.format === "uuid") return [slot];
   const name = slot.at(-1) === 0 ? slot.at(-2) : slot.at(-1);
   const namesByValue = /^(branch_code|barcodes|identifiers|delivery_codes|q|item_id|batch_id)$/;
@@ -137,6 +149,7 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
   "POST /delivery/cod-collections/settle-by-wallet": settling,
   "POST /delivery/cod-collections/handover": ({ driver }) => ({ driver_id: driver }),
   "GET /delivery/cod-settlements/:settlement_payment_id/verify": () => ({ hash: "0".repeat(32) }),
+  "POST /storefront/custom-domain/connect": () => ({ custom_domain: "shop.example.com" }),
   "POST /tenants/:tenantId/users": () => ({ tenant_user_type: "customer" }),
   "PUT /tenants/:tenantId/settings": () => ({
     general: { language: { settings: { default: "en" } } },

@@ -1,6 +1,7 @@
 -- The second wall of the storefront. Two callers differ from elsewhere: customers, who find what is on sale
--- and what is theirs, and the public, who has no user and a tenant only after private.open_shop() chose the
--- tenant of a live market. Both see live markets, active categories, products and variants, approved reviews.
+-- and what is theirs, and the public, who has no tenant at all: once private.open_shop() let a request into a
+-- live market, app.shop_tenant_id() shows it that market, active categories, products and variants, and
+-- approved reviews, and no row of any other table.
 
 select app.tenant_table('storefront.markets', writes => 'insert, update',
   writers => $$app.has_permission('manage:tenant') or app.has_permission('manage:system')$$);
@@ -27,6 +28,7 @@ select app.touched(t) from unnest(array['storefront.markets', 'storefront.custom
 drop policy tenant on storefront.markets;
 create policy tenant on storefront.markets for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or is_live)
+    or tenant_id = (select app.shop_tenant_id()) and is_live
     or (select app.has_permission('manage:system')))
   with check (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()));
 
@@ -39,7 +41,8 @@ begin
     execute format('drop policy tenant on storefront.%I', v_table);
     execute format($policy$
       create policy tenant on storefront.%I for all to barid_caller
-      using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or (is_active and archived_at is null)))
+      using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or (is_active and archived_at is null))
+        or tenant_id = (select app.shop_tenant_id()) and is_active and archived_at is null)
       with check (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()))$policy$, v_table);
   end loop;
 end $$;
@@ -47,7 +50,8 @@ end $$;
 -- A review is everybody's once approved; before, its writer's and the staff's. Only staff judge one.
 drop policy tenant on storefront.product_reviews;
 create policy tenant on storefront.product_reviews for all to barid_caller
-  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or status = 'approved' or user_id = (select app.user_id())))
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or status = 'approved' or user_id = (select app.user_id()))
+    or tenant_id = (select app.shop_tenant_id()) and status = 'approved')
   with check (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id())));
 drop policy writers_change on storefront.product_reviews;
 create policy writers_change on storefront.product_reviews as restrictive for update to barid_caller

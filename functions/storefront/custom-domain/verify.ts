@@ -18,8 +18,8 @@ export async function verifyDomain(context: { db: Database; readonly language: L
   const checks = domain.status === "active"
     ? []
     : await checkRecords(domain.custom_domain, domain.dns_records);
-  const found = checks.every(({ ok }) => ok);
-  const result = await db.call("storefront.domain_checked", { id: domain.id, found });
+  const complete = checks.every(({ ok }) => ok);
+  const result = await db.call("storefront.domain_checked", { id: domain.id, complete });
   return {
     data: {
       ...result,

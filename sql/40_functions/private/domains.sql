@@ -23,7 +23,7 @@ language sql stable security definer set search_path = '' as $$
 $$;
 
 -- Writes down what a job found, in the tenant of the domain. One disconnected meanwhile is left alone.
-create or replace function private.domain_checked_by_job(domain_id uuid, found boolean) returns boolean
+create or replace function private.domain_checked_by_job(domain_id uuid, complete boolean) returns boolean
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid;
@@ -34,7 +34,7 @@ begin
     return false;
   end if;
   perform set_config('app.tenant_id', v_tenant::text, true);
-  perform storefront.domain_checked(jsonb_build_object('id', domain_id, 'found', domain_checked_by_job.found));
+  perform storefront.domain_checked(jsonb_build_object('id', domain_id, 'complete', domain_checked_by_job.complete));
   return true;
 end $$;
 

@@ -82,7 +82,7 @@ begin
   return to_jsonb(v_domain);
 end $$;
 
--- Writes down what a look-up found. {id, found: true when every record is there}
+-- Writes down what a look-up found. {id, complete: true when every record is there}
 -- -> {verified, custom_domain {id, custom_domain, status, dns_verified_at}}; a domain once active stays so.
 -- Fails: custom_domain_not_found (disconnected meanwhile).
 create or replace function storefront.domain_checked(input jsonb) returns jsonb
@@ -98,8 +98,8 @@ begin
   end if;
   if v_domain.status = 'pending_dns' then
     update storefront.custom_domains d set dns_checked_at = now(),
-      status = case when (input ->> 'found')::boolean then 'active' else d.status end,
-      dns_verified_at = case when (input ->> 'found')::boolean then now() end
+      status = case when (input ->> 'complete')::boolean then 'active' else d.status end,
+      dns_verified_at = case when (input ->> 'complete')::boolean then now() end
     where d.tenant_id = v_tenant and d.id = v_domain.id
     returning * into v_domain;
     if v_domain.status = 'active' then

@@ -24,6 +24,7 @@ begin
   return v_domain;
 end $$;
 
+-- Tells what happened to a domain: an event for other modules.
 create or replace function storefront.tell_domain(domain storefront.custom_domains, happened text) returns void
 language plpgsql set search_path = '' as $$
 begin

@@ -138,7 +138,8 @@ create table if not exists storefront.product_variants (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
-  foreign key (tenant_id, product_id) references storefront.products (tenant_id, id) on delete restrict
+  foreign key (tenant_id, product_id) references storefront.products (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, inventory_item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict
 );
 create unique index if not exists sku_already_exists on storefront.product_variants (tenant_id, sku) where archived_at is null;
 create index if not exists product_variants_product on storefront.product_variants (tenant_id, product_id, position);

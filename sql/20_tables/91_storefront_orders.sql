@@ -140,7 +140,8 @@ create table if not exists storefront.storefront_order_items (
   constraint order_item_total_adds_up check (total = unit_price * quantity),
   foreign key (tenant_id, order_id) references storefront.storefront_orders (tenant_id, id) on delete restrict,
   foreign key (tenant_id, variant_id) references storefront.product_variants (tenant_id, id) on delete restrict,
-  foreign key (tenant_id, product_id) references storefront.products (tenant_id, id) on delete restrict
+  foreign key (tenant_id, product_id) references storefront.products (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, inventory_item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict
 );
 create index if not exists order_items_variant on storefront.storefront_order_items (tenant_id, variant_id);
 create index if not exists order_items_product on storefront.storefront_order_items (tenant_id, product_id);

@@ -53,6 +53,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/product_id$/, "product"],
   [/variant_?id$/i, "variant"],
   [/review_id$/, "review"],
+  [/inventory_item_id$/, "inventory_item"],
   [/cart_item_id$/, "cart_item"],
   [/cart_?id$/i, "cart"],
   [/driver_id$/, "driver"],
@@ -98,11 +99,8 @@ export function slotsOf(operation: Operation): Slot[] {
   return [...new Map(list.map((slot) => [slot.join("."), slot])).values()];
 }
 
-/** Ids of things that no table keeps yet: any id is taken as it comes. */
-const unkept = /^inventory_item_id$/;
-
 function inside(schema: Schema | undefined, slot: Slot): Slot[] {
-  if (!schema || unkept.test(String(slot.at(-1)))) return [];
+  if (!schema) return [];
   if (schema.format === "uuid") return [slot];
   const name = slot.at(-1) === 0 ? slot.at(-2) : slot.at(-1);
   const namesByValue = /^(branch_code|barcodes|identifiers|delivery_codes|q|item_id|batch_id)$/;

@@ -4,7 +4,7 @@ import type { Person } from "../support/api.ts";
 import { sql } from "../support/db.ts";
 import { newSystemAdmin, newTenant, type Tenant } from "../support/people.ts";
 import { expectGuarded, expectNoSuch, expectRefused } from "../support/promises.ts";
-import { eventsOf, newStore } from "../support/storefront.ts";
+import { eventsOf, newDirectoryCategory, newStore } from "../support/storefront.ts";
 
 const path = "/storefront/market";
 const draft = { status: "draft", publish_status: "unpublished" };
@@ -232,16 +232,17 @@ describe("changing", () => {
       ...draft,
       theme_settings: sql.json({ primary_color: "#111111", accent_color: "#222222" }),
     });
+    const directory_category = await newDirectoryCategory();
     const answer = await tenant.admin.put(path, {
       settings: { auto_create_delivery: true },
       theme_settings: { accent_color: null, theme_style: "calm" },
       tagline: { ku: "هەموو شت" },
       banners: [{ url: "https://example.test/b.jpg", title: { en: "A" }, id: "mine" }],
-      directory_category: "books",
+      directory_category,
     });
     expect(answer.body.data.market).toMatchObject({
       status: "draft",
-      directory_category: "books",
+      directory_category,
       tagline: { ku: "هەموو شت" },
       settings: {
         auto_create_delivery: true,

@@ -6,7 +6,13 @@ import { newAddress } from "../support/make.ts";
 import { newService } from "../support/money.ts";
 import { newSystemAdmin, newTenant, type Tenant } from "../support/people.ts";
 import { expectGuarded, expectNoSuch, expectRefused } from "../support/promises.ts";
-import { eventsOf, newOrder, newProduct, newStore } from "../support/storefront.ts";
+import {
+  eventsOf,
+  newDirectoryCategory,
+  newOrder,
+  newProduct,
+  newStore,
+} from "../support/storefront.ts";
 
 const path = "/storefront/market";
 const create = `${path}/create`;
@@ -25,9 +31,10 @@ describe("creating the market", () => {
   test("answers a draft with every field, its default categories and its event", async () => {
     const mine = await newTenant();
     const store_name = name();
+    const directory_category = await newDirectoryCategory();
     const answer = await mine.admin.post(create, {
       store_name,
-      directory_category: " Fashion ",
+      directory_category: ` ${directory_category.toUpperCase()} `,
       tagline: { en: "Well dressed", ar: "أناقة" },
       settings: { auto_create_delivery: true, currency: "IQD", payment_methods: ["wallet"] },
       logo_url: "https://example.test/logo.png",
@@ -41,7 +48,7 @@ describe("creating the market", () => {
       tenant_id: mine.id,
       code: expect.any(Number),
       store_name,
-      directory_category: "fashion",
+      directory_category,
       status: "draft",
       publish_status: "unpublished",
       needs_reapproval: false,

@@ -31,7 +31,8 @@ const variantsOf = async (id: string) =>
 describe("adding a product", () => {
   test("answers it with its variants and prices", async () => {
     const skus = [sku(), sku()];
-    const item = randomUUID();
+    const [{ id: item }] = await sql`insert into warehousing.inventory_items (tenant_id, name, sku)
+      values (${tenant.id}, 'Box', ${sku()}) returning id`;
     const answer = await tenant.admin.post(path, {
       name: { en: "Kleicha", ar: "كليجة" },
       description: "With dates",
@@ -138,6 +139,14 @@ describe("adding a product", () => {
       const answer = await tenant.admin.post(path, { name: "Tea", category_id });
       expect(answer).toFailWith(404, "category_not_found");
       expect(answer.body.field).toBe("category_id");
+    }
+    const [theirs] = await sql`insert into warehousing.inventory_items (tenant_id, name, sku)
+      values (${other.id}, 'Box', ${sku()}) returning id`;
+    for (const inventory_item_id of [theirs.id, randomUUID()]) {
+      const variants = [variant, { sku: "B", price: 1, inventory_item_id }];
+      const answer = await tenant.admin.post(path, { name: "Tea", variants });
+      expect(answer).toFailWith(404, "inventory_item_not_found");
+      expect(answer.body.field).toBe("variants.1.inventory_item_id");
     }
     const { ops, staff, driver, institution, customer } = tenant;
     const denied = [ops, staff, driver, institution, customer];

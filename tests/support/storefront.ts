@@ -107,3 +107,12 @@ export async function eventsOf(tenant: { id: string }): Promise<string[]> {
     where tenant_id = ${tenant.id} order by position`;
   return rows.map(({ event_type }) => event_type);
 }
+
+/** A key stores can be listed under. Made right before it is named: other tests set the whole list. */
+export async function newDirectoryCategory(): Promise<string> {
+  const key = `c${randomUUID().slice(0, 8)}`;
+  await sql`update tenancy.system_settings
+    set value = value || ${sql.json([{ key, name: { en: key } }])}
+    where key = 'storefront.directory_categories'`;
+  return key;
+}

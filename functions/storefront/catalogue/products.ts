@@ -11,7 +11,12 @@ import {
   UpdateProduct,
 } from "./schemas.ts";
 
-const wrongVariants = ["too_many_decimals", "variant_not_found", "sku_already_exists"] as const;
+const wrongVariants = [
+  "too_many_decimals",
+  "variant_not_found",
+  "inventory_item_not_found",
+  "sku_already_exists",
+] as const;
 
 /** Products of the market and their variants. */
 export const productEndpoints: AnyEndpoint[] = [

@@ -30,7 +30,7 @@ end $$;
 -- Makes a product's variants what is sent: the whole list, in its order. One is known again by its id, or by
 -- its sku; what is not sent is archived, which frees its sku.
 -- variants: [{id?, sku, price, compare_at_price?, inventory_item_id?, attributes?, is_active?}]
--- Fails: too_many_decimals, variant_not_found, sku_already_exists.
+-- Fails: too_many_decimals, variant_not_found, inventory_item_not_found, sku_already_exists.
 create or replace function storefront.save_variants(product_id uuid, variants jsonb) returns void
 language plpgsql set search_path = '' as $$
 #variable_conflict use_column
@@ -55,6 +55,14 @@ begin
   order by s.position limit 1;
   if v_field is not null then
     perform app.fail('variant_not_found', jsonb_build_object('field', v_field));
+  end if;
+  select format('variants.%s.inventory_item_id', s.position - 1) into v_field
+  from jsonb_array_elements(variants) with ordinality s (variant, position)
+  where s.variant ->> 'inventory_item_id' is not null and not exists (
+    select from warehousing.inventory_items i where i.tenant_id = v_tenant and i.id = (s.variant ->> 'inventory_item_id')::uuid)
+  order by s.position limit 1;
+  if v_field is not null then
+    perform app.fail('inventory_item_not_found', jsonb_build_object('field', v_field));
   end if;
 
   update storefront.product_variants v set archived_at = now(), is_active = false

@@ -30,8 +30,7 @@ begin
   if input ? 'directory_category' and not exists (
       select from tenancy.system_settings s
       cross join lateral jsonb_array_elements(s.value) e
-      where s.key = 'directory_categories' and coalesce(e.value ->> 'key', e.value #>> '{}') = input ->> 'directory_category'
-        and coalesce((e.value ->> 'is_active')::boolean, true)) then
+      where s.key = 'storefront.directory_categories' and e.value ->> 'key' = input ->> 'directory_category') then
     perform app.fail('invalid_directory_category', '{"field": "directory_category"}');
   end if;
   if exists (select from storefront.payment_words(input #> '{settings,payment_methods}') w
@@ -44,6 +43,16 @@ begin
     perform app.fail('market_currency_differs', jsonb_build_object('field', 'settings.currency', 'currency', v_currency));
   end if;
 end $$;
+
+-- The categories a new market begins with.
+create or replace function storefront.default_categories() returns setof jsonb
+language sql immutable set search_path = '' as $$
+  select c.value from jsonb_array_elements('[
+    {"en": "General", "ar": "عام", "ku": "گشتی"},
+    {"en": "New arrivals", "ar": "وصل حديثاً", "ku": "تازە گەیشتوو"},
+    {"en": "Offers", "ar": "عروض", "ku": "ئۆفەرەکان"}]') with ordinality c (value, position)
+  order by c.position
+$$;
 
 -- Banners as they are kept: each with an id and a place.
 create or replace function storefront.banners_kept(banners jsonb) returns jsonb

@@ -31,9 +31,7 @@ begin
   end;
   insert into storefront.product_categories (tenant_id, market_id, name, sort_order)
   select v_tenant, v_market.id, c.name, c.position::integer
-  from tenancy.system_settings s
-  cross join lateral jsonb_array_elements(s.value) with ordinality c (name, position)
-  where s.key = 'storefront_default_categories';
+  from storefront.default_categories() with ordinality c (name, position);
   perform storefront.tell_market(v_market, 'created');
   return to_jsonb(v_market);
 end $$;

@@ -253,6 +253,7 @@ const definitions = {
   bin_code_exists: { status: 409, fields: ["field"] },
   bin_inactive: { status: 409, fields: ["field"] },
   bin_not_empty: 409,
+  bin_full: { status: 409, fields: ["field"] },
   default_receiving_exists: { status: 409, fields: ["field"] },
   inventory_item_not_found: { status: 404, fields: ["field", "item_id"] },
   inventory_item_inactive: { status: 409, fields: ["field", "item_id"] },

@@ -116,7 +116,10 @@ create table if not exists warehousing.inventory_transactions (
   foreign key (tenant_id, from_stock_id) references warehousing.stock (tenant_id, id) on delete restrict,
   foreign key (tenant_id, to_stock_id) references warehousing.stock (tenant_id, id) on delete restrict
 );
-create index if not exists inventory_transactions_recent on warehousing.inventory_transactions (tenant_id, warehouse_id, created_at desc, id desc);
+create index if not exists inventory_transactions_warehouse on warehousing.inventory_transactions (tenant_id, warehouse_id);
+-- Setting aside and giving back move nothing that people see.
+create index if not exists inventory_transactions_recent on warehousing.inventory_transactions (tenant_id, warehouse_id, created_at desc, id desc)
+  where transaction_type not in ('reserve', 'release');
 create index if not exists inventory_transactions_item on warehousing.inventory_transactions (tenant_id, item_id);
 create index if not exists inventory_transactions_reference on warehousing.inventory_transactions (tenant_id, reference_id) where reference_id is not null;
 create index if not exists inventory_transactions_from on warehousing.inventory_transactions (tenant_id, from_stock_id) where from_stock_id is not null;
@@ -131,6 +134,18 @@ create table if not exists warehousing.warehouse_users (
   foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade
 );
 create index if not exists warehouse_users_user on warehousing.warehouse_users (tenant_id, user_id);
+
+-- What a warehouse is called at a carrier.
+create table if not exists warehousing.carrier_warehouses (
+  tenant_id uuid not null,
+  carrier_code text not null check (carrier_code <> ''),
+  warehouse_id uuid not null,
+  external_id text not null check (external_id <> ''),
+  external_name text,
+  primary key (tenant_id, carrier_code, warehouse_id),
+  foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete cascade
+);
+create index if not exists carrier_warehouses_warehouse on warehousing.carrier_warehouses (tenant_id, warehouse_id);
 
 create table if not exists warehousing.warehouse_staff (
   id uuid primary key default gen_random_uuid(),

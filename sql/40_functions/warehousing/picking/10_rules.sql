@@ -43,7 +43,7 @@ language sql stable set search_path = '' as $$
   cross join unnest(array['pending', 'in_progress', 'completed', 'handed_off', 'cancelled']) s (status)
 $$;
 
--- Refuses lines that cannot be picked: an item or a bin that is none, an item the bin does not hold, more than
+-- Refuses lines that cannot be picked: an item or a bin that is none, an item that never lay in the bin, more than
 -- lies there unreserved and available (lines of one place count together) or more picked than asked for.
 -- p_order: what this order has reserved itself counts as free.
 -- Fails: inventory_item_not_found, bin_not_found, item_not_in_bin, insufficient_stock, picked_too_much.
@@ -55,16 +55,16 @@ declare
   v_bad record;
 begin
   perform warehousing.require_places(picking_check.warehouse_id, lines, 'item_details');
-  select l.line - 1 as place, l.item_id, l.picked_quantity > l.quantity as too_much, s.holds is true as holds into v_bad
+  select l.line - 1 as place, l.item_id, l.picked_quantity > l.quantity as too_much, s.holds into v_bad
   from (
     select r.*, sum(r.quantity) over (partition by r.item_id, r.bin_id) as wanted
     from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint)) with ordinality
       r (item_id, bin_id, quantity, picked_quantity, line)) l
   cross join lateral (
-    select bool_or(k.quantity > 0) as holds,
+    select count(*) > 0 as holds,
       coalesce(sum(k.quantity) filter (where k.written_off_at is null and (k.status = 'available' or k.reserved_for_id = p_order)), 0) as free
     from warehousing.stock k where k.tenant_id = v_tenant and k.bin_id = l.bin_id and k.item_id = l.item_id) s
-  where l.picked_quantity > l.quantity or s.holds is not true or s.free < l.wanted
+  where l.picked_quantity > l.quantity or not s.holds or s.free < l.wanted
   order by l.line limit 1;
   if not found then
     return;

@@ -91,11 +91,14 @@ begin
   if coalesce(jsonb_array_length(movements), 0) = 0 then
     return;
   end if;
-  -- Whoever closes a warehouse or a bin waits for what is still coming in, and what comes later is refused.
+  -- Whoever closes a warehouse or a bin, or gives an item serial numbers, waits for what is still coming in,
+  -- and what comes later is judged by the change.
   perform from warehousing.warehouses w where w.tenant_id = v_tenant
     and w.id in (select l.warehouse_id from private.stock_lines(movements) l where l.goes) order by w.id for key share;
   perform from warehousing.bins b where b.tenant_id = v_tenant
     and b.id in (select l.to_bin from private.stock_lines(movements) l where l.goes) order by b.id for key share;
+  perform from warehousing.inventory_items i where i.tenant_id = v_tenant
+    and i.id in (select l.item_id from private.stock_lines(movements) l where l.goes) order by i.id for key share;
   perform private.stock_check(movements);
 
   -- In one order for everybody: two who open the same places would wait for each other in a circle.

@@ -25,7 +25,7 @@ create table if not exists warehousing.bins (
   foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict
 );
 create unique index if not exists default_receiving_exists on warehousing.bins (tenant_id, warehouse_id) where is_default_receiving and is_active;
-create index if not exists bins_recent on warehousing.bins (tenant_id, warehouse_id, created_at desc, id);
+create index if not exists bins_recent on warehousing.bins (tenant_id, warehouse_id, created_at desc nulls last, id desc);
 
 create table if not exists warehousing.inventory_items (
   id uuid primary key default gen_random_uuid(),
@@ -46,7 +46,7 @@ create table if not exists warehousing.inventory_items (
   constraint item_sku_exists unique (tenant_id, sku),
   foreign key (tenant_id, parcel_delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
-create index if not exists inventory_items_recent on warehousing.inventory_items (tenant_id, created_at desc, id);
+create index if not exists inventory_items_recent on warehousing.inventory_items (tenant_id, created_at desc nulls last, id desc);
 create index if not exists inventory_items_barcode on warehousing.inventory_items (tenant_id, barcode) where barcode is not null;
 create index if not exists inventory_items_parcel on warehousing.inventory_items (tenant_id, parcel_delivery_id) where parcel_delivery_id is not null;
 
@@ -85,7 +85,7 @@ create index if not exists stock_of_item on warehousing.stock (tenant_id, item_i
 create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status) include (quantity) where quantity > 0;
 create index if not exists stock_of_bin on warehousing.stock (tenant_id, warehouse_id, bin_id);
 create index if not exists stock_reserved on warehousing.stock (tenant_id, reserved_for_id) where reserved_for_id is not null;
-create index if not exists stock_recent on warehousing.stock (tenant_id, created_at desc, id) where quantity > 0;
+create index if not exists stock_recent on warehousing.stock (tenant_id, created_at desc nulls last, id desc) where quantity > 0;
 
 -- Every movement, for good: a quantity left one place (null: it came in) for another (null: it went out).
 create table if not exists warehousing.inventory_transactions (
@@ -194,10 +194,11 @@ create table if not exists warehousing.picking_orders (
 create unique index if not exists delivery_already_picked on warehousing.picking_orders (tenant_id, delivery_id)
   where delivery_id is not null and status not in ('cancelled', 'handed_off');
 create index if not exists picking_orders_delivery on warehousing.picking_orders (tenant_id, delivery_id) where delivery_id is not null;
-create index if not exists picking_orders_recent on warehousing.picking_orders (tenant_id, created_at desc, id);
-create index if not exists picking_orders_warehouse on warehousing.picking_orders (tenant_id, warehouse_id, status, created_at desc);
-create index if not exists picking_orders_status on warehousing.picking_orders (tenant_id, status, created_at desc);
-create index if not exists picking_orders_priority on warehousing.picking_orders (tenant_id, priority, created_at desc);
+-- As the list engine sorts: a page is read off its index.
+create index if not exists picking_orders_recent on warehousing.picking_orders (tenant_id, created_at desc nulls last, id desc);
+create index if not exists picking_orders_warehouse on warehousing.picking_orders (tenant_id, warehouse_id, status, created_at desc nulls last, id desc);
+create index if not exists picking_orders_status on warehousing.picking_orders (tenant_id, status, created_at desc nulls last, id desc);
+create index if not exists picking_orders_priority on warehousing.picking_orders (tenant_id, priority desc nulls last, id desc);
 create index if not exists picking_orders_assignee on warehousing.picking_orders (tenant_id, assigned_to) where assigned_to is not null;
 create index if not exists picking_orders_search on warehousing.picking_orders using gin (reference_number extensions.gin_trgm_ops);
 

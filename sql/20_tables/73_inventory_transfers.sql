@@ -17,9 +17,9 @@ create table if not exists warehousing.inventory_transfers (
   foreign key (tenant_id, source_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, destination_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict
 );
-create index if not exists inventory_transfers_recent on warehousing.inventory_transfers (tenant_id, created_at desc, id);
-create index if not exists inventory_transfers_source on warehousing.inventory_transfers (tenant_id, source_warehouse_id, created_at desc);
-create index if not exists inventory_transfers_destination on warehousing.inventory_transfers (tenant_id, destination_warehouse_id, created_at desc);
+create index if not exists inventory_transfers_recent on warehousing.inventory_transfers (tenant_id, created_at desc nulls last, id desc);
+create index if not exists inventory_transfers_source on warehousing.inventory_transfers (tenant_id, source_warehouse_id, created_at desc nulls last, id desc);
+create index if not exists inventory_transfers_destination on warehousing.inventory_transfers (tenant_id, destination_warehouse_id, created_at desc nulls last, id desc);
 
 create table if not exists warehousing.inventory_transfer_items (
   id uuid primary key default gen_random_uuid(),

@@ -8,7 +8,7 @@ let serial = Date.now() % 1_000_000;
 
 export async function newWarehouse(
   tenant: { id: string },
-  more: Record<string, unknown> = {},
+  more: Record<string, string | number | boolean | Date> = {},
 ): Promise<string> {
   const row = {
     tenant_id: tenant.id,
@@ -24,7 +24,7 @@ export async function newWarehouse(
 export async function newBin(
   tenant: { id: string },
   warehouse: string,
-  more: Record<string, unknown> = {},
+  more: Record<string, string | number | boolean | Date> = {},
 ): Promise<string> {
   const row = {
     tenant_id: tenant.id,
@@ -39,7 +39,7 @@ export async function newBin(
 
 export async function newItem(
   tenant: { id: string },
-  more: Record<string, unknown> = {},
+  more: Record<string, string | number | boolean | Date> = {},
 ): Promise<string> {
   const row = { tenant_id: tenant.id, name: `Item ${++serial}`, sku: `SKU-${serial}`, ...more };
   const [made] = await sql`insert into warehousing.inventory_items ${sql(row)} returning id`;

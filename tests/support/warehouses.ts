@@ -53,13 +53,14 @@ export async function inTenant<T = Record<string, unknown>>(
   values: unknown[] = [],
   using = sql,
 ): Promise<T[]> {
-  return await using.begin(async (tx) => {
+  const rows: unknown = await using.begin(async (tx) => {
     await tx`select set_config('app.tenant_id', ${tenant.id}, true)`;
     const sent = values.map((value) =>
       typeof value === "object" && value !== null ? JSON.stringify(value) : value
     );
-    return await tx.unsafe(statement, sent as never[]) as unknown as T[];
+    return await tx.unsafe(statement, sent as never[]);
   });
+  return rows as T[];
 }
 
 /** Puts units of an item into a bin. */

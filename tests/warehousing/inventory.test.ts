@@ -293,7 +293,7 @@ describe("adjustments", () => {
 
 test("the inventory tells what lies where, and nothing of other tenants", async () => {
   const at = await newShelf(tenant, 3);
-  const list = async (query: Record<string, string | number>) => {
+  const list = async (query: Record<string, string | number | undefined>) => {
     const answer = await tenant.staff.get("/warehousing/inventory", { query });
     expect(answer).toSucceed(200);
     return answer.body;

@@ -47,10 +47,11 @@ create table if not exists delivery.assignments (
 create unique index if not exists delivery_already_assigned on delivery.assignments (tenant_id, delivery_id)
   where status in ('pending', 'assigned', 'accepted');
 create index if not exists assignments_delivery on delivery.assignments (tenant_id, delivery_id, assignment_time desc);
-create index if not exists assignments_recent on delivery.assignments (tenant_id, assignment_time desc, id);
-create index if not exists assignments_status on delivery.assignments (tenant_id, status, assignment_time desc);
-create index if not exists assignments_driver on delivery.assignments (tenant_id, driver_id, assignment_time desc);
-create index if not exists assignments_list on delivery.assignments (tenant_id, driver_id, sequence_number) where status in ('pending', 'assigned', 'accepted');
+-- In the order lists are read in, so that a page is read and not sorted.
+create index if not exists assignments_recent on delivery.assignments (tenant_id, assignment_time desc nulls last, id desc);
+create index if not exists assignments_status on delivery.assignments (tenant_id, status, assignment_time desc nulls last, id desc);
+create index if not exists assignments_driver on delivery.assignments (tenant_id, driver_id, assignment_time desc nulls last, id desc);
+create index if not exists assignments_open on delivery.assignments (tenant_id, driver_id, sequence_number) where status in ('pending', 'assigned', 'accepted');
 create index if not exists assignments_vehicle on delivery.assignments (tenant_id, vehicle_id) where vehicle_id is not null;
 create index if not exists assignments_bulk on delivery.assignments (tenant_id, bulk_assignment_id) where bulk_assignment_id is not null;
 create index if not exists assignments_by on delivery.assignments (tenant_id, assigned_by, assignment_time desc) where assigned_by is not null;

@@ -24,6 +24,8 @@ begin
 
   perform cron.schedule('barid_kick_jobs', '* * * * *', 'select private.kick_jobs()');
   perform cron.schedule('barid_tallies_fold', '* * * * *', 'select private.tallies_fold()');
+  perform cron.schedule('barid_performance_refresh', '*/15 * * * *', 'select private.performance_refresh()');
+  perform cron.schedule('barid_performance_rebuilds', '* * * * *', 'select private.performance_rebuilds()');
   perform cron.schedule('barid_idempotency_purge', '7 * * * *', 'select private.idempotency_purge()');
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
   -- pg_cron never forgets a run by itself.

@@ -39,4 +39,12 @@ export default serve("delivery", [
   ),
   feature(["drivers", "vehicles"], async () => (await import("./fleet/routes.ts")).fleet),
   feature("wallets", async () => (await import("./wallets/routes.ts")).walletEndpoints),
-]);
+  feature("assignments", async () => [
+    ...(await import("./assignments/routes.ts")).assignments,
+    ...(await import("./assignments/sequence.ts")).sequence,
+  ]),
+  feature(
+    "driver-performance",
+    async () => (await import("./driver-performance/routes.ts")).driverPerformance,
+  ),
+], async () => await (await import("./jobs.ts")).deliveryJobs());

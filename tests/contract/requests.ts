@@ -43,7 +43,8 @@ export function schemaOf(operation: Operation, part: typeof parts[number]): Sche
 const kinds: [RegExp, keyof Things][] = [
   [/tenant_?id$/i, "tenant"],
   [/institution_user_id$|owner_id$/, "institution"],
-  [/driver_id$/, "driver"],
+  [/^to_driver_id$/, "driver2"],
+  [/driver_id$|driverId$/, "driver"],
   [/branch_id$/, "branch"],
   [/branch_code$/, "branch_code"],
   [/address_id$/, "address"],
@@ -61,7 +62,10 @@ const kinds: [RegExp, keyof Things][] = [
   [/batch_id$/, "batch"],
   [/barcodes?(_value)?$/, "barcode"],
   [/delivery_codes$/, "delivery_code"],
-  [/user_?ids?$|customer_id$/i, "user"],
+  [/user_?ids?$|customer_id$|^assigned_by$/i, "user"],
+  [/^bulk_?assignment_?id$/i, "bulk"],
+  [/^assignment_?id$/i, "assignment"],
+  [/^delivery_ids?$/, "delivery"],
   [/^(id|wallet_id)$/, "wallet"],
 ];
 

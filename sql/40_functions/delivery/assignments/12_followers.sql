@@ -54,21 +54,7 @@ drop trigger if exists assignments_followed_changed on delivery.assignments;
 create trigger assignments_followed_changed after update on delivery.assignments referencing old table as old_rows new table as new_rows
   for each statement execute function private.assignments_followed();
 
--- Locks deliveries in the order everybody keeps: parents by id, then legs by id; with a parent all of its
--- legs. A definer, because the driver of a leg does not see its parent, and two orders make a deadlock.
-create or replace function private.deliveries_lock(delivery_ids uuid[]) returns void
-language plpgsql security definer set search_path = '' as $$
-declare
-  v_tenant uuid := app.tenant_id();
-  v_parents uuid[];
-begin
-  select array_agg(distinct coalesce(d.parent_id, d.id)) into v_parents
-  from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (delivery_ids);
-  perform from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (v_parents) order by d.id for no key update;
-  perform from delivery.deliveries d where d.tenant_id = v_tenant and d.parent_id = any (v_parents) order by d.id for no key update;
-end $$;
-
--- The drivers of an assignment, or of a bulk, in the caller's tenant: a driver does not see what is
+-- The driver of an assignment, or of a bulk, in the caller's tenant: a driver does not see what is
 -- another's, and must be told 403 and not 404.
 create or replace function private.assignment_driver(assignment uuid, bulk uuid) returns uuid
 language sql stable security definer set search_path = '' as $$
@@ -77,4 +63,4 @@ language sql stable security definer set search_path = '' as $$
   limit 1
 $$;
 
-grant execute on function private.deliveries_lock(uuid[]), private.assignment_driver(uuid, uuid) to barid_caller;
+grant execute on function private.assignment_driver(uuid, uuid) to barid_caller;

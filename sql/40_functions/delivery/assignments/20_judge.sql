@@ -87,7 +87,7 @@ begin
     v_all_zones or coalesce(z.pickup_zone_id = any (v_zones), false),
     v_all_zones or coalesce(z.dropoff_zone_id = any (v_zones), false),
     -- A parcel that a warehouse has picked goes into the driver's hands there.
-    coalesce(d.pickup_warehouse_id is not null and exists (select from warehousing.picking_orders o
+    coalesce(delivery.leaves_warehouse(d) and exists (select from warehousing.picking_orders o
       where o.tenant_id = v_tenant and o.delivery_id = d.id and o.status = 'completed'), false),
     coalesce(d.delivery_flow = 'pnd_inbound' and d.manifest_id is not null, false)
   from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, delivery_id uuid)
@@ -97,7 +97,7 @@ begin
 end $$;
 
 -- Everything a request to assign comes to, before anything is written:
---   {driver_id, vehicle_id, vehicle {id, name, image_url}, capacity, used, total, after, code, lines}
+--   {driver_id, vehicle_id, capacity, used, total, after, code, lines}
 -- code: why the driver may get nothing at all. lines: delivery.assignments_judged, in order.
 -- total: the units of what may be assigned. With `locked`, nothing of it changes until the transaction ends.
 -- Locks: deliveries, picking orders, driver, vehicle. Fails: driver_not_found, vehicle_not_found.
@@ -112,7 +112,7 @@ declare
   v_total numeric;
 begin
   if locked then
-    perform private.deliveries_lock(delivery_ids);
+    perform private.deliveries_hold(delivery_ids);
     perform from warehousing.picking_orders o
     where o.tenant_id = v_tenant and o.delivery_id in (
       select d.id from delivery.deliveries d where d.tenant_id = v_tenant and (d.id = any (delivery_ids) or d.parent_id = any (delivery_ids)))
@@ -142,8 +142,6 @@ begin
   select jsonb_agg(to_jsonb(j) order by j.place), coalesce(sum(j.units) filter (where j.code is null), 0) into v_lines, v_total
   from delivery.assignments_judged(delivery_ids, v_driver.user_id, coalesce(v_vehicle.unit_capacity, 0) - v_driver.capacity_used) j;
   return jsonb_build_object('driver_id', v_driver.user_id, 'vehicle_id', v_vehicle.id,
-    'vehicle', case when v_vehicle.id is not null then jsonb_build_object('id', v_vehicle.id, 'name', v_vehicle.name,
-      'image_url', v_vehicle.image_url) end,
     'capacity', v_vehicle.unit_capacity, 'used', v_driver.capacity_used, 'total', v_total,
     'after', v_driver.capacity_used + v_total, 'code', v_code, 'lines', coalesce(v_lines, '[]'));
 end $$;

@@ -131,8 +131,7 @@ language sql immutable set search_path = '' as $$
       'assigned_delivery_id', case when l.line -> 'requested_id' <> l.line -> 'delivery_id' then l.line -> 'delivery_id' end,
       'ok', l.code is null, 'code', l.code,
       'missing_zones', case when l.code = 'driver_not_allowed_in_zones' then l.line -> 'missing_zones' end)) order by l.place), '[]'),
-    'capacity', jsonb_build_object('vehicle', case when plan -> 'vehicle' <> 'null'
-        then plan -> 'vehicle' || jsonb_build_object('unit_capacity', plan -> 'capacity') end, 'used', plan -> 'used',
+    'capacity', jsonb_build_object('vehicle', plan -> 'capacity', 'used', plan -> 'used',
       'after', case when plan ->> 'code' is null then plan -> 'after' else plan -> 'used' end))
   from (
     select l.line, l.place, coalesce(l.line ->> 'code', plan ->> 'code') as code

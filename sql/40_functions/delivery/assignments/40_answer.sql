@@ -26,7 +26,7 @@ begin
   end if;
   select array_agg(a.delivery_id) into v_deliveries from delivery.assignments a
   where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk);
-  perform private.deliveries_lock(v_deliveries);
+  perform private.deliveries_hold(v_deliveries);
   perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_me for no key update;
   perform from delivery.assignments a where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk)
   order by a.id for no key update;
@@ -85,7 +85,7 @@ begin
   if not found then
     perform app.fail('assignment_not_found');
   end if;
-  perform private.deliveries_lock(array[v_assignment.delivery_id]);
+  perform private.deliveries_hold(array[v_assignment.delivery_id]);
   perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_assignment.driver_id for no key update;
   select * into v_assignment from delivery.assignments a where a.tenant_id = v_tenant and a.id = v_id for no key update;
   select d.status into v_delivery_status from delivery.deliveries d where d.tenant_id = v_tenant and d.id = v_assignment.delivery_id;

@@ -25,7 +25,7 @@ begin
   if v_from = v_to then
     perform app.fail('same_driver', '{"field": "to_driver_id"}');
   end if;
-  perform private.deliveries_lock(array(select a.delivery_id from delivery.assignments a
+  perform private.deliveries_hold(array(select a.delivery_id from delivery.assignments a
     where a.tenant_id = v_tenant and a.driver_id = v_from and a.status in ('pending', 'assigned', 'accepted')));
   -- The plan below locks the picks again, and the second driver a second time; here they come in order.
   perform from warehousing.picking_orders o

@@ -97,8 +97,8 @@ begin
   v_made := delivery.assignments_write(jsonb_set(v_plan, '{lines,0}', v_plan #> '{lines,0}' || jsonb_strip_nulls(jsonb_build_object(
     'estimated_pickup_time', input -> 'estimated_pickup_time', 'estimated_delivery_time', input -> 'estimated_delivery_time',
     'sequence_number', input -> 'sequence_number', 'notes', input -> 'notes'))), '{}');
-  return jsonb_build_object('id', v_made #> '{ids,0}')
-    || coalesce(jsonb_build_object('resolved_delivery_id', delivery.resolved_deliveries(v_plan) #> '{0,assigned_delivery_id}'), '{}');
+  return jsonb_strip_nulls(jsonb_build_object('id', v_made #> '{ids,0}',
+    'resolved_delivery_id', delivery.resolved_deliveries(v_plan) #> '{0,assigned_delivery_id}'));
 end $$;
 
 -- Assigns many deliveries to one driver, all or none. {driver_id, delivery_ids} ->
@@ -134,7 +134,9 @@ language sql immutable set search_path = '' as $$
     'capacity', jsonb_build_object('vehicle', plan -> 'capacity', 'used', plan -> 'used',
       'after', case when plan ->> 'code' is null then plan -> 'after' else plan -> 'used' end))
   from (
-    select l.line, l.place, coalesce(l.line ->> 'code', plan ->> 'code') as code
+    select l.line, l.place, coalesce(
+      case when plan ->> 'code' is null or l.line ->> 'code' <> 'insufficient_vehicle_capacity' then l.line ->> 'code' end,
+      plan ->> 'code') as code
     from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place)
   ) l
 $$;

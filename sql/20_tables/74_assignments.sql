@@ -65,7 +65,8 @@ create table if not exists public.delivery_realtime_assignments (
   delivery_id uuid,
   bulk_assignment_id uuid,
   assignment_status text not null,
-  requires_driver_response boolean not null generated always as (assignment_status = 'pending') stored,
+  -- Follows the status, held by a check: changes of generated columns are not sent to subscribers.
+  requires_driver_response boolean not null default false,
   is_bulk boolean not null default false,
   assignment_count integer not null default 1,
   total_units numeric(14, 3) not null,
@@ -73,6 +74,7 @@ create table if not exists public.delivery_realtime_assignments (
   updated_at timestamptz not null default now(),
   constraint realtime_assignment unique (tenant_id, assignment_id),
   constraint realtime_bulk unique (tenant_id, bulk_assignment_id),
+  constraint realtime_waits_while_pending check (requires_driver_response = (assignment_status = 'pending')),
   constraint realtime_of_one_or_many check (is_bulk = (bulk_assignment_id is not null) and is_bulk = (assignment_id is null)),
   foreign key (tenant_id, assignment_id) references delivery.assignments (tenant_id, id) on delete cascade,
   foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete cascade,

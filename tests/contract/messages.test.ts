@@ -38,6 +38,7 @@ const internalConstraints = new Set([
   "realtime_assignment",
   "realtime_bulk",
   "realtime_of_one_or_many",
+  "realtime_waits_while_pending",
   "receiving_event_once",
   "resolved_says_how",
   "snapshot_with_manifest",

@@ -132,13 +132,13 @@ describe("the driver's answer", () => {
     const id = await given(await newDelivery(tenant));
     const bulk = await givenMany(await newDeliveries(tenant, 2));
     const body = { status: "accepted" };
-    for (const  of of[id, `bulk/${bulk}`]) {
-      await expectGuarded({ method: "PUT", path: `${path}/${of}`, body }, {
+    for (const which of [id, `bulk/${bulk}`]) {
+      await expectGuarded({ method: "PUT", path: `${path}/${which}`, body }, {
         denied: [tenant.driver2, tenant.ops, tenant.admin, tenant.customer],
       });
-      expect(await other.driver.put(`${path}/${of}`, body)).toFailWith(
+      expect(await other.driver.put(`${path}/${which}`, body)).toFailWith(
         404,
-        of === id ? "assignment_not_found" : "bulk_assignment_not_found",
+        which === id ? "assignment_not_found" : "bulk_assignment_not_found",
       );
     }
     expect(await driver.put(`${path}/${randomUUID()}`, body))

@@ -98,7 +98,7 @@ describe("the list", () => {
   });
 
   test("says whether an answer is wanted from the row itself, only while it is pending", async () => {
-    await sql`update public.delivery_realtime_assignments set assignment_status = 'pending'
+    await sql`update public.delivery_realtime_assignments set assignment_status = 'pending', requires_driver_response = true
       where tenant_id = ${tenant.id}`;
     const body = await list({ limit: 50 });
     for (const row of body.assignments) {

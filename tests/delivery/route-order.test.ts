@@ -127,19 +127,29 @@ describe("the order of stops", () => {
     50,
     true,
   ]])("of %s takes less than 500 ms of Deno's CPU", (_name, count, timed) => {
+    // CPU and not the clock, where the system tells it: other tests run beside this one.
     const program = `
       import { orderStops } from "${
       new URL("../../functions/delivery/assignments/route-order.ts", import.meta.url).pathname
     }";
       ${row} ${pairs}
       const problem = pairs(${count}, 7, ${timed} ? (index) => 30 + index * 7 : undefined);
-      const before = Deno.memoryUsage && performance.now();
+      const used = () => {
+        try {
+          const [user, system] = Deno.readTextFileSync("/proc/self/stat").split(" ").slice(13, 15);
+          return (Number(user) + Number(system)) * 10;
+        } catch {
+          return performance.now();
+        }
+      };
+      const before = used();
       orderStops(problem);
-      console.log(performance.now() - before);`;
+      console.log(used() - before);`;
     const deno = new URL("../../node_modules/.bin/deno", import.meta.url).pathname;
+    const args = ["run", "--ext=ts", "--no-check", "--allow-read=/proc", "-"];
     const times = Array.from({ length: 2 }, () => {
-      const { stdout, stderr } = spawnSync(deno, ["run", "--ext=ts", "--no-check", "-"], {
-        input: program.replace(/: \(\) => number|: number|: Problem/g, ""),
+      const { stdout, stderr } = spawnSync(deno, args, {
+        input: program,
         encoding: "utf8",
         env: { ...process.env, DENO_NO_UPDATE_CHECK: "1" },
       });

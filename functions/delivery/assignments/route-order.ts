@@ -22,7 +22,7 @@ export interface Problem {
 }
 
 /** Looks at possible moves; about a hundred thousand a millisecond, so this is well under half a second. */
-const workMax = 5_000_000;
+const workMax = 3_000_000;
 /** What a minute of delay is worth in distance. */
 const latePrice = 1;
 const tiny = 1e-9;

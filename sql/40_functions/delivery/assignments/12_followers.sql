@@ -7,18 +7,19 @@ declare
   v_bulks uuid[];
 begin
   if tg_op = 'INSERT' then
-    insert into public.delivery_realtime_assignments (tenant_id, driver_id, assignment_id, delivery_id, assignment_status, total_units)
-    select n.tenant_id, n.driver_id, n.id, n.delivery_id, n.status, n.units
+    insert into public.delivery_realtime_assignments (tenant_id, driver_id, assignment_id, delivery_id, assignment_status,
+      requires_driver_response, total_units)
+    select n.tenant_id, n.driver_id, n.id, n.delivery_id, n.status, n.status = 'pending', n.units
     from new_rows n where n.bulk_assignment_id is null;
-    insert into public.delivery_realtime_assignments (tenant_id, driver_id, bulk_assignment_id, assignment_status, is_bulk,
-      assignment_count, total_units)
-    select b.tenant_id, b.driver_id, b.id, min(n.status), true, b.assignment_count, b.total_units
+    insert into public.delivery_realtime_assignments (tenant_id, driver_id, bulk_assignment_id, assignment_status,
+      requires_driver_response, is_bulk, assignment_count, total_units)
+    select b.tenant_id, b.driver_id, b.id, min(n.status), min(n.status) = 'pending', true, b.assignment_count, b.total_units
     from new_rows n join delivery.bulk_assignments b on b.tenant_id = n.tenant_id and b.id = n.bulk_assignment_id
     group by b.tenant_id, b.id
     on conflict on constraint realtime_bulk do nothing;
     return null;
   end if;
-  update public.delivery_realtime_assignments r set assignment_status = n.status
+  update public.delivery_realtime_assignments r set assignment_status = n.status, requires_driver_response = n.status = 'pending'
   from new_rows n join old_rows o on o.id = n.id
   where n.status <> o.status and r.tenant_id = n.tenant_id and r.assignment_id = n.id;
 
@@ -29,7 +30,7 @@ begin
   if v_bulks is not null then
     perform from public.delivery_realtime_assignments r where r.bulk_assignment_id = any (v_bulks)
     order by r.bulk_assignment_id for no key update;
-    update public.delivery_realtime_assignments r set assignment_status = s.status
+    update public.delivery_realtime_assignments r set assignment_status = s.status, requires_driver_response = s.status = 'pending'
     from (
       select a.tenant_id, a.bulk_assignment_id,
         (array_agg(a.status order by array_position('{pending,accepted,assigned,completed,rejected,returned}', a.status)))[1] as status

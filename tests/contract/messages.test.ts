@@ -19,6 +19,7 @@ const internalConstraints = new Set([
   // Rows written by our own functions, which never write them otherwise.
   "account_exists",
   "coordinates_incomplete",
+  "custody_follows",
   "delivery_barcode_taken",
   "delivery_code_reserved_twice",
   "delivery_code_taken",

@@ -82,7 +82,9 @@ export function slotsOf(operation: Operation): Slot[] {
     | { description?: string }
     | undefined;
   const columns = /any of: (.*)$/.exec(filters?.description ?? "")?.[1].split(", ") ?? [];
-  for (const name of columns.filter((name) => name.endsWith("_id"))) {
+  for (
+    const name of columns.filter((name) => name.endsWith("_id") && !name.startsWith("external_"))
+  ) {
     list.push(["query", "column_filters", name]);
   }
   return [...new Map(list.map((slot) => [slot.join("."), slot])).values()];
@@ -128,6 +130,7 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
   "POST /delivery/services": restricted,
   "PUT /delivery/services/:serviceId": restricted,
   "GET /delivery/price": () => ({ units: "1" }),
+  "POST /delivery/assignments": ({ driver }) => ({ driver_id: driver }),
   "POST /delivery/drivers": ({ driver }) => ({ user_id: driver }),
   "POST /delivery/zones": () => ({
     polygon: { type: "Polygon", coordinates: [[[44, 33], [45, 33], [45, 34], [44, 33]]] },

@@ -4,22 +4,7 @@
  * are taken out and put back, again and again. No clock and no chance of its own: the same input always gives the
  * same order, and the work is counted, so that it stays within a request's CPU.
  */
-
-export interface Problem {
-  /** Stops are 0 … count - 1; as given is how they are visited now. */
-  count: number;
-  distance(from: number, to: number): number;
-  /** Distance from where the way begins; unset: it may begin anywhere. */
-  fromStart?(to: number): number;
-  /** Distance to where the way has to end; unset: it may end anywhere. */
-  toEnd?(from: number): number;
-  /** For each stop the one that has to come before it, or -1. */
-  after: readonly number[];
-  /** Minutes from now until which a stop is wanted; Infinity: whenever. */
-  deadlines?: readonly number[];
-  minutesPerUnit?: number;
-  minutesAtStop?: number;
-}
+import { byDeadline, type Problem } from "./route-problem.ts";
 
 /** Looks at possible moves; about a hundred thousand a millisecond, so this is well under half a second. */
 const workMax = 3_000_000;
@@ -66,27 +51,27 @@ class Search {
   }
 
   run(): number[] {
-    const given = this.framed(Array.from({ length: this.n }, (_, index) => index));
-    this.take(given);
-    this.improve();
-    let best = this.route;
-    let bestCost = this.cost(best);
+    let best: number[] = [];
+    let bestCost = Infinity;
+    const keep = () => {
+      this.improve();
+      const cost = this.cost(this.route);
+      if (cost < bestCost - tiny) [best, bestCost] = [this.route, cost];
+    };
+    if (this.timed) {
+      this.take(this.framed(byDeadline(this.problem)));
+      keep();
+    }
     this.take(this.framed([]));
     this.putIn(this.units());
-    this.improve();
-    if (this.cost(this.route) < bestCost - tiny) {
-      best = this.route;
-      bestCost = this.cost(best);
-    }
+    keep();
+    // The order as it is, at last: what is proposed is never worse.
+    this.take(this.framed(Array.from({ length: this.n }, (_, index) => index)));
+    keep();
     while (this.work < workMax) {
       this.take(best);
       this.putIn(this.takeOut());
-      this.improve();
-      const cost = this.cost(this.route);
-      if (cost < bestCost - tiny) {
-        best = this.route;
-        bestCost = cost;
-      }
+      keep();
       this.work += 1000;
     }
     return best.slice(1, -1);
@@ -117,7 +102,8 @@ class Search {
       late += Math.max(0, minutes - deadlines![route[i]]);
       minutes += minutesAtStop;
     }
-    this.work += route.length;
+    // A look at a stop here costs a fraction of a look at a move.
+    this.work += route.length >> 3;
     return late * latePrice;
   }
 
@@ -148,9 +134,10 @@ class Search {
    * same both ways, so only its ends change.
    */
   private turn(): boolean {
-    const { route } = this;
-    for (let i = 1; i < route.length - 2; i++) {
-      for (let j = i + 1; j < route.length - 1; j++) {
+    let moved = false;
+    for (let i = 1; i < this.route.length - 2; i++) {
+      for (let j = i + 1; j < this.route.length - 1; j++) {
+        const { route } = this;
         const first = this.before[route[j]];
         if (first >= 0 && this.place[first] >= i) break;
         this.work++;
@@ -161,41 +148,47 @@ class Search {
           ...route.slice(i, j + 1).reverse(),
           ...route.slice(j + 1),
         ];
-        if (this.better(gain, turned)) return true;
+        if (this.better(gain, turned)) moved = true;
       }
     }
-    return false;
+    return moved;
   }
 
   /** Moves a run of one to three stops to another place, turned around or not. */
   private shift(): boolean {
-    const { route } = this;
+    let moved = false;
     for (let length = 1; length <= 3; length++) {
-      for (let i = 1; i + length < route.length; i++) {
-        const j = i + length - 1;
-        const head = route[i];
-        const tail = route[j];
-        const freed = this.way(route[i - 1], head) + this.way(tail, route[j + 1]) -
-          this.way(route[i - 1], route[j + 1]);
-        const [low, high] = this.reach(i, j);
-        const turnable = !this.holdsPair(i, j);
-        for (let k = low; k <= high; k++) {
-          if (k >= i - 1 && k <= j) continue;
-          this.work++;
-          const [a, b] = [route[k], route[k + 1]];
-          const gap = this.way(a, b);
-          const straight = freed - (this.way(a, head) + this.way(tail, b) - gap);
-          const turned = freed - (this.way(a, tail) + this.way(head, b) - gap);
-          const reverse = turnable && turned > straight;
-          const moved = () => {
-            const run = route.slice(i, j + 1);
-            const rest = [...route.slice(0, i), ...route.slice(j + 1)];
-            rest.splice(k < i ? k + 1 : k + 1 - length, 0, ...(reverse ? run.reverse() : run));
-            return rest;
-          };
-          if (this.better(reverse ? turned : straight, moved)) return true;
-        }
+      for (let i = 1; i + length < this.route.length; i++) {
+        moved = this.shiftRun(i, length) || moved;
       }
+    }
+    return moved;
+  }
+
+  /** Moves one run to the first place where it gains. */
+  private shiftRun(i: number, length: number): boolean {
+    const { route } = this;
+    const j = i + length - 1;
+    const [head, tail] = [route[i], route[j]];
+    const freed = this.way(route[i - 1], head) + this.way(tail, route[j + 1]) -
+      this.way(route[i - 1], route[j + 1]);
+    const [low, high] = this.reach(i, j);
+    const turnable = !this.holdsPair(i, j);
+    for (let k = low; k <= high; k++) {
+      if (k >= i - 1 && k <= j) continue;
+      this.work++;
+      const [a, b] = [route[k], route[k + 1]];
+      const gap = this.way(a, b);
+      const straight = freed - (this.way(a, head) + this.way(tail, b) - gap);
+      const turned = freed - (this.way(a, tail) + this.way(head, b) - gap);
+      const reverse = turnable && turned > straight;
+      const changed = () => {
+        const run = route.slice(i, j + 1);
+        const rest = [...route.slice(0, i), ...route.slice(j + 1)];
+        rest.splice(k < i ? k + 1 : k + 1 - length, 0, ...(reverse ? run.reverse() : run));
+        return rest;
+      };
+      if (this.better(reverse ? turned : straight, changed)) return true;
     }
     return false;
   }
@@ -223,16 +216,17 @@ class Search {
 
   /** Takes each pair out and puts it back where it costs least. */
   private replace(): boolean {
+    let moved = false;
     for (const unit of this.units()) {
       if (unit.length < 2) continue;
       const kept = this.route;
       const cost = this.cost(kept);
       this.take(kept.filter((stop) => !unit.includes(stop)));
       this.putIn([unit]);
-      if (this.cost(this.route) < cost - tiny) return true;
-      this.take(kept);
+      if (this.cost(this.route) < cost - tiny) moved = true;
+      else this.take(kept);
     }
-    return false;
+    return moved;
   }
 
   /** Pairs that belong together, and stops on their own. */
@@ -245,28 +239,29 @@ class Search {
     return units;
   }
 
-  /** Puts units in one after the other, each where it costs least. */
+  /** Puts units in one after the other, each where it adds least to the way. */
   private putIn(units: number[][]): void {
     for (const [first, last = -1] of units) {
       const { route } = this;
       let best = Infinity;
       let [bestI, bestJ] = [0, 0];
-      for (let i = 0; i < route.length - 1; i++) {
-        const one = this.way(route[i], first) + this.way(first, route[i + 1]) -
-          this.way(route[i], route[i + 1]);
-        if (one >= best && last < 0) continue;
-        for (let j = i; j < (last < 0 ? i + 1 : route.length - 1); j++) {
-          this.work++;
-          const extra = last < 0
-            ? one
-            : j === i
-            ? this.way(route[i], first) + this.way(first, last) + this.way(last, route[i + 1]) -
-              this.way(route[i], route[i + 1])
-            : one + this.way(route[j], last) + this.way(last, route[j + 1]) -
-              this.way(route[j], route[j + 1]);
-          if (extra < best - tiny) [best, bestI, bestJ] = [extra, i, j];
+      // Of the places before the one looked at, the best for the first of a pair.
+      let [early, earlyAt] = [Infinity, 0];
+      for (let j = 0; j < route.length - 1; j++) {
+        const [a, b] = [route[j], route[j + 1]];
+        const gap = this.way(a, b);
+        const one = this.way(a, first) + this.way(first, b) - gap;
+        if (last < 0) {
+          if (one < best - tiny) [best, bestI] = [one, j];
+          continue;
         }
+        const both = this.way(a, first) + this.way(first, last) + this.way(last, b) - gap;
+        const apart = early + this.way(a, last) + this.way(last, b) - gap;
+        if (both < best - tiny) [best, bestI, bestJ] = [both, j, j];
+        if (apart < best - tiny) [best, bestI, bestJ] = [apart, earlyAt, j];
+        if (one < early) [early, earlyAt] = [one, j];
       }
+      this.work += route.length;
       const next = [...route];
       if (last >= 0) next.splice(bestJ + 1, 0, last);
       next.splice(bestI + 1, 0, first);

@@ -1,5 +1,6 @@
 /** A driver's list as stops, in the order worth proposing. */
-import { orderStops, type Problem } from "./route-order.ts";
+import { orderStops } from "./route-order.ts";
+import type { Problem } from "./route-problem.ts";
 
 interface Point {
   latitude: number;

@@ -14,6 +14,7 @@ declare
   v_from uuid := (input ->> 'driver_id')::uuid;
   v_to uuid := (input ->> 'to_driver_id')::uuid;
   v_asked uuid[] := case when input ? 'delivery_ids' then app.uuids(input -> 'delivery_ids') end;
+  v_held uuid[];
   v_open jsonb;
   v_moving jsonb;
   v_plan jsonb;
@@ -25,13 +26,11 @@ begin
   if v_from = v_to then
     perform app.fail('same_driver', '{"field": "to_driver_id"}');
   end if;
-  perform private.deliveries_hold(array(select a.delivery_id from delivery.assignments a
-    where a.tenant_id = v_tenant and a.driver_id = v_from and a.status in ('pending', 'assigned', 'accepted')));
+  v_held := array(select a.delivery_id from delivery.assignments a
+    where a.tenant_id = v_tenant and a.driver_id = v_from and a.status in ('pending', 'assigned', 'accepted'));
+  perform private.deliveries_hold(v_held);
   -- The plan below locks the picks again, and the second driver a second time; here they come in order.
-  perform from warehousing.picking_orders o
-  where o.tenant_id = v_tenant and o.delivery_id in (select a.delivery_id from delivery.assignments a
-    where a.tenant_id = v_tenant and a.driver_id = v_from and a.status in ('pending', 'assigned', 'accepted'))
-  order by o.id for share;
+  perform from warehousing.picking_orders o where o.tenant_id = v_tenant and o.delivery_id = any (v_held) order by o.id for share;
   perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id in (v_from, v_to) order by d.user_id for no key update;
 
   select jsonb_agg(jsonb_build_object('assignment_id', a.id, 'delivery_id', a.delivery_id, 'status', d.status,
@@ -40,7 +39,8 @@ begin
   from delivery.assignments a
   join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
   where a.tenant_id = v_tenant and a.driver_id = v_from and a.status in ('pending', 'assigned', 'accepted')
-    and (v_asked is null or a.delivery_id = any (v_asked));
+    -- What came onto the list while this waited is not held, and stays.
+    and a.delivery_id = any (v_held) and (v_asked is null or a.delivery_id = any (v_asked));
   if exists (select from unnest(v_asked) q (id)
       where not coalesce(v_open, '[]') @> jsonb_build_array(jsonb_build_object('delivery_id', q.id))) then
     perform app.fail('assignment_not_found', '{"field": "delivery_ids"}');

@@ -38,6 +38,11 @@ export default serve("delivery", [
     async () => (await import("./delivery-types/routes.ts")).deliveryTypes,
   ),
   feature(["drivers", "vehicles"], async () => (await import("./fleet/routes.ts")).fleet),
+  feature(["cod-collections", "cod-summary", "cod-settlements", "cod-reconciliation"], async () => [
+    ...(await import("./cod/routes.ts")).cod,
+    ...(await import("./cod/receipts.ts")).codReceipts,
+    ...(await import("./cod/handovers.ts")).cashHandovers,
+  ]),
   feature("wallets", async () => (await import("./wallets/routes.ts")).walletEndpoints),
   feature("assignments", async () => [
     ...(await import("./assignments/routes.ts")).assignments,
@@ -47,4 +52,4 @@ export default serve("delivery", [
     "driver-performance",
     async () => (await import("./driver-performance/routes.ts")).driverPerformance,
   ),
-], async () => await (await import("./jobs.ts")).deliveryJobs());
+], async () => (await import("./jobs.ts")).jobs);

@@ -1,8 +1,9 @@
-/** The background jobs of the delivery function, by kind. */
+/** What the delivery function does behind the scenes, by the kind of the job. */
 import type { JobHandlers } from "../../shared/jobs.ts";
 
-export async function deliveryJobs(): Promise<JobHandlers> {
-  return {
-    "delivery.measure_routes": (await import("./assignments/routing.ts")).measureRoutes,
-  };
-}
+export const jobs: JobHandlers = {
+  "delivery.settlement_receipt": async (job) =>
+    await (await import("./cod/receipt-job.ts")).printReceipt(job),
+  "delivery.measure_routes": async (job) =>
+    await (await import("./assignments/routing.ts")).measureRoutes(job),
+};

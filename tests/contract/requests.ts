@@ -45,22 +45,46 @@ const kinds: [RegExp, keyof Things][] = [
   [/institution_user_id$|owner_id$/, "institution"],
   [/^to_driver_id$/, "driver2"],
   [/driver_id$|driverId$/, "driver"],
+  [/cod_collection_ids?$|^cod-collection$/, "collection"],
+  [/settlement_payment_id$/, "settlement"],
+  [/remitted_to_user_id$/, "user"],
+  // The storefront's; before those whose words end the same way.
+  [/market_?id$/i, "market"],
+  [/^store_name$/, "store_name"],
+  [/category_id$/, "category"],
+  [/product_id$/, "product"],
+  [/variant_?id$/i, "variant"],
+  [/review_id$/, "review"],
+  [/inventory_item_id$/, "inventory_item"],
+  [/cart_item_id$/, "cart_item"],
+  [/cart_?id$/i, "cart"],
+  [/driver_id$/, "driver"],
   [/branch_id$/, "branch"],
   [/branch_code$/, "branch_code"],
   [/address_id$/, "address"],
   [/processing_point_id$/, "point"],
+  [/^inventory_item_id$/, "inventory_item"],
   [/manifest_item_id$|item_ids?$|identifiers$/, "item"],
   [/manifest_id$/, "manifest"],
+  [/module_ids$/, "module"],
   [/service_?ids?$/i, "service"],
   [/delivery_type(_id)?$/, "delivery_type"],
   [/vehicle_ids?$/, "vehicle"],
   [/team_ids?$/, "team"],
   [/profile_id$/, "profile"],
+  [/^destination_warehouse_id$/, "other_warehouse"],
   [/warehouse_id$/, "warehouse"],
+  [/^destination_bin_id$/, "other_bin"],
+  [/bin_id$/, "bin"],
+  [/^staff_id$/, "staff"],
+  [/^picking_order_id$/, "picking_order"],
+  [/^transfer_id$/, "inventory_transfer"],
+  [/^assigned_to$/, "user"],
   [/zone_ids?$/, "zone"],
   [/tag_ids?$/, "tag"],
   [/batch_id$/, "batch"],
   [/barcodes?(_value)?$/, "barcode"],
+  [/delivery_ids?$/, "delivery"],
   [/delivery_codes$/, "delivery_code"],
   [/user_?ids?$|customer_id$|^assigned_by$/i, "user"],
   [/^bulk_?assignment_?id$/i, "bulk"],
@@ -70,8 +94,10 @@ const kinds: [RegExp, keyof Things][] = [
 ];
 
 /** What stands at a slot; undefined when its name says nothing that is known. */
-export function kindOf(slot: Slot): keyof Things | undefined {
+export function kindOf(slot: Slot, operation?: Operation): keyof Things | undefined {
   const name = String(slot.findLast((step) => typeof step === "string"));
+  // Manifests have items as well as warehouses do.
+  if (name === "item_id" && operation?.path.startsWith("/warehousing/")) return "inventory_item";
   return kinds.find(([words]) => words.test(name))?.[1];
 }
 
@@ -85,6 +111,7 @@ export function slotsOf(operation: Operation): Slot[] {
   for (
     const name of columns.filter((name) => name.endsWith("_id") && !name.startsWith("external_"))
   ) {
+  for (const name of columns.filter((name) => /(?<!external_reference)_id$/.test(name))) {
     list.push(["query", "column_filters", name]);
   }
   return [...new Map(list.map((slot) => [slot.join("."), slot])).values()];
@@ -135,11 +162,26 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
   "POST /delivery/zones": () => ({
     polygon: { type: "Polygon", coordinates: [[[44, 33], [45, 33], [45, 34], [44, 33]]] },
   }),
+  "POST /delivery/cod-collections/remit": settling,
+  "POST /delivery/cod-collections/settle-by-wallet": settling,
+  "POST /delivery/cod-collections/handover": ({ driver }) => ({ driver_id: driver }),
+  "GET /delivery/cod-settlements/:settlement_payment_id/verify": () => ({ hash: "0".repeat(32) }),
+  "POST /storefront/custom-domain/connect": () => ({ custom_domain: "shop.example.com" }),
   "POST /tenants/:tenantId/users": () => ({ tenant_user_type: "customer" }),
+  "POST /warehousing/warehouses": forFew,
+  "PUT /warehousing/warehouses/:warehouse_id": forFew,
   "PUT /tenants/:tenantId/settings": () => ({
     general: { language: { settings: { default: "en" } } },
   }),
 };
+
+/** Cash by its rows or by its driver. */
+function settling({ driver }: Things, asked?: string): Record<string, unknown> {
+  return asked === "cod_collection_ids"
+    ? { scope: "selected" }
+    : { scope: "all", driver_id: driver };
+}
+
 /** A service for few people and places; otherwise nobody looks at the ids it comes with. */
 function restricted({ user, zone, tag }: Things, asked?: string): Record<string, unknown> {
   const byTag = asked === "zone_tag_ids";
@@ -151,6 +193,10 @@ function restricted({ user, zone, tag }: Things, asked?: string): Record<string,
     ...(byTag ? { zone_tag_ids: [tag] } : { zone_ids: [zone] }),
   };
 }
+/** A warehouse for few people. */
+function forFew({ user }: Things): Record<string, unknown> {
+  return { access_mode: "select_users", user_ids: [user] };
+}
 /** Where one of these is asked for, the others of its line go. */
 const exclusive = [
   ["destination_branch_id", "destination_address_id"],
@@ -160,7 +206,10 @@ const exclusive = [
 ];
 
 /** A request that names only what the tenant has; `slot` is filled even where it is optional. */
-export function sampleOf(operation: Operation, things: Things, slot?: Slot): Input {
+export function sampleOf(operation: Operation, all: Things, slot?: Slot): Input {
+  const things = operation.path.startsWith("/warehousing/")
+    ? { ...all, item: all.inventory_item as string }
+    : all;
   const path = (part: keyof Input) => (slot?.[0] === part ? slot.slice(1) : []);
   const fill = (part: keyof Input) =>
     value(schemaOf(operation, part) ?? { type: "object" }, part, path(part), things);

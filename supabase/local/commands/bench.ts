@@ -8,6 +8,7 @@ import { Report } from "../../../tests/bench/report.ts";
 import { benchRpc } from "../../../tests/bench/rpc.ts";
 import { benchSearch } from "../../../tests/bench/search.ts";
 import { benchSetDestination } from "../../../tests/bench/set-destination.ts";
+import { benchStock } from "../../../tests/bench/stock.ts";
 import { root } from "../paths.ts";
 
 const parts: Record<string, (report: Report) => Promise<void>> = {
@@ -16,6 +17,7 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
   search: benchSearch,
   assignments: benchAssignments,
   performance: benchPerformance,
+  stock: benchStock,
   "cold-start": benchColdStart,
 };
 

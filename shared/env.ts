@@ -54,6 +54,9 @@ export const databasePrepare = read("BARID_DB_PREPARE") === "1";
 /** Milliseconds a request waits for a free connection before it is told to come back. */
 export const databaseWaitMs = readNumber("BARID_DB_WAIT_MS", 8_000);
 
+/** Address of a routing service with OSRM's interface; unset: ways are measured as the crow flies. */
+export const routingUrl = read("BARID_ROUTING_URL")?.replace(/\/+$/, "");
+
 /** Resolver that answers DNS questions over HTTPS as JSON; custom domains are checked with it. */
 export const dnsOverHttpsUrl = read("BARID_DNS_OVER_HTTPS_URL") ??
   "https://cloudflare-dns.com/dns-query";

@@ -43,6 +43,8 @@ export function schemaOf(operation: Operation, part: typeof parts[number]): Sche
 const kinds: [RegExp, keyof Things][] = [
   [/tenant_?id$/i, "tenant"],
   [/institution_user_id$|owner_id$/, "institution"],
+  [/^to_driver_id$/, "driver2"],
+  [/driver_id$|driverId$/, "driver"],
   [/cod_collection_ids?$|^cod-collection$/, "collection"],
   [/settlement_payment_id$/, "settlement"],
   [/remitted_to_user_id$/, "user"],
@@ -84,7 +86,10 @@ const kinds: [RegExp, keyof Things][] = [
   [/barcodes?(_value)?$/, "barcode"],
   [/delivery_ids?$/, "delivery"],
   [/delivery_codes$/, "delivery_code"],
-  [/user_?ids?$|customer_id$/i, "user"],
+  [/user_?ids?$|customer_id$|^assigned_by$/i, "user"],
+  [/^bulk_?assignment_?id$/i, "bulk"],
+  [/^assignment_?id$/i, "assignment"],
+  [/^delivery_ids?$/, "delivery"],
   [/^(id|wallet_id)$/, "wallet"],
 ];
 
@@ -103,6 +108,9 @@ export function slotsOf(operation: Operation): Slot[] {
     | { description?: string }
     | undefined;
   const columns = /any of: (.*)$/.exec(filters?.description ?? "")?.[1].split(", ") ?? [];
+  for (
+    const name of columns.filter((name) => name.endsWith("_id") && !name.startsWith("external_"))
+  ) {
   for (const name of columns.filter((name) => /(?<!external_reference)_id$/.test(name))) {
     list.push(["query", "column_filters", name]);
   }
@@ -149,6 +157,7 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
   "POST /delivery/services": restricted,
   "PUT /delivery/services/:serviceId": restricted,
   "GET /delivery/price": () => ({ units: "1" }),
+  "POST /delivery/assignments": ({ driver }) => ({ driver_id: driver }),
   "POST /delivery/drivers": ({ driver }) => ({ user_id: driver }),
   "POST /delivery/zones": () => ({
     polygon: { type: "Polygon", coordinates: [[[44, 33], [45, 33], [45, 34], [44, 33]]] },

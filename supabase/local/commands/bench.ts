@@ -1,7 +1,9 @@
-/** `npm run bench [rpc|set-destination|search|cold-start ...]`: ratios in one run, written to tests/bench/results.md. */
+/** `npm run bench [rpc|set-destination|search|assignments|performance|cold-start ...]`: ratios in one run, written to tests/bench/results.md. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { benchAssignments } from "../../../tests/bench/assignments.ts";
 import { benchColdStart } from "../../../tests/bench/cold-start.ts";
+import { benchPerformance } from "../../../tests/bench/performance.ts";
 import { Report } from "../../../tests/bench/report.ts";
 import { benchRpc } from "../../../tests/bench/rpc.ts";
 import { benchSearch } from "../../../tests/bench/search.ts";
@@ -13,6 +15,8 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
   rpc: benchRpc,
   "set-destination": benchSetDestination,
   search: benchSearch,
+  assignments: benchAssignments,
+  performance: benchPerformance,
   stock: benchStock,
   "cold-start": benchColdStart,
 };

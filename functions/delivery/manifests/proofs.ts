@@ -56,7 +56,7 @@ export const manifestProofs: AnyEndpoint[] = [
 ];
 
 /** An address that takes one upload to this path for two hours. */
-async function signUpload(path: string): Promise<{ upload_url: string; token: string }> {
+export async function signUpload(path: string): Promise<{ upload_url: string; token: string }> {
   const { url, token } = await askStorage<{ url: string; token: string }>(
     `/object/upload/sign/proofs/${path}`,
     {},

@@ -42,6 +42,12 @@ export function schemaOf(operation: Operation, part: typeof parts[number]): Sche
 /** The ids a field may hold, found by the words its name ends in; the first that fits counts. */
 const kinds: [RegExp, keyof Things][] = [
   [/tenant_?id$/i, "tenant"],
+  // Deliveries under way
+  [/delivery_exception_id$/, "delivery_exception"],
+  [/delivery_item_id$/, "delivery_item"],
+  [/receiving_order_id$/, "receiving_order"],
+  [/handoff_id$/, "handoff"],
+  [/bin_id$/, "bin"],
   [/institution_user_id$|owner_id$/, "institution"],
   [/driver_id$/, "driver"],
   [/branch_id$/, "branch"],
@@ -50,6 +56,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/processing_point_id$/, "point"],
   [/manifest_item_id$|item_ids?$|identifiers$/, "item"],
   [/manifest_id$/, "manifest"],
+  [/(^|_)delivery_id$|^parent_id$/, "delivery"],
   [/service_?ids?$/i, "service"],
   [/delivery_type(_id)?$/, "delivery_type"],
   [/vehicle_ids?$/, "vehicle"],
@@ -120,6 +127,15 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
   "POST /delivery/transfer-manifests/:manifest_id/proofs": () => ({
     stage: "pickup",
     photo_urls: ["https://example.test/photo.jpg"],
+  }),
+  "POST /delivery/deliveries": ({ address, user }, asked) => ({
+    ...(asked === "pickup_location" ? {} : { pickup_address_id: address }),
+    ...(asked === "delivery_location" ? {} : { dropoff_address_id: address }),
+    ...(asked === "institution_user_id" ? {} : { customer_id: user }),
+    payment_method: "cash",
+    ...(asked === "original_delivery_id" ? { delivery_flow: "customer_return" } : {}),
+    ...(asked === "warehouse_id" ? { staged: true } : {}),
+    unit_size: 1,
   }),
   "POST /delivery/services": restricted,
   "PUT /delivery/services/:serviceId": restricted,

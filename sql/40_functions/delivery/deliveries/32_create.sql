@@ -51,23 +51,25 @@ begin
   return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
 end $$;
 
--- Writes what is in a parcel: the items of its package, or the parcel as one. Anew for a draft.
+-- Writes what is in a parcel: the items of its package, or the parcel as one. Fails: invalid_package (a number that
+-- no parcel has).
 create or replace function delivery.delivery_items_write(d delivery.deliveries) returns void
 language plpgsql set search_path = '' as $$
+declare
+  v_items jsonb := case when jsonb_typeof(d.package_details -> 'items') = 'array' and jsonb_array_length(d.package_details -> 'items') > 0
+    then d.package_details -> 'items' else '[{}]' end;
 begin
-  insert into delivery.delivery_items as old (tenant_id, delivery_id, position, name, quantity, weight, length, width, height)
+  if exists (
+      select from jsonb_array_elements(v_items) i, unnest('{quantity,weight,length,width,height}'::text[]) n (name),
+        delivery.read_measure(i -> n.name) m where m.measure > 1000000) then
+    perform app.fail('invalid_package', '{"field": "package"}');
+  end if;
+  insert into delivery.delivery_items (tenant_id, delivery_id, position, name, quantity, weight, length, width, height)
   select d.tenant_id, d.id, n.position, coalesce(nullif(trim(left(n.item ->> 'name', 200)), ''), 'Parcel ' || d.delivery_code),
-    coalesce(least(q.measure, 1000000), 1), m.weight, m.length, m.width, m.height
-  from (
-    select p.item, p.position from jsonb_array_elements(
-      case when jsonb_typeof(d.package_details -> 'items') = 'array' and jsonb_array_length(d.package_details -> 'items') > 0
-        then d.package_details -> 'items' else '[{}]' end) with ordinality p (item, position)
-  ) n
-  cross join lateral delivery.read_measure(n.item -> 'quantity') q
-  cross join lateral (
-    select min(least(r.measure, 999999999)) filter (where s.side = 'weight') as weight, min(least(r.measure, 999999999)) filter (where s.side = 'length') as length,
-      min(least(r.measure, 999999999)) filter (where s.side = 'width') as width, min(least(r.measure, 999999999)) filter (where s.side = 'height') as height
-    from unnest('{weight,length,width,height}'::text[]) s (side), delivery.read_measure(n.item -> s.side) r) m;
+    coalesce((delivery.read_measure(n.item -> 'quantity')).measure, 1), (delivery.read_measure(n.item -> 'weight')).measure,
+    (delivery.read_measure(n.item -> 'length')).measure, (delivery.read_measure(n.item -> 'width')).measure,
+    (delivery.read_measure(n.item -> 'height')).measure
+  from jsonb_array_elements(v_items) with ordinality n (item, position);
 end $$;
 
 -- A draft becomes an order: its fee is charged, a staged one gets its legs. The delivery is locked and pending.

@@ -62,7 +62,7 @@ declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
 begin
   perform delivery.require_carrier(d);
-  perform delivery.require_move(d, case d.carrier_type when 'external' then '{pending,picked_up}' else '{picked_up}' end, 'in_transit');
+  perform delivery.require_move(d, case d.carrier_type when 'external' then '{pending,picked_up}'::text[] else '{picked_up}' end, 'in_transit');
   update delivery.deliveries x set status = 'in_transit', picked_up_at = coalesce(x.picked_up_at, clock_timestamp())
   where x.tenant_id = d.tenant_id and x.id = d.id;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id));

@@ -111,7 +111,6 @@ const definitions = {
   original_not_delivered: { status: 409, fields: ["field", "status"] },
   return_already_exists: 409,
   delivery_barcode_taken: 409,
-  delivery_fee_already_paid: 409,
   assignment_not_accepted: { status: 409, fields: ["status"] },
   pickup_by_handoff: { status: 409, fields: ["handoff_id"] },
   delivery_proof_required: { status: 400, fields: ["field", "stage"] },

@@ -59,9 +59,6 @@ create table if not exists delivery.deliveries (
   created_by uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- What lists search.
-  search_text text not null generated always as (delivery_code::text || ' ' || barcode || ' ' || coalesce(external_reference_id, '')
-    || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', '')) stored,
   unique (tenant_id, id),
   constraint delivery_code_taken unique (tenant_id, delivery_code),
   constraint leg_of_a_parent check ((parent_id is null) = (leg is null) and (parent_id is null) = (sequence_plan is null)),
@@ -108,7 +105,10 @@ create index if not exists deliveries_staged on delivery.deliveries (tenant_id, 
 create index if not exists deliveries_flow on delivery.deliveries (tenant_id, delivery_flow, created_at desc);
 create index if not exists deliveries_external on delivery.deliveries (tenant_id, carrier_code, created_at desc) where carrier_type = 'external';
 create index if not exists deliveries_reference on delivery.deliveries (tenant_id, external_reference_id) where external_reference_id is not null;
-create index if not exists deliveries_search on delivery.deliveries using gin (search_text extensions.gin_trgm_ops);
+-- What private.deliveries_matching() searches, word for word.
+create index if not exists deliveries_search on delivery.deliveries using gin ((delivery_code::text || ' ' || barcode || ' '
+  || coalesce(external_reference_id, '') || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', ''))
+  extensions.gin_trgm_ops);
 create index if not exists deliveries_manifest on delivery.deliveries (tenant_id, manifest_id) where manifest_id is not null;
 
 create table if not exists delivery.delivery_status_history (

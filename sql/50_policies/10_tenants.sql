@@ -46,8 +46,7 @@ select app.tenant_table('delivery.transfer_manifest_proofs', writes => 'insert',
 select app.tenant_table('delivery.transfer_manifest_exceptions', writes => 'insert, update');
 select app.tenant_table('delivery.transfer_manifest_events', writes => 'insert', audit => false, writers => 'true');
 select app.tenant_table('delivery.delivery_code_reservations', own => '{}', writes => 'insert', audit => false);
-select app.tenant_table('delivery.deliveries', own => '{customer_id,institution_user_id}', writes => 'insert, update', writers => 'true',
-  hidden => 'search_text');
+select app.tenant_table('delivery.deliveries', own => '{customer_id,institution_user_id}', writes => 'insert, update', writers => 'true');
 -- History is written by the guard of deliveries alone.
 select app.tenant_table('delivery.delivery_status_history', writes => '', audit => false);
 select app.tenant_table('delivery.delivery_items', writes => 'insert, update', writers => 'true');

@@ -85,7 +85,9 @@ export function slotsOf(operation: Operation): Slot[] {
     | { description?: string }
     | undefined;
   const columns = /any of: (.*)$/.exec(filters?.description ?? "")?.[1].split(", ") ?? [];
-  for (const name of columns.filter((name) => name.endsWith("_id"))) {
+  for (
+    const name of columns.filter((name) => name.endsWith("_id") && name !== "external_reference_id")
+  ) {
     list.push(["query", "column_filters", name]);
   }
   return [...new Map(list.map((slot) => [slot.join("."), slot])).values()];
@@ -128,7 +130,8 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
     stage: "pickup",
     photo_urls: ["https://example.test/photo.jpg"],
   }),
-  "POST /delivery/deliveries": ({ address, user }, asked) => ({
+  "POST /delivery/deliveries": ({ address, user, service }, asked) => ({
+    delivery_service_id: service,
     ...(asked === "pickup_location" ? {} : { pickup_address_id: address }),
     ...(asked === "delivery_location" ? {} : { dropoff_address_id: address }),
     ...(asked === "institution_user_id" ? {} : { customer_id: user }),
@@ -137,6 +140,10 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
     ...(asked === "warehouse_id" ? { staged: true } : {}),
     unit_size: 1,
   }),
+  "PATCH /delivery/deliveries/:delivery_id": () => ({ notes: "Second floor" }),
+  "PUT /delivery/deliveries/:delivery_id": () => ({ notes: "Second floor" }),
+  "PUT /warehousing/receiving-orders/:receiving_order_id": ({ bin }, asked) =>
+    asked === "item_details" ? {} : { item_details: [{ bin_id: bin }] },
   "POST /delivery/services": restricted,
   "PUT /delivery/services/:serviceId": restricted,
   "GET /delivery/price": () => ({ units: "1" }),

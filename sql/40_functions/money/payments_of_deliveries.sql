@@ -10,7 +10,7 @@ language sql security definer set search_path = '' as $$
 $$;
 
 -- Charges the fee of a delivery that becomes an order: a wallet now, a gateway later; cash is taken by a driver.
--- Fails: insufficient_wallet_balance, delivery_fee_already_paid.
+-- Fails: insufficient_wallet_balance.
 create or replace function money.delivery_fee_charge(p_delivery uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 declare

@@ -59,7 +59,9 @@ create or replace function private.deliveries_matching(part text) returns setof 
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return query execute $query$
-    select d.id from delivery.deliveries d where d.tenant_id = $1 and d.search_text operator(pg_catalog.~~*) $2
+    select d.id from delivery.deliveries d where d.tenant_id = $1 and (d.delivery_code::text || ' ' || d.barcode || ' '
+      || coalesce(d.external_reference_id, '') || ' ' || coalesce(d.recipient ->> 'name', '') || ' ' || coalesce(d.recipient ->> 'phone', ''))
+      operator(pg_catalog.~~*) $2
   $query$ using app.tenant_id(), app.contains_pattern(part);
 end $$;
 

@@ -1,6 +1,6 @@
 import { can } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import type { ErrorCode } from "../../../shared/errors.ts";
+import { AppError, type ErrorCode } from "../../../shared/errors.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { withLinks } from "../manifests/proofs.ts";
 import { orderers, staffOrDeliveryPeople } from "../people.ts";
@@ -52,6 +52,16 @@ const change = {
   path: "/deliveries/:delivery_id",
 } as const;
 
+/** Proofs with their links; without, while the storage is away: the delivery is worth reading all the same. */
+async function linked<P extends { url: string }>(proofs: P[]) {
+  try {
+    return await withLinks(proofs);
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === "service_unavailable")) throw error;
+    return proofs.map((proof) => ({ ...proof, link: null }));
+  }
+}
+
 /** Making, reading and changing deliveries. What happens to them then: moves.ts, warehouse.ts. */
 export const deliveries: AnyEndpoint[] = [
   endpoint({
@@ -79,6 +89,7 @@ export const deliveries: AnyEndpoint[] = [
     access: staffOrDeliveryPeople,
     query: deliveriesList.query,
     response: DeliveriesResponse,
+    errors: ["invalid_column_filters"],
     async run({ db, query }) {
       const { rows, page, limit, total } = await deliveriesList.run(db, query);
       return { deliveries: rows, page, limit, total };
@@ -97,7 +108,7 @@ export const deliveries: AnyEndpoint[] = [
         "delivery.delivery_get",
         { id: params.delivery_id },
       );
-      return { delivery: { ...delivery, proofs: await withLinks(delivery.proofs) } };
+      return { delivery: { ...delivery, proofs: await linked(delivery.proofs) } };
     },
   }),
   ...(["patch", "put"] as const).map((method) =>

@@ -83,10 +83,12 @@ begin
   update delivery.deliveries x set status = 'returned', status_reason = coalesce(input ->> 'reason', x.status_reason),
     status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = d.id;
+  if not delivery.leaves_warehouse(d) then
+    perform private.delivery_returned_for_good(d.id);
+  end if;
   if delivery.leaves_warehouse(d) or v_warehouse is not null then
     v_receipt := private.receipt_expect(d.id, v_warehouse, d.status = 'failed');
   else
-    perform private.delivery_returned_for_good(d.id);
     perform delivery.assignment_end(a, 'returned');
   end if;
   perform delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return');

@@ -71,10 +71,10 @@ declare
   v_zone uuid;
   v_service delivery.delivery_services;
 begin
-  if d.delivery_flow not in ('pnd_outbound', 'standard') or d.current_warehouse_id is null then
+  if d.delivery_flow not in ('pnd_outbound', 'pnd_inbound', 'standard') or d.current_warehouse_id is null then
     perform app.fail('delivery_not_in_warehouse');
   end if;
-  perform delivery.require_move(d, '{pending,returned}', 'returned');
+  perform delivery.require_move(d, case d.delivery_flow when 'pnd_inbound' then '{returned}'::text[] else '{pending,returned}' end, 'returned');
   if exists (select from warehousing.receiving_orders r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending') then
     perform app.fail('delivery_not_in_warehouse');
   end if;

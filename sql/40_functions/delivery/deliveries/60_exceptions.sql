@@ -11,6 +11,7 @@ declare
   v_id uuid;
   v_place bigint;
   v_receipt uuid;
+  v_moving uuid;
 begin
   if not app.has_permission('manage:module:warehouse') then
     perform delivery.require_carrier(d);
@@ -29,8 +30,12 @@ begin
   insert into delivery.delivery_exceptions (tenant_id, delivery_id, type, items, notes, created_by)
   values (d.tenant_id, d.id, input ->> 'type', v_items, input ->> 'notes', app.user_id())
   returning id into v_id;
-  if delivery.leaves_warehouse(d) and d.status in ('picked_up', 'in_transit', 'failed', 'returned') then
-    v_receipt := private.receipt_expect(d.id, null, true);
+  -- Noted of a staged parcel, it concerns the leg that is on the road.
+  select l.id into v_moving from delivery.deliveries l
+  where l.tenant_id = d.tenant_id and (l.id = d.id or l.parent_id = d.id) and delivery.leaves_warehouse(l)
+    and l.status in ('picked_up', 'in_transit', 'failed', 'returned') and l.current_warehouse_id is null;
+  if found then
+    v_receipt := private.receipt_expect(v_moving, null, true);
   end if;
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'delivery_exception.opened', 'source_module', 'delivery',
     'entity_type', 'delivery_exception', 'entity_id', v_id, 'event_data', jsonb_build_object('exception_id', v_id, 'delivery_id', d.id,
@@ -46,7 +51,6 @@ language plpgsql set search_path = '' as $$
 declare
   v_id uuid := (input ->> 'id')::uuid;
   e delivery.delivery_exceptions;
-  v_status text;
 begin
   select * into e from delivery.delivery_exceptions x where x.id = v_id;
   if not found then
@@ -59,10 +63,9 @@ begin
   if not found then
     perform app.fail('delivery_exception_resolved');
   end if;
-  select d.status into v_status from delivery.deliveries d where d.tenant_id = e.tenant_id and d.id = e.delivery_id;
-  if v_status in ('picked_up', 'in_transit') and not delivery.has_open_exception(e.delivery_id) then
-    perform private.receipts_call_off(e.delivery_id);
-  end if;
+  perform private.receipts_call_off(l.id) from delivery.deliveries l
+  where l.tenant_id = e.tenant_id and (l.id = e.delivery_id or l.parent_id = e.delivery_id) and l.status in ('picked_up', 'in_transit')
+    and not delivery.has_open_exception(l.id) and (l.parent_id is null or not delivery.has_open_exception(l.parent_id));
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'delivery_exception.resolved', 'source_module', 'delivery',
     'entity_type', 'delivery_exception', 'entity_id', v_id, 'event_data', jsonb_build_object('exception_id', v_id,
       'delivery_id', e.delivery_id, 'resolution', input ->> 'resolution', 'actor_id', app.user_id()))));

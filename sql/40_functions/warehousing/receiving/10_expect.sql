@@ -56,7 +56,7 @@ declare
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
   select e.id into v_exception from delivery.delivery_exceptions e
-  where e.tenant_id = d.tenant_id and e.delivery_id = d.id and e.status = 'open' order by e.created_at desc, e.id limit 1;
+  where e.tenant_id = d.tenant_id and e.delivery_id in (d.id, d.parent_id) and e.status = 'open' order by e.created_at desc, e.id limit 1;
   return private.receipt_open(d, coalesce(p_warehouse, d.pickup_warehouse_id),
     case when p_failed or v_exception is not null then 'failed_delivery_return' else 'delivery_return_handoff' end, v_exception);
 end $$;

@@ -42,9 +42,39 @@ const definitions = {
   cannot_deactivate_self: 409,
   last_tenant_admin: 409,
 
+  // The administration of tenants
+  tenant_slug_taken: { status: 400, fields: ["field"] },
+  invalid_tenant_slug: { status: 400, fields: ["field"] },
+  tenant_name_required: { status: 400, fields: ["field"] },
+  rbac_forbidden: 403,
+  subscription_required: { status: 400, fields: ["field"] },
+  subscription_not_found: 404,
+  tenant_subscription_disabled: 403,
+
   // Settings
   manifest_workflow_required: { status: 400, fields: ["field"] },
   currency_in_use: { status: 409, fields: ["field"] },
+
+  // Cash on delivery
+  cod_collection_ids_required: { status: 400, fields: ["field"] },
+  cod_collections_not_pending: { status: 400, fields: ["field", "invalid_ids"] },
+  mixed_driver_selection: { status: 400, fields: ["field"] },
+  driver_id_required: { status: 400, fields: ["field"] },
+  no_pending_collections: 400,
+  settlement_amount_mismatch: { status: 400, fields: ["currency"] },
+  invalid_receiver: { status: 400, fields: ["field"] },
+  receiver_required: { status: 400, fields: ["field"] },
+  settlement_idempotency_conflict: 409,
+  cash_handover_required: { status: 409, fields: ["amount", "currency"] },
+  settlement_not_found: 404,
+  settlement_receipt_failed: { status: 409, fields: ["receipt_status"] },
+  cod_collection_not_found: 404,
+  cod_collection_not_settled: 400,
+  handover_not_found: 404,
+  handover_already_declared: 409,
+  handover_not_declared: { status: 409, fields: ["from"] },
+  handover_not_in_discrepancy: { status: 409, fields: ["from"] },
+  invalid_resolution: { status: 400, fields: ["field"] },
 
   // Network: places that manifests and deliveries use
   address_not_found: { status: 404, fields: ["field"] },
@@ -248,6 +278,38 @@ const definitions = {
   inventory_transfer_not_found: 404,
   transfer_reference_exists: { status: 409, fields: ["field"] },
   warehouses_must_differ: { status: 400, fields: ["field"] },
+  // Storefront: the market and its domain
+  market_not_found: 404,
+  market_already_exists: 409,
+  invalid_store_name: { status: 400, fields: ["field"] },
+  store_name_taken: { status: 400, fields: ["field"] },
+  market_field_fixed: { status: 400, fields: ["field"] },
+  invalid_directory_category: { status: 400, fields: ["field"] },
+  invalid_payment_method: { status: 400, fields: ["field"] },
+  market_currency_differs: { status: 400, fields: ["field", "currency"] },
+  market_information_incomplete: { status: 400, fields: ["field"] },
+  market_category_required: 400,
+  market_not_approved: 409,
+  invalid_custom_domain: { status: 400, fields: ["field"] },
+  custom_domain_not_found: 404,
+  custom_domain_taken: { status: 409, fields: ["field"] },
+  custom_domain_already_connected: 409,
+
+  // Storefront: the catalogue and what customers do with it
+  category_not_found: { status: 404, fields: ["field"] },
+  category_in_use: 409,
+  product_not_found: 404,
+  variant_not_found: { status: 404, fields: ["field"] },
+  inventory_item_not_found: { status: 404, fields: ["field"] },
+  sku_already_exists: 409,
+  review_not_found: 404,
+  review_requires_purchase: 403,
+  product_already_reviewed: 409,
+  cart_not_found: 404,
+  cart_not_active: 409,
+  cart_item_not_found: 404,
+  cart_quantity_exceeded: { status: 400, fields: ["field", "quantity_max"] },
+  cart_full: 409,
 
   // Ours to mend
   rate_limited: 429,

@@ -1,3 +1,5 @@
-import { serve } from "../../shared/serve.ts";
+import { feature, serve } from "../../shared/serve.ts";
 
-export default serve("system", []);
+export default serve("system", [
+  feature("settings", async () => (await import("./settings/routes.ts")).systemSettings),
+]);

@@ -3,14 +3,19 @@ import { feature, serve } from "../../shared/serve.ts";
 export default serve(
   "tenants",
   [
-    // Paths begin with a tenant's id or `me`: one feature takes them all.
+    feature("wizard", async () => (await import("./wizard/routes.ts")).wizard),
+    // Other paths begin with a tenant's id or `me`, or are empty: one feature takes them all.
     feature("*", async () => [
+      ...(await import("./administration/routes.ts")).administration,
       ...(await import("./me/routes.ts")).me,
       ...(await import("./users/routes.ts")).tenantUsers,
       ...(await import("./settings/routes.ts")).settings,
+      ...(await import("./modules/routes.ts")).modules,
+      ...(await import("./subscription/routes.ts")).subscription,
     ]),
   ],
   async () => ({
     "tenants.remove_auth_user": (await import("./users/auth-users.ts")).removeAuthUser,
+    "tenants.wizard_undo": (await import("./wizard/run-wizard.ts")).undoWizard,
   }),
 );

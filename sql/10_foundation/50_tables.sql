@@ -1,4 +1,23 @@
--- The two helpers that give a table its guards. Called from 50_policies, one line a table.
+-- The helpers that give a table its guards. Called from 50_policies, one line a table.
+
+-- Writes app.audit_log rows for the changes of a table, or stops it; `hidden` columns are never copied.
+create or replace function app.audited(target regclass, audit boolean default true, hidden text default '') returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_event text;
+begin
+  foreach v_event in array array['insert', 'update', 'delete'] loop
+    execute format('drop trigger if exists audit_%s on %s', v_event, target);
+    if audit then
+      execute format(
+        'create trigger audit_%1$s after %1$s on %2$s referencing %3$s for each statement execute function private.audit(%4$L)',
+        v_event, target,
+        case v_event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
+          else 'old table as old_rows new table as new_rows' end,
+        hidden);
+    end if;
+  end loop;
+end $$;
 
 -- Puts a tenant table behind the second wall: row-level security enabled and forced, policies, grants.
 --   own     columns that name the row's people; callers who do not see the whole tenant reach a row
@@ -16,7 +35,6 @@ create or replace function app.tenant_table(
 language plpgsql set search_path = '' as $$
 declare
   v_rule text := 'tenant_id = (select app.tenant_id())';
-  v_event text;
 begin
   if own is not null then
     v_rule := v_rule || ' and ((select app.sees_tenant())'
@@ -39,17 +57,7 @@ begin
   if writes <> '' then
     execute format('grant %s on %s to barid_caller', writes, target);
   end if;
-  foreach v_event in array array['insert', 'update', 'delete'] loop
-    execute format('drop trigger if exists audit_%s on %s', v_event, target);
-    if audit then
-      execute format(
-        'create trigger audit_%1$s after %1$s on %2$s referencing %3$s for each statement execute function private.audit(%4$L)',
-        v_event, target,
-        case v_event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
-          else 'old table as old_rows new table as new_rows' end,
-        hidden);
-    end if;
-  end loop;
+  perform app.audited(target, audit, hidden);
 end $$;
 
 create or replace function private.refuse_change() returns trigger

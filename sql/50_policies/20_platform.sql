@@ -6,21 +6,26 @@ drop policy if exists tenant on tenancy.tenants;
 -- Seen by its members; changed by its administrators; made by the system's.
 drop policy if exists readable on tenancy.tenants;
 create policy readable on tenancy.tenants for select to barid_caller
-  using (id = (select app.tenant_id()) or (select app.has_role('system_admin')));
+  using (id = (select app.tenant_id()) or (select app.has_permission('manage:system')));
 drop policy if exists changed on tenancy.tenants;
 create policy changed on tenancy.tenants for update to barid_caller
-  using ((id = (select app.tenant_id()) and (select app.has_permission('manage:tenant'))) or (select app.has_role('system_admin')));
+  using ((id = (select app.tenant_id()) and (select app.has_permission('manage:tenant'))) or (select app.has_permission('manage:system')));
 drop policy if exists added on tenancy.tenants;
 create policy added on tenancy.tenants for insert to barid_caller
-  with check ((select app.has_role('system_admin')));
+  with check ((select app.has_permission('manage:system')));
 grant select, insert, update on tenancy.tenants to barid_caller;
+select app.audited('tenancy.tenants');
+-- What only the system's administrators change of a tenant, and in which order; see tenancy.move_tenant.
+drop trigger if exists guard on tenancy.tenants;
+create trigger guard before update on tenancy.tenants for each row when (current_user = 'barid_caller')
+  execute function private.guard_tenant();
 
 -- A person is known to himself, to those who share his tenant, and to the system's administrators.
 alter table tenancy.profiles enable row level security;
 alter table tenancy.profiles force row level security;
 drop policy if exists member on tenancy.profiles;
 create policy member on tenancy.profiles for all to barid_caller
-  using (id = (select app.user_id()) or (select app.has_role('system_admin')) or exists (
+  using (id = (select app.user_id()) or (select app.has_permission('manage:system')) or exists (
     select from tenancy.tenant_users u where u.user_id = profiles.id and u.tenant_id = (select app.tenant_id())))
   with check (id = (select app.user_id()) or (select app.has_permission('manage:tenant')));
 grant select, insert, update on tenancy.profiles to barid_caller;
@@ -31,7 +36,7 @@ declare
   v_table regclass;
 begin
   foreach v_table in array array['tenancy.roles', 'tenancy.permissions', 'tenancy.role_permissions', 'tenancy.currencies',
-    'tenancy.system_settings']::regclass[] loop
+    'tenancy.system_settings', 'tenancy.modules']::regclass[] loop
     execute format('alter table %s enable row level security', v_table);
     execute format('alter table %s force row level security', v_table);
     execute format('drop policy if exists readable on %s', v_table);
@@ -39,6 +44,26 @@ begin
     execute format('grant select on %s to barid_caller', v_table);
   end loop;
 end $$;
+
+-- But the system's settings are set by its administrators.
+drop policy if exists added on tenancy.system_settings;
+create policy added on tenancy.system_settings for insert to barid_caller
+  with check ((select app.has_permission('manage:system')));
+drop policy if exists changed on tenancy.system_settings;
+create policy changed on tenancy.system_settings for update to barid_caller
+  using ((select app.has_permission('manage:system')));
+grant insert, update on tenancy.system_settings to barid_caller;
+select app.audited('tenancy.system_settings');
+select app.touched('tenancy.system_settings');
+
+-- A wizard's run belongs to whoever started it.
+alter table tenancy.wizard_runs enable row level security;
+alter table tenancy.wizard_runs force row level security;
+drop policy if exists starter on tenancy.wizard_runs;
+create policy starter on tenancy.wizard_runs for all to barid_caller
+  using ((select app.has_permission('manage:system')) and caller = (select tenancy.wizard_caller()));
+grant select, insert, update on tenancy.wizard_runs to barid_caller;
+select app.touched('tenancy.wizard_runs');
 
 -- Events are read by those who manage the system; app.events_add() writes them. Null tenants are the platform's.
 alter table integration.system_events enable row level security;

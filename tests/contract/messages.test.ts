@@ -31,6 +31,15 @@ const internalConstraints = new Set([
   "stock_place",
   // Rows written by our own functions, which never write them otherwise.
   "account_exists",
+  "cash_already_collected",
+  "cash_is_its_parts",
+  "cash_state_and_times",
+  "collection_already_settled",
+  "counted_when",
+  "handover_used",
+  "item_is_its_parts",
+  "printed_somewhere",
+  "settlement_is_its_parts",
   "coordinates_incomplete",
   "delivery_code_reserved_twice",
   "delivery_code_taken",
@@ -50,9 +59,21 @@ const internalConstraints = new Set([
   "receiving_event_once",
   "resolved_says_how",
   "snapshot_with_manifest",
+  "subscription_pending_once",
   "tenant_owns_itself",
   "void_has_no_order",
   "wallets_have_a_floor",
+  "wizard_run_once",
+  // The storefront's.
+  "active_domains_are_verified",
+  "active_follows_from_status",
+  "archived_says_when",
+  "cart_already_active",
+  "customer_address_default",
+  "live_follows_from_statuses",
+  "only_approved_is_reviewed_again",
+  "published_means_approved",
+  "variant_already_in_cart",
 ]);
 
 const sqlFiles = filesIn("sql").filter((file) => file.endsWith(".sql"));

@@ -2,7 +2,7 @@ import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { ProofUpload, ProofUploadResponse } from "../manifests/schemas.ts";
 import { extensionOf } from "../manifests/schemas.ts";
-import { signUpload } from "../manifests/proofs.ts";
+import { signUpload } from "../../../shared/storage.ts";
 import { itsDriver } from "../people.ts";
 import {
   Complete,
@@ -118,7 +118,7 @@ export const deliveryMoves: AnyEndpoint[] = [
         kind: body.kind,
         extension: extensionOf(body.content_type),
       });
-      return { data: { path, ...await signUpload(path) } };
+      return { data: { path, ...await signUpload("proofs", path) } };
     },
   }),
 ];

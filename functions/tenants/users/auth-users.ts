@@ -43,6 +43,24 @@ export async function makeAuthUser(
   }
 }
 
+/** Gives a user another password. Fails: weak_password. */
+export async function setAuthPassword(id: string, password: string): Promise<void> {
+  const response = await callPlatform(
+    `${adminUsers}/${id}`,
+    { method: "PUT", body: { password } },
+    {
+      timeoutMs,
+      retries: 2,
+      retryOn,
+    },
+  );
+  const answer = await response.json().catch(() => ({})) as { error_code?: string };
+  if (answer.error_code === "weak_password") {
+    throw new AppError("weak_password", { field: "password" });
+  }
+  if (!response.ok) throw new Error(`Auth answered ${response.status} to a new password`);
+}
+
 /** Removes a user who became nobody's member; one who did, or who is gone already, stays as he is. */
 export async function removeIfNowhere(userId: string): Promise<void> {
   const nowhere = await system<boolean>(

@@ -19,10 +19,10 @@ const Roles = z.array(z.enum(roleKeys)).max(roleKeys.length).transform((roles) =
   ...new Set(roles),
 ]);
 
-const Email = z.string().trim().toLowerCase().max(254).pipe(z.email());
+export const Email = z.string().trim().toLowerCase().max(254).pipe(z.email());
 
 /** Auth hashes with bcrypt, which reads 72 bytes and no more. */
-const Password = z.string().min(8).refine(
+export const Password = z.string().min(8).refine(
   (password) => new TextEncoder().encode(password).length <= 72,
   { error: "at most 72 bytes" },
 );

@@ -104,7 +104,9 @@ begin
     when 'service' then app.as_uuid(n.id) in (select h.id from held h)
     when 'driver' then exists (select from delivery.drivers d where d.user_id = app.as_uuid(n.id) and d.status = 'active')
     when 'warehouse' then exists (select from warehousing.warehouses w where w.id = app.as_uuid(n.id) and w.deleted_at is null)
-    when 'currency' then exists (select from tenancy.currencies c where c.code = n.id)
+    when 'currency' then exists (select from tenancy.currencies c where c.code = n.id) and not exists (
+      select from tenancy.system_settings y
+      where y.key = 'currencies.enabled' and jsonb_typeof(y.value) = 'array' and not y.value ? n.id)
     else exists (select from pg_catalog.pg_timezone_names z where z.name = n.id) end
   order by n.field limit 1;
   if v_missing is not null then

@@ -1,0 +1,68 @@
+import { can } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { TenantResponse } from "../me/schemas.ts";
+import { CreateTenant, tenants, TenantsResponse, UpdateTenant } from "./schemas.ts";
+
+/** The tenants of the system: making them, changing them, opening and shutting them. */
+export const administration: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/",
+    summary: "List tenants",
+    access: can("manage:system"),
+    tenant: "none",
+    query: tenants.query,
+    response: TenantsResponse,
+    async run({ db, query }) {
+      const { rows, total, page, limit } = await tenants.run(db, query);
+      return { tenants: rows, total, page, limit };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/",
+    summary: "Make a tenant: pending, with nobody in it yet",
+    access: can("manage:system"),
+    tenant: "none",
+    body: CreateTenant,
+    response: TenantResponse,
+    status: 201,
+    errors: ["tenant_slug_taken", "invalid_tenant_slug", "tenant_name_required"],
+    run: ({ db, body }) => db.call("tenancy.tenant_create", body),
+  }),
+  endpoint({
+    method: "put",
+    path: "/:tenantId",
+    summary: "Change a tenant; slug and status are the system administrators'",
+    access: can("manage:tenant"),
+    tenant: "path",
+    params: ids("tenantId"),
+    body: UpdateTenant,
+    response: TenantResponse,
+    errors: [
+      "tenant_slug_taken",
+      "invalid_tenant_slug",
+      "tenant_name_required",
+      "invalid_status_transition",
+    ],
+    run: ({ db, body }) => db.call("tenancy.tenant_update", body),
+  }),
+  move("activate", "active", "Let a pending or suspended tenant work; pending, it counts as paid"),
+  move("suspend", "suspended", "Shut an active tenant until it is activated again"),
+  move("archive", "archived", "Shut a tenant for good"),
+];
+
+function move(verb: string, status: string, summary: string): AnyEndpoint {
+  return endpoint({
+    method: "post",
+    path: `/:tenantId/${verb}`,
+    summary,
+    access: can("manage:system"),
+    tenant: "path",
+    params: ids("tenantId"),
+    response: TenantResponse,
+    errors: ["invalid_status_transition"],
+    run: ({ db }) => db.call("tenancy.tenant_move", { status }),
+  });
+}

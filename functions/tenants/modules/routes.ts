@@ -1,0 +1,40 @@
+import { z } from "zod";
+import { can } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { Id, ids } from "../../../shared/schemas.ts";
+import { EnabledModules } from "../administration/schemas.ts";
+
+const ModulesResponse = z.object({
+  modules: z.array(z.object({
+    id: Id,
+    key: z.string(),
+    name: z.record(z.string(), z.string()),
+    is_enabled: z.boolean(),
+  })),
+});
+
+/** Which parts of Barid a tenant has. */
+export const modules: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/:tenantId/modules",
+    summary: "List the modules, and which of them the tenant has",
+    access: can("view:tenant"),
+    tenant: "path",
+    params: ids("tenantId"),
+    response: ModulesResponse,
+    run: ({ db }) => db.call("tenancy.modules_get"),
+  }),
+  endpoint({
+    method: "put",
+    path: "/:tenantId/modules",
+    summary: "Give the tenant these modules and no others",
+    access: can("manage:system"),
+    tenant: "path",
+    params: ids("tenantId"),
+    body: z.object({ enabled_module_ids: EnabledModules }),
+    response: ModulesResponse,
+    errors: ["invalid_reference"],
+    run: ({ db, body }) => db.call("tenancy.modules_save", body),
+  }),
+];

@@ -1,0 +1,31 @@
+import { z } from "zod";
+import { can, denying } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { runWizard } from "./run-wizard.ts";
+import { wizardReference, WizardResponse } from "./schemas.ts";
+
+/** A whole tenant in one call. */
+export const wizard: AnyEndpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/wizard",
+    summary: "Make a tenant with its settings, modules and administrator",
+    access: denying(can("manage:system"), "rbac_forbidden"),
+    tenant: "none",
+    // Whoever must not make the administrator hears that first, whatever else is wrong with his input.
+    body: z.unknown().meta(wizardReference),
+    response: WizardResponse,
+    status: 201,
+    idempotency: "own",
+    errors: [
+      "tenant_slug_taken",
+      "invalid_tenant_slug",
+      "tenant_name_required",
+      "subscription_required",
+      "invalid_reference",
+      "weak_password",
+      "user_being_added",
+    ],
+    run: ({ db, body, idempotencyKey }) => runWizard(db, body, idempotencyKey),
+  }),
+];

@@ -1,0 +1,199 @@
+/**
+ * The tenant wizard: two transactions of ours around one call to Auth. When any of it fails, all of it
+ * is taken back; when nobody is left to do that, the same call goes on, or a job takes it back.
+ */
+import type { z } from "zod";
+import { type Database, system } from "../../../shared/db.ts";
+import type { Result } from "../../../shared/endpoint.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { accept } from "../../../shared/input.ts";
+import type { Job } from "../../../shared/jobs.ts";
+import { describeError, log } from "../../../shared/log.ts";
+import { Subscription } from "../subscription/schemas.ts";
+import { makeAuthUser, removeIfNowhere, setAuthPassword } from "../users/auth-users.ts";
+import { Wizard } from "./schemas.ts";
+
+interface Admin {
+  user_id: string;
+  state: "new" | "made" | "joined";
+}
+
+interface Begun {
+  answer?: Record<string, unknown>;
+  run_id: string;
+  admin?: Admin;
+}
+
+type Request = ReturnType<typeof requestOf>;
+
+/** Runs the wizard, or goes on with the run of this key. */
+export async function runWizard(
+  db: Database,
+  body: unknown,
+  key: string | undefined,
+): Promise<Result> {
+  const creates_admin = asksForAdmin(body);
+  const wizard = await accepted(db, body, creates_admin);
+  const request = requestOf(wizard);
+  const begun = await db.call<Begun>("tenancy.wizard_begin", { creates_admin, key, request })
+    .catch((error) => {
+      throw inWordsOfTheWizard(error, wizard.subscription);
+    });
+  if (begun.answer) {
+    db.seen.replayed = true;
+    return begun.answer;
+  }
+  try {
+    if (begun.admin && request.admin) {
+      await makeAdmin(db, begun.run_id, begun.admin, request.admin, wizard.admin_user?.password);
+    }
+    return await db.call("tenancy.wizard_finish", { run_id: begun.run_id, admin: request.admin });
+  } catch (error) {
+    await undo(db, begun.run_id);
+    throw error;
+  }
+}
+
+/** The job behind it, for a run that nobody finished. */
+export async function undoWizard(job: Job): Promise<void> {
+  const { user_id } = await system<{ user_id?: string }>(
+    "select private.wizard_take_back($1::text::uuid) as answer",
+    [String(job.payload.run_id)],
+  );
+  if (user_id) await removeIfNowhere(user_id);
+}
+
+function asksForAdmin(body: unknown): boolean {
+  const { admin_user } = (body ?? {}) as { admin_user?: { create?: unknown } | null };
+  return admin_user?.create === true;
+}
+
+/** The input, judged; but first of all whether he may make an administrator. */
+async function accepted(
+  db: Database,
+  body: unknown,
+  creates_admin: boolean,
+): Promise<z.output<typeof Wizard>> {
+  try {
+    return accept(Wizard, body);
+  } catch (wrongInput) {
+    await db.call("tenancy.wizard_check", { creates_admin });
+    throw wrongInput;
+  }
+}
+
+/** All of the input but the password, in the words of the cores. */
+function requestOf({ tenant, admin_user, modules, ...rest }: z.output<typeof Wizard>) {
+  const { brand_settings, general_config, subscription } = rest;
+  const paid = Subscription.safeParse(subscription);
+  const contact = tenant.contact_info ?? {};
+  const groups: Record<string, unknown> = {
+    ...general_config,
+    // Without it every order that comes without measurements would be refused.
+    unit_size: {
+      missing_unit_size_fallback: "service_min",
+      ...general_config?.unit_size as object,
+    },
+    brand_settings,
+  };
+  return {
+    tenant,
+    settings: Object.entries(groups).filter(([, settings]) => settings).map((
+      [group, settings],
+    ) => ({ module: "general", group, settings })),
+    enabled_module_ids: modules?.enabled_module_ids,
+    subscription: paid.success ? paid.data : undefined,
+    admin: admin_user?.create
+      ? {
+        email: contact.email!,
+        phone: contact.phone ?? undefined,
+        full_name: Object.values(tenant.name).find((name) => name)!,
+        avatar_url: avatarOf(brand_settings) ?? tenant.logo_url ?? undefined,
+      }
+      : undefined,
+  };
+}
+
+function avatarOf(brand: unknown): string | undefined {
+  const { assets } = (brand ?? {}) as {
+    assets?: { logo?: { light?: string | null } | null } | null;
+  };
+  return assets?.logo?.light ?? undefined;
+}
+
+async function makeAdmin(
+  db: Database,
+  run_id: string,
+  admin: Admin,
+  person: NonNullable<Request["admin"]>,
+  password: string | undefined,
+): Promise<void> {
+  let { state } = admin;
+  try {
+    if (state === "new") {
+      const { email, full_name: fullName } = person;
+      const made = await makeAuthUser({ id: admin.user_id, email, password, fullName })
+        .catch(whenUnclear);
+      if (made === "made") return;
+      ({ state } = await db.call<Admin>("tenancy.wizard_admin", { run_id, email }).catch(
+        (error) => {
+          throw made === "unclear" ? new AppError("service_unavailable") : error;
+        },
+      ));
+    }
+    // Made by a call that broke off; the password is the one given now.
+    if (state === "made" && password) await setAuthPassword(admin.user_id, password);
+  } catch (error) {
+    if (error instanceof AppError) throw inWordsOfTheWizard(error);
+    log("error", "auth_user_not_made", describeError(error));
+    throw new AppError("service_unavailable");
+  }
+}
+
+/** A time-out, or a failure of Auth itself, as a second call for the same user meets: he may be there. */
+function whenUnclear(error: unknown): "unclear" {
+  if (error instanceof AppError) throw error;
+  log("warn", "auth_user_unclear", describeError(error));
+  return "unclear";
+}
+
+/** Takes the run back at once. Where that fails it is reported, and left to the job. */
+async function undo(db: Database, run_id: string): Promise<void> {
+  try {
+    const { user_id } = await db.call<{ user_id?: string }>("tenancy.wizard_undo", { run_id });
+    if (user_id) await removeIfNowhere(user_id);
+  } catch (error) {
+    log("error", "wizard_left_to_job", { run: run_id, ...describeError(error) });
+    await db.call("tenancy.wizard_undo_failed", { run_id }).catch((failure) =>
+      log("error", "wizard_failure_not_reported", { run: run_id, ...describeError(failure) })
+    );
+  }
+}
+
+/** A refusal that names its field as the wizard's body has it. */
+function inWordsOfTheWizard(error: unknown, subscription?: unknown): unknown {
+  if (!(error instanceof AppError)) return error;
+  const { code, params, language } = error;
+  // One was sent, so something is wrong with it.
+  if (code === "subscription_required" && subscription) {
+    try {
+      accept(Subscription, subscription);
+    } catch (wrong) {
+      return inside("subscription", wrong as AppError);
+    }
+  }
+  const field = String(params.field ?? "");
+  const renamed = field.startsWith("general.")
+    ? field.replace("general.", "general_config.").replace(".settings.", ".")
+    : {
+      slug: "tenant.slug",
+      password: "admin_user.password",
+      email: "tenant.contact_info.email",
+      enabled_module_ids: "modules.enabled_module_ids",
+    }[field];
+  return renamed ? new AppError(code, { ...params, field: renamed }, language) : error;
+}
+
+function inside(group: string, { code, params }: AppError): AppError {
+  return new AppError(code, { ...params, field: `${group}.${params.field}` });
+}

@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { Id } from "../../../shared/schemas.ts";
+import { ContactInfo, EnabledModules, Slug, TenantName, Url } from "../administration/schemas.ts";
+import { groups } from "../settings/groups.ts";
+import { Password } from "../users/schemas.ts";
+
+const { brand_settings: BrandSettings, ...general } = groups.general;
+
+const asked = Object.fromEntries(
+  Object.entries(general).map(([group, settings]) => [group, settings.nullish()]),
+);
+
+export const Wizard = z.object({
+  tenant: z.object({
+    name: TenantName,
+    slug: Slug,
+    contact_info: ContactInfo.optional(),
+    logo_url: Url.nullish(),
+  }),
+  admin_user: z.object({ create: z.boolean().default(false), password: Password.optional() })
+    .nullish(),
+  modules: z.object({ enabled_module_ids: EnabledModules.optional() }).nullish(),
+  // Looked at only while the system asks for subscriptions: otherwise whatever stands here is ignored.
+  subscription: z.unknown().optional().meta({
+    description: "`type` (MONTHLY, ANNUAL, UNLIMITED), `amount`, `note_public`, `note_internal`",
+  }),
+  brand_settings: BrandSettings.nullish(),
+  general_config: z.strictObject(asked).nullish(),
+}).superRefine((wizard, context) => {
+  if (!wizard.admin_user?.create) return;
+  const need = (value: unknown, ...path: string[]) => {
+    if (!value) {
+      context.addIssue({ code: "invalid_type", expected: "string", input: undefined, path });
+    }
+  };
+  need(wizard.admin_user.password, "admin_user", "password");
+  need(wizard.tenant.contact_info?.email, "tenant", "contact_info", "email");
+});
+
+/** The schema as the reference shows it; the endpoint itself judges its input after the permission. */
+export const { $schema: _version, ...wizardReference } = z.toJSONSchema(Wizard, {
+  io: "input",
+  unrepresentable: "any",
+}) as Record<string, unknown>;
+
+export const WizardResponse = z.object({
+  tenant_id: Id,
+  steps: z.array(z.object({
+    step: z.enum(["tenant", "settings", "modules", "subscription", "admin_user", "activation"]),
+    status: z.enum(["done", "skipped", "joined", "pending"]),
+  })),
+});

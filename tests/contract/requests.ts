@@ -69,7 +69,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/processing_point_id$/, "point"],
   [/manifest_item_id$|item_ids?$|identifiers$/, "item"],
   [/manifest_id$/, "manifest"],
-  [/(^|_)delivery_id$|^parent_id$/, "delivery"],
+  [/^parent_id$/, "delivery"],
   [/module_ids$/, "module"],
   [/service_?ids?$/i, "service"],
   [/delivery_type(_id)?$/, "delivery_type"],
@@ -100,9 +100,6 @@ export function slotsOf(operation: Operation): Slot[] {
     | { description?: string }
     | undefined;
   const columns = /any of: (.*)$/.exec(filters?.description ?? "")?.[1].split(", ") ?? [];
-  for (
-    const name of columns.filter((name) => name.endsWith("_id") && name !== "external_reference_id")
-  ) {
   for (const name of columns.filter((name) => /(?<!external_reference)_id$/.test(name))) {
     list.push(["query", "column_filters", name]);
   }

@@ -128,6 +128,42 @@ const definitions = {
 
   // Deliveries
   delivery_not_found: { status: 404, fields: ["field", "delivery_codes", "delivery_ids"] },
+  delivery_not_found: { status: 404, fields: ["delivery_codes", "field"] },
+
+  // Deliveries under way, handoffs, their exceptions and receipts
+  customer_not_found: { status: 404, fields: ["field"] },
+  delivery_place_required: { status: 400, fields: ["field"] },
+  customer_required_for_cod: { status: 400, fields: ["field"] },
+  customer_required_for_wallet: { status: 400, fields: ["field"] },
+  wallet_is_the_senders: { status: 400, fields: ["field"] },
+  carrier_code_required: { status: 400, fields: ["field"] },
+  staging_warehouse_required: { status: 400, fields: ["field"] },
+  service_not_for_returns: { status: 400, fields: ["field"] },
+  original_not_delivered: { status: 409, fields: ["field", "status"] },
+  return_already_exists: 409,
+  delivery_barcode_taken: 409,
+  assignment_not_accepted: { status: 409, fields: ["status"] },
+  pickup_by_handoff: { status: 409, fields: ["handoff_id"] },
+  delivery_proof_required: { status: 400, fields: ["field", "stage"] },
+  cash_amount_mismatch: { status: 400, fields: ["field", "due"] },
+  delivery_has_no_driver: 409,
+  delivery_attempts_exhausted: {
+    status: 409,
+    fields: ["field", "attempts_used", "allowed_delivery_attempts"],
+  },
+  return_through_warehouse: 409,
+  delivery_not_executable: 409,
+  warehouse_preparation_inconsistent: 409,
+  delivery_not_in_warehouse: 409,
+  handoff_not_found: 404,
+  handoff_not_pending: { status: 409, fields: ["status"] },
+  delivery_exception_not_found: 404,
+  delivery_exception_resolved: 409,
+  delivery_item_not_found: { status: 404, fields: ["field"] },
+  delivery_ended: { status: 409, fields: ["status"] },
+  receiving_order_not_found: 404,
+  bin_id_required_for_received_items: { status: 400, fields: ["field"] },
+  received_too_much: { status: 400, fields: ["field", "expected"] },
 
   // Services and prices
   delivery_service_id_required: { status: 400, fields: ["field"] },

@@ -17,4 +17,8 @@ export default serve("warehousing", [
     async () => (await import("./picking-orders/routes.ts")).pickingOrders,
   ),
   feature("dashboard", async () => (await import("./dashboard/routes.ts")).dashboard),
+  feature(
+    "receiving-orders",
+    async () => (await import("./receiving-orders/routes.ts")).receivingOrders,
+  ),
 ]);

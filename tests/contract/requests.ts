@@ -42,6 +42,12 @@ export function schemaOf(operation: Operation, part: typeof parts[number]): Sche
 /** The ids a field may hold, found by the words its name ends in; the first that fits counts. */
 const kinds: [RegExp, keyof Things][] = [
   [/tenant_?id$/i, "tenant"],
+  // Deliveries under way
+  [/delivery_exception_id$/, "delivery_exception"],
+  [/delivery_item_id$/, "delivery_item"],
+  [/receiving_order_id$/, "receiving_order"],
+  [/handoff_id$/, "handoff"],
+  [/bin_id$/, "bin"],
   [/institution_user_id$|owner_id$/, "institution"],
   [/^to_driver_id$/, "driver2"],
   [/driver_id$|driverId$/, "driver"],
@@ -66,6 +72,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/^inventory_item_id$/, "inventory_item"],
   [/manifest_item_id$|item_ids?$|identifiers$/, "item"],
   [/manifest_id$/, "manifest"],
+  [/^parent_id$/, "delivery"],
   [/module_ids$/, "module"],
   [/service_?ids?$/i, "service"],
   [/delivery_type(_id)?$/, "delivery_type"],
@@ -154,6 +161,20 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
     stage: "pickup",
     photo_urls: ["https://example.test/photo.jpg"],
   }),
+  "POST /delivery/deliveries": ({ address, user, service }, asked) => ({
+    delivery_service_id: service,
+    ...(asked === "pickup_location" ? {} : { pickup_address_id: address }),
+    ...(asked === "delivery_location" ? {} : { dropoff_address_id: address }),
+    ...(asked === "institution_user_id" ? {} : { customer_id: user }),
+    payment_method: "cash",
+    ...(asked === "original_delivery_id" ? { delivery_flow: "customer_return" } : {}),
+    ...(asked === "warehouse_id" ? { staged: true } : {}),
+    unit_size: 1,
+  }),
+  "PATCH /delivery/deliveries/:delivery_id": () => ({ notes: "Second floor" }),
+  "PUT /delivery/deliveries/:delivery_id": () => ({ notes: "Second floor" }),
+  "PUT /warehousing/receiving-orders/:receiving_order_id": ({ bin }, asked) =>
+    asked === "item_details" ? {} : { item_details: [{ bin_id: bin }] },
   "POST /delivery/services": restricted,
   "PUT /delivery/services/:serviceId": restricted,
   "GET /delivery/price": () => ({ units: "1" }),

@@ -128,7 +128,6 @@ const definitions = {
 
   // Deliveries
   delivery_not_found: { status: 404, fields: ["field", "delivery_codes", "delivery_ids"] },
-  delivery_not_found: { status: 404, fields: ["delivery_codes", "field"] },
 
   // Deliveries under way, handoffs, their exceptions and receipts
   customer_not_found: { status: 404, fields: ["field"] },
@@ -153,7 +152,6 @@ const definitions = {
   },
   return_through_warehouse: 409,
   delivery_not_executable: 409,
-  warehouse_preparation_inconsistent: 409,
   delivery_not_in_warehouse: 409,
   handoff_not_found: 404,
   handoff_not_pending: { status: 409, fields: ["status"] },
@@ -208,7 +206,6 @@ const definitions = {
   duplicate_deliveries: { status: 400, fields: ["field", "delivery_ids"] },
   no_active_child_leg: { status: 400, fields: ["field", "delivery_ids"] },
   delivery_carrier_not_internal: { status: 400, fields: ["field", "delivery_ids"] },
-  driver_id_required: { status: 400, fields: ["field"] },
   delivery_zone_validation_unavailable: { status: 400, fields: ["field", "delivery_ids"] },
   deliveries_zone_context_incomplete: { status: 400, fields: ["field", "delivery_ids"] },
   driver_not_allowed_in_pickup_zone: {
@@ -349,6 +346,34 @@ const definitions = {
   inventory_transfer_not_found: 404,
   transfer_reference_exists: { status: 409, fields: ["field"] },
   warehouses_must_differ: { status: 400, fields: ["field"] },
+
+  // Sorting, package transfers, waybills and the package scan
+  sorting_session_not_found: 404,
+  sorting_session_not_active: 409,
+  sorting_assignment_not_found: { status: 404, fields: ["field"] },
+  destination_already_assigned: { status: 409, fields: ["field"] },
+  no_matching_destination: 404,
+  cage_full: { status: 409, fields: ["assignment_id"] },
+  cage_not_empty: 409,
+  capacity_below_filled: { status: 409, fields: ["field", "filled_capacity"] },
+  package_not_sortable: { status: 409, fields: ["status"] },
+  package_elsewhere: { status: 409, fields: ["current_warehouse_id"] },
+  staff_not_in_warehouse: { status: 400, fields: ["field"] },
+  operation_type_required: { status: 400, fields: ["field"] },
+  operation_type_not_allowed: { status: 400, fields: ["field"] },
+  single_delivery_needs_one_package: { status: 400, fields: ["field"] },
+  destination_warehouse_required: { status: 400, fields: ["field"] },
+  new_delivery_defaults_required: { status: 400, fields: ["field"] },
+  no_transferable_packages: { status: 400, fields: ["rejected"] },
+  unsupported_filter: { status: 400, fields: ["field"] },
+  waybill_not_found: 404,
+  waybill_action_not_allowed: { status: 409, fields: ["status", "sealed_at"] },
+  waybill_has_no_deliveries: 409,
+  waybill_delivery_not_ready: { status: 409, fields: ["delivery_id", "status"] },
+  waybill_receipt_incomplete: { status: 400, fields: ["field", "delivery_ids"] },
+  delivery_not_in_waybill: { status: 400, fields: ["field"] },
+  waybill_has_open_discrepancies: { status: 409, fields: ["count"] },
+  discrepancy_not_found: 404,
 
   // Ours to mend
   rate_limited: 429,

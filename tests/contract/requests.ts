@@ -115,9 +115,6 @@ export function slotsOf(operation: Operation): Slot[] {
     | { description?: string }
     | undefined;
   const columns = /any of: (.*)$/.exec(filters?.description ?? "")?.[1].split(", ") ?? [];
-  for (
-    const name of columns.filter((name) => name.endsWith("_id") && !name.startsWith("external_"))
-  ) {
   for (const name of columns.filter((name) => /(?<!external_reference)_id$/.test(name))) {
     list.push(["query", "column_filters", name]);
   }

@@ -52,7 +52,8 @@ $$;
 --   delivery_has_open_exception         an exception of its own, or missing from a waybill
 --   parent_exception_open               the same of its parcel
 --   warehouse_item_exception_open       items of the parcel are in question, noted at another leg or at the original
---   warehouse_preparation_inconsistent  leaves a warehouse and is not picked in full, or comes back and is not received
+--   warehouse_preparation_inconsistent  leaves a warehouse and is not picked in full, or comes back and is not received,
+--                                       or is on a waybill to another warehouse
 -- Of the delivery's state (pending, internal carrier, active leg) it says nothing. For staff: it looks into warehouses.
 create or replace function delivery.preparation_problem(delivery_ids uuid[])
 returns table (delivery_id uuid, code text)
@@ -69,6 +70,9 @@ language sql stable set search_path = '' as $$
           and (o.parent_id = d.parent_id or o.id = d.original_delivery_id or o.parent_id = d.original_delivery_id))
         then 'warehouse_item_exception_open'
       when delivery.leaves_warehouse(d) and not delivery.is_prepared(d) then 'warehouse_preparation_inconsistent'
+      -- It travels to another warehouse first.
+      when exists (select from warehousing.waybill_deliveries w
+        where w.tenant_id = d.tenant_id and w.delivery_id = delivery.parcel_of(d) and w.is_open) then 'warehouse_preparation_inconsistent'
     end as problem
     from delivery.deliveries d
     where d.tenant_id = app.tenant_id() and d.id = any (delivery_ids)

@@ -42,6 +42,12 @@ export function schemaOf(operation: Operation, part: typeof parts[number]): Sche
 /** The ids a field may hold, found by the words its name ends in; the first that fits counts. */
 const kinds: [RegExp, keyof Things][] = [
   [/tenant_?id$/i, "tenant"],
+  // Sorting, package transfers and waybills
+  [/^session_id$/, "sorting_session"],
+  [/waybill_id$/, "waybill"],
+  [/discrepancy_id$/, "discrepancy"],
+  [/^inventory_item_ids$/, "inventory_item"],
+  [/^delivery_barcode$/, "barcode"],
   // Deliveries under way
   [/delivery_exception_id$/, "delivery_exception"],
   [/delivery_item_id$/, "delivery_item"],
@@ -104,6 +110,9 @@ const kinds: [RegExp, keyof Things][] = [
 export function kindOf(slot: Slot, operation?: Operation): keyof Things | undefined {
   const name = String(slot.findLast((step) => typeof step === "string"));
   // Manifests have items as well as warehouses do.
+  if (name === "assignment_id" && operation?.path.includes("/sorting-sessions/")) {
+    return "sorting_assignment";
+  }
   if (name === "item_id" && operation?.path.startsWith("/warehousing/")) return "inventory_item";
   return kinds.find(([words]) => words.test(name))?.[1];
 }
@@ -172,6 +181,9 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
   "PUT /delivery/deliveries/:delivery_id": () => ({ notes: "Second floor" }),
   "PUT /warehousing/receiving-orders/:receiving_order_id": ({ bin }, asked) =>
     asked === "item_details" ? {} : { item_details: [{ bin_id: bin }] },
+  "GET /warehousing/sorting-sessions": ({ warehouse }) => ({ warehouse_id: warehouse }),
+  "POST /warehousing/package-transfers": travelling,
+  "POST /warehousing/waybills": travelling,
   "POST /delivery/services": restricted,
   "PUT /delivery/services/:serviceId": restricted,
   "GET /delivery/price": () => ({ units: "1" }),
@@ -192,6 +204,23 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
     general: { language: { settings: { default: "en" } } },
   }),
 };
+
+/** One parcel, or a piece of inventory with the terms of its delivery. */
+function travelling(things: Things, asked?: string): Record<string, unknown> {
+  const { delivery, other_warehouse, user, service } = things;
+  return {
+    mode: "delivery_operation",
+    operation_type: "waybill",
+    destination_warehouse_id: other_warehouse,
+    ...(asked === "inventory_item_ids" ? {} : { delivery_ids: [delivery] }),
+    new_delivery_defaults: {
+      customer_id: user,
+      delivery_service_id: service,
+      payer_type: "sender",
+      payment_method: "cash",
+    },
+  };
+}
 
 /** Cash by its rows or by its driver. */
 function settling({ driver }: Things, asked?: string): Record<string, unknown> {

@@ -106,7 +106,12 @@ describe("the list", () => {
     expect(await idsOf(single)).toEqual(ids("single"));
     expect(await idsOf({ operation_type: "waybill" })).toEqual(ids("waybill"));
     expect(await idsOf({ mode: "delivery_operation" })).toEqual(ids("waybill", "single"));
-    for (const query of [single, { mode: "system_only" }, { operation_type: "waybill" }]) {
+    const pills: Record<string, string>[] = [
+      single,
+      { mode: "system_only" },
+      { operation_type: "waybill" },
+    ];
+    for (const query of pills) {
       const body = await ask(query);
       expect(body.stats).toEqual(stats);
       expect(body.total).toBe(body.package_transfers.length);

@@ -37,10 +37,12 @@ describe("system only", () => {
     const one = await newPackage(yard);
     const two = await newPackage(yard);
     // A barcode that reads like the code of another delivery is a barcode.
-    const tricky = await newPackage(yard, { barcode: String(two.delivery_code + 1_000) });
+    const tricky = await newPackage(yard);
+    const taken = String(tricky.delivery_code - 2);
+    await sql`update delivery.deliveries set barcode = ${taken} where id = ${tricky.id}`;
     const before = await countOf("warehousing.waybills") + await countOf("delivery.assignments");
     const answer = await post(body("system_only", {
-      package_barcodes: [one.barcode, String(two.delivery_code), tricky.barcode, "nothing"],
+      package_barcodes: [one.barcode, String(two.delivery_code), taken, "nothing"],
       notes: "by hand",
     }));
     expect(answer).toSucceed(201);

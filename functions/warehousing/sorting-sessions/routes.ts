@@ -47,7 +47,12 @@ export const sortingSessions: AnyEndpoint[] = [
     body: CreateSession,
     response: SessionResponse,
     status: 201,
-    errors: ["warehouse_not_found", "staff_not_in_warehouse", "destination_already_assigned"],
+    errors: [
+      "warehouse_not_found",
+      "staff_not_found",
+      "staff_not_in_warehouse",
+      "destination_already_assigned",
+    ],
     run: ({ db, body }) => db.call("warehousing.sorting_session_create", body),
   }),
   endpoint({
@@ -92,7 +97,12 @@ export const sortingSessions: AnyEndpoint[] = [
     body: AddAssignments,
     response: AddedResponse,
     status: 201,
-    errors: [...active, "staff_not_in_warehouse", "destination_already_assigned"],
+    errors: [
+      ...active,
+      "staff_not_found",
+      "staff_not_in_warehouse",
+      "destination_already_assigned",
+    ],
     run: ({ db, params, body }) =>
       db.call("warehousing.sorting_assignments_add", { ...body, id: params.session_id }),
   }),
@@ -127,6 +137,7 @@ export const sortingSessions: AnyEndpoint[] = [
     errors: [
       ...active,
       "sorting_assignment_not_found",
+      "staff_not_found",
       "staff_not_in_warehouse",
       "capacity_below_filled",
     ],

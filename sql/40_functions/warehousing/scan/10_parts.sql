@@ -1,10 +1,17 @@
 -- What a scanner is shown of a parcel. Everything here only reads.
 
+-- The delivery and its legs.
+create or replace function warehousing.scan_family(d delivery.deliveries) returns uuid[]
+language sql stable set search_path = '' as $$
+  select d.id || array(select l.id from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id order by l.sequence_plan)
+$$;
+
 -- True while something is still to happen to a delivery.
 create or replace function warehousing.scan_is_active(d delivery.deliveries) returns boolean
 language sql stable set search_path = '' as $$
   select d.status not in ('draft', 'delivered', 'cancelled', 'returned') or exists (
-    select from warehousing.receiving_orders r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending')
+    select from warehousing.receiving_orders r
+    where r.tenant_id = d.tenant_id and r.delivery_id = any (warehousing.scan_family(d)) and r.status = 'pending')
 $$;
 
 -- A handoff that a driver may take now: his, answered, the pick complete, and nothing wrong with the parcel.
@@ -75,12 +82,6 @@ create or replace function warehousing.scan_summary(d delivery.deliveries) retur
 language sql stable set search_path = '' as $$
   select jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
     'delivery_flow', d.delivery_flow, 'is_active', warehousing.scan_is_active(d), 'next_action', warehousing.scan_next_action(d))
-$$;
-
--- The delivery and its legs.
-create or replace function warehousing.scan_family(d delivery.deliveries) returns uuid[]
-language sql stable set search_path = '' as $$
-  select d.id || array(select l.id from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id order by l.sequence_plan)
 $$;
 
 -- Which screen to open for a displayed delivery: a receipt or a handoff of its own family that can be carried out now,

@@ -32,9 +32,25 @@ begin
   return s;
 end $$;
 
+-- Active staff of the session's warehouse, named by their place there or by themselves.
+-- Fails: staff_not_found, staff_not_in_warehouse (works elsewhere, or no more).
+create or replace function warehousing.sorting_staff(s warehousing.sorting_sessions, named uuid, field text) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_id uuid;
+begin
+  select f.id into v_id from warehousing.warehouse_staff f
+  where f.tenant_id = s.tenant_id and f.warehouse_id = s.warehouse_id and f.is_active and named in (f.id, f.user_id);
+  if not found then
+    perform app.fail(case when exists (select from warehousing.warehouse_staff f where f.tenant_id = s.tenant_id and named in (f.id, f.user_id))
+      then 'staff_not_in_warehouse' else 'staff_not_found' end, jsonb_build_object('field', field));
+  end if;
+  return v_id;
+end $$;
+
 -- Gives destinations to staff, each with a cage (city, partner_area) or trolley (zone) of its own.
 -- lines: [{staff_id, destination_type, destination_value, capacity?}] -> ids in the order sent
--- Fails: staff_not_in_warehouse (not active there), destination_already_assigned.
+-- Fails: staff_not_found, staff_not_in_warehouse, destination_already_assigned.
 create or replace function warehousing.sorting_assign(s warehousing.sorting_sessions, lines jsonb) returns uuid[]
 language plpgsql set search_path = '' as $$
 declare
@@ -53,12 +69,7 @@ begin
       with ordinality l (staff_id, destination_type, destination_value, capacity, place)
     order by l.place
   loop
-    -- Named by his place in the warehouse, or by himself.
-    select f.id into v_staff from warehousing.warehouse_staff f
-    where f.tenant_id = s.tenant_id and f.warehouse_id = s.warehouse_id and f.is_active and v_line.staff_id in (f.id, f.user_id);
-    if not found then
-      perform app.fail('staff_not_in_warehouse', jsonb_build_object('field', format('assignments.%s.staff_id', v_line.place)));
-    end if;
+    v_staff := warehousing.sorting_staff(s, v_line.staff_id, format('assignments.%s.staff_id', v_line.place));
     if exists (select from warehousing.sorting_assignments a
         where a.tenant_id = s.tenant_id and a.session_id = s.id and a.destination_type = v_line.destination_type and a.destination_key = v_line.key) then
       perform app.fail('destination_already_assigned', jsonb_build_object('field', format('assignments.%s.destination_value', v_line.place)));

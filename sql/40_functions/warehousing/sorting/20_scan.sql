@@ -102,7 +102,7 @@ end $$;
 
 -- {id, assignment_id, staff_id?, capacity?} -> {assignment}
 -- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, sorting_assignment_not_found,
--- staff_not_in_warehouse, capacity_below_filled.
+-- staff_not_found, staff_not_in_warehouse, capacity_below_filled.
 create or replace function warehousing.sorting_assignment_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -113,11 +113,7 @@ declare
   v_staff uuid;
 begin
   if input ->> 'staff_id' is not null then
-    select f.id into v_staff from warehousing.warehouse_staff f
-    where f.tenant_id = s.tenant_id and f.warehouse_id = s.warehouse_id and f.is_active and (input ->> 'staff_id')::uuid in (f.id, f.user_id);
-    if not found then
-      perform app.fail('staff_not_in_warehouse', '{"field": "staff_id"}');
-    end if;
+    v_staff := warehousing.sorting_staff(s, (input ->> 'staff_id')::uuid, 'staff_id');
     update warehousing.sorting_assignments a set staff_id = v_staff where a.tenant_id = s.tenant_id and a.id = v_id;
   end if;
   if v_capacity < v_cage.filled_capacity then

@@ -76,7 +76,8 @@ begin
   update warehousing.waybill_deliveries p set is_open = false, received_state = case when p.delivery_id = any (v_missing) then 'missing' else 'received' end
   where p.tenant_id = w.tenant_id and p.waybill_id = w.id;
   insert into warehousing.waybill_discrepancies (tenant_id, waybill_id, delivery_id)
-  select distinct w.tenant_id, w.id, m.id from unnest(v_missing) m (id);
+  select distinct w.tenant_id, w.id, m.id from unnest(v_missing) m (id)
+  on conflict on constraint discrepancy_exists do update set status = 'open', resolution = null, resolved_by = null, resolved_at = null;
   perform warehousing.waybill_event(w, 'received', jsonb_build_object('received_count', cardinality(v_parcels) - cardinality(v_missing),
     'missing_count', cardinality(v_missing), 'missing_delivery_ids', to_jsonb(v_missing)));
   perform warehousing.waybill_arrive(w, v_received, (input ->> 'bin_id')::uuid);

@@ -359,7 +359,9 @@ export function withValue(input: Input, slot: Slot, put: unknown): Input {
 
 /** The headers a request cannot do without. */
 export function headersOf({ endpoint }: Operation): Record<string, string> {
-  return endpoint.idempotency === "required" ? { "idempotency-key": randomUUID() } : {};
+  const takesKey = endpoint.idempotency === "required" ||
+    endpoint.errors?.includes("idempotency_key_required");
+  return takesKey ? { "idempotency-key": randomUUID() } : {};
 }
 
 /** A text without halves of surrogate pairs, which no URL can carry. */

@@ -2,11 +2,13 @@
 
 -- True when the caller may work in a warehouse: he runs warehouses or operations, or is active staff there.
 create or replace function warehousing.works_in(warehouse uuid) returns boolean
-language sql stable set search_path = '' as $$
-  select app.has_permission('manage:operations:tenant') or app.has_permission('manage:module:warehouse') or exists (
-    select from warehousing.warehouse_staff s
-    where s.tenant_id = app.tenant_id() and s.warehouse_id = warehouse and s.user_id = app.user_id() and s.is_active)
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select app.has_permission('manage:operations:tenant') or app.has_permission('manage:module:warehouse') or exists (
+      select from warehousing.warehouse_staff s
+      where s.tenant_id = app.tenant_id() and s.warehouse_id = warehouse and s.user_id = app.user_id() and s.is_active));
+end $$;
 
 -- Fails: forbidden.
 create or replace function warehousing.require_works_in(warehouse uuid) returns void

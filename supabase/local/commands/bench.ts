@@ -1,4 +1,4 @@
-/** `npm run bench [rpc|set-destination|search|assignments|performance|cold-start ...]`: ratios in one run, written to tests/bench/results.md. */
+/** `npm run bench [rpc|set-destination|search|assignments|performance|scan|cold-start ...]`: ratios in one run, written to tests/bench/results.md. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { benchAssignments } from "../../../tests/bench/assignments.ts";
@@ -6,6 +6,7 @@ import { benchColdStart } from "../../../tests/bench/cold-start.ts";
 import { benchPerformance } from "../../../tests/bench/performance.ts";
 import { Report } from "../../../tests/bench/report.ts";
 import { benchRpc } from "../../../tests/bench/rpc.ts";
+import { benchScan } from "../../../tests/bench/scan.ts";
 import { benchSearch } from "../../../tests/bench/search.ts";
 import { benchSetDestination } from "../../../tests/bench/set-destination.ts";
 import { benchStock } from "../../../tests/bench/stock.ts";
@@ -18,6 +19,7 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
   assignments: benchAssignments,
   performance: benchPerformance,
   stock: benchStock,
+  scan: benchScan,
   "cold-start": benchColdStart,
 };
 

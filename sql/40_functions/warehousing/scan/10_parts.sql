@@ -2,37 +2,49 @@
 
 -- The delivery and its legs.
 create or replace function warehousing.scan_family(d delivery.deliveries) returns uuid[]
-language sql stable set search_path = '' as $$
-  select d.id || array(select l.id from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id order by l.sequence_plan)
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select d.id || array(select l.id from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id order by l.sequence_plan));
+end $$;
 
 -- True while something is still to happen to a delivery.
 create or replace function warehousing.scan_is_active(d delivery.deliveries) returns boolean
-language sql stable set search_path = '' as $$
-  select d.status not in ('draft', 'delivered', 'cancelled', 'returned') or exists (
-    select from warehousing.receiving_orders r
-    where r.tenant_id = d.tenant_id and r.delivery_id = any (warehousing.scan_family(d)) and r.status = 'pending')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select d.status not in ('draft', 'delivered', 'cancelled', 'returned') or exists (
+      select from warehousing.receiving_orders r
+      where r.tenant_id = d.tenant_id and r.delivery_id = any (warehousing.scan_family(d)) and r.status = 'pending'));
+end $$;
 
 -- A handoff that a driver may take now: his, answered, the pick complete, and nothing wrong with the parcel.
 create or replace function warehousing.scan_handoff(deliveries uuid[]) returns delivery.package_handoffs
-language sql stable set search_path = '' as $$
-  select h.* from delivery.package_handoffs h
+language plpgsql stable set search_path = '' as $$
+declare
+  v_found delivery.package_handoffs;
+begin
+  select h.* into v_found from delivery.package_handoffs h
   join delivery.assignments a on a.tenant_id = h.tenant_id and a.id = h.assignment_id and a.status in ('assigned', 'accepted')
   join warehousing.picking_orders p on p.tenant_id = h.tenant_id and p.id = h.picking_order_id and p.status = 'completed'
   where h.tenant_id = (select app.tenant_id()) and h.delivery_id = any (deliveries) and h.status = 'pending' and h.driver_id is not null
     and not delivery.has_open_exception(h.delivery_id)
-  order by h.created_at desc limit 1
-$$;
+  order by h.created_at desc limit 1;
+  return v_found;
+end $$;
 
 -- The receipt that is expected of these deliveries, in a warehouse where the caller may take it; null when there is none.
 create or replace function warehousing.scan_receipt(deliveries uuid[]) returns warehousing.receiving_orders
-language sql stable set search_path = '' as $$
-  select r.* from warehousing.receiving_orders r
+language plpgsql stable set search_path = '' as $$
+declare
+  v_found warehousing.receiving_orders;
+begin
+  select r.* into v_found from warehousing.receiving_orders r
   where r.tenant_id = (select app.tenant_id()) and r.delivery_id = any (deliveries) and r.status = 'pending'
     and r.custody = 'awaiting_warehouse_receipt' and warehousing.works_in(r.warehouse_id)
-  order by r.created_at desc limit 1
-$$;
+  order by r.created_at desc limit 1;
+  return v_found;
+end $$;
 
 -- What a warehouse does next with a delivery: receive, execute, assign, handoff, in_delivery or none.
 create or replace function warehousing.scan_next_action(d delivery.deliveries) returns text
@@ -77,11 +89,30 @@ begin
   return 'none';
 end $$;
 
--- A delivery as scans show it.
-create or replace function warehousing.scan_summary(d delivery.deliveries) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
-    'delivery_flow', d.delivery_flow, 'is_active', warehousing.scan_is_active(d), 'next_action', warehousing.scan_next_action(d))
+-- A delivery as scans show it. next: what comes next with it, where that is known already.
+create or replace function warehousing.scan_summary(d delivery.deliveries, next text default null) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
+    'delivery_flow', d.delivery_flow, 'is_active', warehousing.scan_is_active(d),
+    'next_action', coalesce(next, warehousing.scan_next_action(d)));
+end $$;
+
+-- The legs of a delivery in their order, as scans show them.
+create or replace function warehousing.scan_legs(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(warehousing.scan_summary(l) order by l.sequence_plan), '[]')
+    from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id);
+end $$;
+
+-- What comes next with a staged parcel: what comes next with the first of its legs that is not over; null without legs.
+create or replace function warehousing.scan_next_of(legs jsonb) returns text
+language sql immutable set search_path = '' as $$
+  select l.leg ->> 'next_action' from jsonb_array_elements(legs) with ordinality l (leg, place)
+  where l.leg ->> 'status' <> 'cancelled' and (l.leg ->> 'status' <> 'delivered' or l.leg ->> 'next_action' = 'receive')
+  order by l.place limit 1
 $$;
 
 -- Which screen to open for a displayed delivery: a receipt or a handoff of its own family that can be carried out now,
@@ -97,18 +128,20 @@ $$;
 
 -- What is in a parcel, each thing with the exceptions that concern it: its own, and those of the whole parcel.
 create or replace function warehousing.scan_items(d delivery.deliveries, family uuid[]) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'item_id', i.item_id, 'name', i.name, 'quantity', i.quantity, 'weight', i.weight,
-    'length', i.length, 'width', i.width, 'height', i.height,
-    'has_exception', e.times > 0, 'has_open_exception', coalesce(jsonb_array_length(e.open), 0) > 0,
-    'open_exception', e.open -> 0, 'open_exceptions', coalesce(e.open, '[]'), 'open_exception_count', coalesce(jsonb_array_length(e.open), 0))
-    order by i.position), '[]')
-  from delivery.delivery_items i
-  cross join lateral (
-    select count(*) as times, jsonb_agg(jsonb_build_object('id', x.id, 'delivery_id', x.delivery_id, 'type', x.type, 'status', x.status,
-      'notes', x.notes, 'items', x.items, 'created_at', x.created_at) order by x.created_at desc, x.id) filter (where x.status = 'open') as open
-    from delivery.delivery_exceptions x
-    where x.tenant_id = d.tenant_id and x.delivery_id = any (family)
-      and (x.items = '[]' or exists (select from jsonb_array_elements(x.items) n where n ->> 'delivery_item_id' = i.id::text))) e
-  where i.tenant_id = d.tenant_id and i.delivery_id = d.id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'item_id', i.item_id, 'name', i.name, 'quantity', i.quantity, 'weight', i.weight,
+      'length', i.length, 'width', i.width, 'height', i.height,
+      'has_exception', e.times > 0, 'has_open_exception', coalesce(jsonb_array_length(e.open), 0) > 0,
+      'open_exception', e.open -> 0, 'open_exceptions', coalesce(e.open, '[]'), 'open_exception_count', coalesce(jsonb_array_length(e.open), 0))
+      order by i.position), '[]')
+    from delivery.delivery_items i
+    cross join lateral (
+      select count(*) as times, jsonb_agg(jsonb_build_object('id', x.id, 'delivery_id', x.delivery_id, 'type', x.type, 'status', x.status,
+        'notes', x.notes, 'items', x.items, 'created_at', x.created_at) order by x.created_at desc, x.id) filter (where x.status = 'open') as open
+      from delivery.delivery_exceptions x
+      where x.tenant_id = d.tenant_id and x.delivery_id = any (family)
+        and (x.items = '[]' or exists (select from jsonb_array_elements(x.items) n where n ->> 'delivery_item_id' = i.id::text))) e
+    where i.tenant_id = d.tenant_id and i.delivery_id = d.id);
+end $$;

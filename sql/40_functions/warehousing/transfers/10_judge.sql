@@ -46,11 +46,13 @@ $$;
 
 -- Units of an item that lie open in a warehouse.
 create or replace function warehousing.units_available(item uuid, warehouse uuid) returns bigint
-language sql stable set search_path = '' as $$
-  select coalesce(sum(s.quantity), 0)::bigint from warehousing.stock s
-  where s.tenant_id = (select app.tenant_id()) and s.item_id = item and s.warehouse_id = warehouse and s.status = 'available'
-    and s.quantity > 0 and s.written_off_at is null
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(sum(s.quantity), 0)::bigint from warehousing.stock s
+    where s.tenant_id = (select app.tenant_id()) and s.item_id = item and s.warehouse_id = warehouse and s.status = 'available'
+      and s.quantity > 0 and s.written_off_at is null);
+end $$;
 
 -- Judges a selection for a use: system_only, single_delivery or waybill.
 -- {source_warehouse_id, destination_warehouse_id?, package_barcodes?, delivery_ids?, inventory_item_ids?}

@@ -1,6 +1,7 @@
-/** `npm run bench [rpc|set-destination|search|cold-start ...]`: ratios in one run, written to tests/bench/results.md. */
+/** `npm run bench [rpc|set-destination|search|cod|cold-start ...]`: ratios in one run, written to tests/bench/results.md. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { benchCod } from "../../../tests/bench/cod.ts";
 import { benchColdStart } from "../../../tests/bench/cold-start.ts";
 import { Report } from "../../../tests/bench/report.ts";
 import { benchRpc } from "../../../tests/bench/rpc.ts";
@@ -12,6 +13,7 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
   rpc: benchRpc,
   "set-destination": benchSetDestination,
   search: benchSearch,
+  cod: benchCod,
   "cold-start": benchColdStart,
 };
 

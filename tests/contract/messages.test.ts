@@ -52,6 +52,16 @@ const internalConstraints = new Set([
   "void_has_no_order",
   "wallets_have_a_floor",
   "wizard_run_once",
+  // The storefront's.
+  "active_domains_are_verified",
+  "active_follows_from_status",
+  "archived_says_when",
+  "cart_already_active",
+  "customer_address_default",
+  "live_follows_from_statuses",
+  "only_approved_is_reviewed_again",
+  "published_means_approved",
+  "variant_already_in_cart",
 ]);
 
 const sqlFiles = filesIn("sql").filter((file) => file.endsWith(".sql"));

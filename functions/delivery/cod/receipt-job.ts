@@ -25,7 +25,7 @@ interface Begun {
   decimals: number;
   snapshot: {
     method: "remit" | "wallet";
-    driver: Named;
+    driver: Named | null;
     receiver: Named | null;
     settled_at: string;
     reference: string | null;
@@ -71,7 +71,7 @@ function receiptOf({ snapshot, ...begun }: Begun) {
     brand: inLanguage(begun.brand.brand_name ?? {}, begun.language) ||
       inLanguage(begun.tenant_name, begun.language),
     method,
-    driver: driver.full_name,
+    driver: driver?.full_name ?? "",
     receiver: receiver?.full_name ?? null,
     settled_at,
     reference,

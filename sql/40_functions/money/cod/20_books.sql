@@ -24,6 +24,7 @@ language sql stable set search_path = '' as $$
       from unnest(rows) r))
 $$;
 
+-- What a settlement took, row by row, in the order the cash was taken.
 create or replace function money.cod_items_write(payment uuid, rows money.cod_collections[]) returns void
 language sql set search_path = '' as $$
   insert into money.cod_settlement_items (tenant_id, payment_id, position, cod_collection_id, amount, cod_amount, delivery_fee_amount,

@@ -77,7 +77,7 @@ select app.tenant_table('warehousing.waybill_deliveries', own => '{}');
 select app.tenant_table('warehousing.waybill_discrepancies', own => '{}', writes => 'insert, update');
 
 -- Cash is written by definers in money: with the move that takes it, and with its settlement.
-select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '');
+select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '', audit => false);
 select app.tenant_table('money.cod_settlements', own => '{driver_id}', writes => '', audit => false);
 select app.tenant_table('money.cod_settlement_items', own => '{}', writes => '', audit => false);
 select app.tenant_table('money.settlement_receipts', own => '{}', writes => '', audit => false);

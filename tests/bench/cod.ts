@@ -29,7 +29,7 @@ export async function benchCod(report: Report): Promise<void> {
 }
 
 /** A thousand drivers, and one delivery that all collections can be copied from. */
-async function people({ stack: { sql }, tenantId }: Bench): Promise<void> {
+export async function people({ stack: { sql }, tenantId }: Bench): Promise<void> {
   await sql.unsafe(`
     create schema bench;
     create table bench.drivers as select gen_random_uuid() as id, n from generate_series(1, ${drivers}) n;
@@ -50,7 +50,9 @@ async function fill({ stack: { sql }, tenantId }: Bench, from: number, to: numbe
     await tx.unsafe(`
       with made as (
         select gen_random_uuid() as delivery_id, gen_random_uuid() as id, g.n, d.id as driver_id
-        from generate_series(${from + 1}, ${to}) g (n) join bench.drivers d on d.n = 1 + g.n % ${drivers}
+        from generate_series(${
+      from + 1
+    }, ${to}) g (n) join bench.drivers d on d.n = 1 + g.n % ${drivers}
       ), parcels as (
         insert into delivery.deliveries select (jsonb_populate_record(p, jsonb_build_object('id', m.delivery_id,
           'delivery_code', 500000000 + m.n, 'barcode', 'CASH-' || m.n, 'manifest_item_id', null, 'manifest_id', null,
@@ -71,25 +73,7 @@ async function fill({ stack: { sql }, tenantId }: Bench, from: number, to: numbe
 }
 
 async function settlements(bench: Bench, report: Report): Promise<void> {
-  const { stack: { sql }, tenantId } = bench;
-  await fill(bench, 0, 200_000);
-  await sql`delete from bench.rows r using money.cod_collections c where c.id = r.id and c.status <> 'collected'`;
-  await sql`update bench.rows r set n = p.place from (select id, row_number() over (order by n) as place from bench.rows) p where p.id = r.id`;
-  await sql`create unique index on bench.rows (n) include (id, driver)`;
-  await sql.unsafe(
-    `grant usage on schema bench to barid_api; grant select on bench.rows to barid_api; grant usage on sequence bench.taken to barid_api`,
-  );
-  // Every driver holds what his rows say.
-  await sql.begin(async (tx) => {
-    await tx`select set_config('app.tenant_id', ${tenantId}, true)`;
-    await tx.unsafe(`
-      select money.post(jsonb_agg(l.line)) from (
-        select jsonb_build_object('journal', r.driver, 'kind', 'bench', 'reference_type', 'bench', 'reference_id', r.driver,
-          'account_id', a.account, 'amount', a.sign * r.held) as line
-        from (select driver, count(*) * 1000 as held from bench.rows group by driver) r
-        cross join lateral (values (money.account_of('driver_cash', 'driver', r.driver, 'IQD'), 1),
-          (money.account_of('external', 'tenant', null, 'IQD'), -1)) a (account, sign)) l`);
-  });
+  await prepare(bench, 200_000);
   const hot = await pgbench(bench, statement(bench, "dispatcher"));
   const spread = await pgbench(bench, statement(bench, "driver"));
   const http = await overHttp(bench, 8);
@@ -119,8 +103,31 @@ async function settlements(bench: Bench, report: Report): Promise<void> {
   });
 }
 
+/** Collections that wait to be settled one by one, in the ledger as well. */
+export async function prepare(bench: Bench, count: number): Promise<void> {
+  const { stack: { sql }, tenantId } = bench;
+  await fill(bench, 0, count);
+  await sql`delete from bench.rows r using money.cod_collections c where c.id = r.id and c.status <> 'collected'`;
+  await sql`update bench.rows r set n = p.place from (select id, row_number() over (order by n) as place from bench.rows) p where p.id = r.id`;
+  await sql`create unique index on bench.rows (n) include (id, driver)`;
+  await sql.unsafe(
+    `grant usage on schema bench to barid_api; grant select on bench.rows to barid_api; grant usage on sequence bench.taken to barid_api`,
+  );
+  // Every driver holds what his rows say.
+  await sql.begin(async (tx) => {
+    await tx`select set_config('app.tenant_id', ${tenantId}, true)`;
+    await tx.unsafe(`
+      select money.post(jsonb_agg(l.line)) from (
+        select jsonb_build_object('journal', r.driver, 'kind', 'bench', 'reference_type', 'bench', 'reference_id', r.driver,
+          'account_id', a.account, 'amount', a.sign * r.held) as line
+        from (select driver, count(*) * 1000 as held from bench.rows group by driver) r
+        cross join lateral (values (money.account_of('driver_cash', 'driver', r.driver, 'IQD'), 1),
+          (money.account_of('external', 'tenant', null, 'IQD'), -1)) a (account, sign)) l`);
+  });
+}
+
 /** One settlement of one row, as the functions ask for it: by the cashier, or by its driver. */
-function statement({ tenantId, userId }: Bench, who: "dispatcher" | "driver"): string {
+export function statement({ tenantId, userId }: Bench, who: "dispatcher" | "driver"): string {
   const claims = {
     tenant_mode: "required",
     request_id: randomUUID(),
@@ -140,7 +147,7 @@ function statement({ tenantId, userId }: Bench, who: "dispatcher" | "driver"): s
     from (select id, driver from bench.rows where n = (select nextval('bench.taken'))) r;\n`;
 }
 
-async function pgbench({ stack }: Bench, text: string): Promise<number> {
+export async function pgbench({ stack }: Bench, text: string): Promise<number> {
   const file = join(mkdtempSync(join(tmpdir(), "barid-bench-")), "statement.sql");
   writeFileSync(file, text);
   const { hostname, port, username, pathname } = new URL(stack.apiDbUrl);
@@ -178,7 +185,13 @@ async function overHttp({ stack, token }: Bench, seconds: number): Promise<numbe
 async function lists(bench: Bench, report: Report): Promise<void> {
   const { stack: { sql }, tenantId } = bench;
   // From the beginning: the settlements above left other rows behind.
-  await sql.unsafe("truncate money.cod_collections cascade; truncate bench.rows");
+  await sql.begin(async (tx) => {
+    await tx`set local session_replication_role = replica`;
+    await tx.unsafe(
+      "delete from money.cod_settlement_items; delete from money.cod_collections; delete from bench.rows",
+    );
+  });
+  await sql.unsafe("vacuum full money.cod_collections");
   await sql`select private.tally_rebuild('cod_collections')`;
   await fill(bench, 1_000_000, 1_000_000 + small);
   const few = await measure(bench);

@@ -1,3 +1,8 @@
-import { serve } from "../../shared/serve.ts";
+import { feature, serve } from "../../shared/serve.ts";
 
-export default serve("warehousing", []);
+export default serve("warehousing", [
+  feature(
+    "receiving-orders",
+    async () => (await import("./receiving-orders/routes.ts")).receivingOrders,
+  ),
+]);

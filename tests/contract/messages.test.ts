@@ -16,6 +16,19 @@ const holes = (text: string) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort(
 
 /** Refusals the database makes on our own faults only: clients meet `conflict` or `internal_server_error`. */
 const internalConstraints = new Set([
+  // Deliveries under way: written by cores that ask first.
+  "cash_already_collected",
+  "cash_is_its_parts",
+  "cash_state_and_times",
+  "delivery_already_picked",
+  "movement_has_an_end",
+  "receipt_already_expected",
+  "received_when",
+  "receiving_reference_exists",
+  "reserved_for_somebody",
+  "resolved_when",
+  "serial_is_one",
+  "stock_place",
   // Rows written by our own functions, which never write them otherwise.
   "account_exists",
   "cash_already_collected",
@@ -28,7 +41,6 @@ const internalConstraints = new Set([
   "printed_somewhere",
   "settlement_is_its_parts",
   "coordinates_incomplete",
-  "delivery_barcode_taken",
   "delivery_code_reserved_twice",
   "delivery_code_taken",
   "delivery_fee_already_paid",

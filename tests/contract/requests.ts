@@ -42,6 +42,12 @@ export function schemaOf(operation: Operation, part: typeof parts[number]): Sche
 /** The ids a field may hold, found by the words its name ends in; the first that fits counts. */
 const kinds: [RegExp, keyof Things][] = [
   [/tenant_?id$/i, "tenant"],
+  // Deliveries under way
+  [/delivery_exception_id$/, "delivery_exception"],
+  [/delivery_item_id$/, "delivery_item"],
+  [/receiving_order_id$/, "receiving_order"],
+  [/handoff_id$/, "handoff"],
+  [/bin_id$/, "bin"],
   [/institution_user_id$|owner_id$/, "institution"],
   [/cod_collection_ids?$|^cod-collection$/, "collection"],
   [/settlement_payment_id$/, "settlement"],
@@ -63,6 +69,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/processing_point_id$/, "point"],
   [/manifest_item_id$|item_ids?$|identifiers$/, "item"],
   [/manifest_id$/, "manifest"],
+  [/(^|_)delivery_id$|^parent_id$/, "delivery"],
   [/module_ids$/, "module"],
   [/service_?ids?$/i, "service"],
   [/delivery_type(_id)?$/, "delivery_type"],
@@ -93,6 +100,9 @@ export function slotsOf(operation: Operation): Slot[] {
     | { description?: string }
     | undefined;
   const columns = /any of: (.*)$/.exec(filters?.description ?? "")?.[1].split(", ") ?? [];
+  for (
+    const name of columns.filter((name) => name.endsWith("_id") && name !== "external_reference_id")
+  ) {
   for (const name of columns.filter((name) => /(?<!external_reference)_id$/.test(name))) {
     list.push(["query", "column_filters", name]);
   }
@@ -136,6 +146,20 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
     stage: "pickup",
     photo_urls: ["https://example.test/photo.jpg"],
   }),
+  "POST /delivery/deliveries": ({ address, user, service }, asked) => ({
+    delivery_service_id: service,
+    ...(asked === "pickup_location" ? {} : { pickup_address_id: address }),
+    ...(asked === "delivery_location" ? {} : { dropoff_address_id: address }),
+    ...(asked === "institution_user_id" ? {} : { customer_id: user }),
+    payment_method: "cash",
+    ...(asked === "original_delivery_id" ? { delivery_flow: "customer_return" } : {}),
+    ...(asked === "warehouse_id" ? { staged: true } : {}),
+    unit_size: 1,
+  }),
+  "PATCH /delivery/deliveries/:delivery_id": () => ({ notes: "Second floor" }),
+  "PUT /delivery/deliveries/:delivery_id": () => ({ notes: "Second floor" }),
+  "PUT /warehousing/receiving-orders/:receiving_order_id": ({ bin }, asked) =>
+    asked === "item_details" ? {} : { item_details: [{ bin_id: bin }] },
   "POST /delivery/services": restricted,
   "PUT /delivery/services/:serviceId": restricted,
   "GET /delivery/price": () => ({ units: "1" }),

@@ -163,6 +163,7 @@ const definitions = {
   receiving_order_not_found: 404,
   bin_id_required_for_received_items: { status: 400, fields: ["field"] },
   received_too_much: { status: 400, fields: ["field", "expected"] },
+  delivery_not_found: { status: 404, fields: ["field", "delivery_codes", "delivery_ids"] },
 
   // Services and prices
   delivery_service_id_required: { status: 400, fields: ["field"] },
@@ -196,13 +197,51 @@ const definitions = {
   vehicle_not_found: { status: 404, fields: ["field"] },
   vehicle_inactive: { status: 409, fields: ["field"] },
   vehicle_in_use: 409,
-  driver_vehicle_taken: 409,
-  insufficient_vehicle_capacity: { status: 409, fields: ["field"] },
+  driver_vehicle_taken: { status: 409, fields: ["field"] },
+  insufficient_vehicle_capacity: {
+    status: 409,
+    fields: ["field", "delivery_ids", "capacity", "used"],
+  },
+
+  // Assignments. What was asked wrongly is 400; what is not so at this moment, or no longer, is 409.
+  // Capacity is judged under the locks of the writing transaction, so it is always the latter.
+  duplicate_deliveries: { status: 400, fields: ["field", "delivery_ids"] },
+  no_active_child_leg: { status: 400, fields: ["field", "delivery_ids"] },
+  delivery_carrier_not_internal: { status: 400, fields: ["field", "delivery_ids"] },
+  driver_id_required: { status: 400, fields: ["field"] },
+  delivery_zone_validation_unavailable: { status: 400, fields: ["field", "delivery_ids"] },
+  deliveries_zone_context_incomplete: { status: 400, fields: ["field", "delivery_ids"] },
+  driver_not_allowed_in_pickup_zone: {
+    status: 400,
+    fields: ["field", "delivery_ids", "missing_zones"],
+  },
+  driver_not_allowed_in_delivery_zone: {
+    status: 400,
+    fields: ["field", "delivery_ids", "missing_zones"],
+  },
+  driver_not_allowed_in_zones: { status: 400, fields: ["field", "delivery_ids", "missing_zones"] },
+  delivery_status_changed: { status: 409, fields: ["field", "delivery_ids"] },
+  delivery_already_assigned: { status: 409, fields: ["field", "delivery_ids"] },
+  driver_not_active: { status: 409, fields: ["field"] },
+  driver_has_no_vehicle: { status: 409, fields: ["field"] },
+  parent_exception_open: { status: 409, fields: ["field", "delivery_ids"] },
+  delivery_has_open_exception: { status: 409, fields: ["field", "delivery_ids"] },
+  warehouse_item_exception_open: { status: 409, fields: ["field", "delivery_ids"] },
+  warehouse_preparation_inconsistent: { status: 409, fields: ["field", "delivery_ids"] },
+  assignment_not_found: { status: 404, fields: ["field"] },
+  bulk_assignment_not_found: 404,
+  assignment_not_pending: 409,
+  delivery_already_picked_up: 409,
+  same_driver: { status: 400, fields: ["field"] },
+  nothing_to_hand_over: 409,
+  handoff_already_pending: 409,
+  invalid_sequence: { status: 400, fields: ["field"] },
+  month_and_year_together: { status: 400, fields: ["field"] },
 
   // The life of a manifest and its exceptions
   institution_inactive: 409,
   branch_inactive: 409,
-  driver_not_found: 404,
+  driver_not_found: { status: 404, fields: ["field"] },
   driver_inactive: 409,
   processing_point_required: { status: 400, fields: ["field"] },
   processing_point_choice_not_allowed: 403,

@@ -52,4 +52,12 @@ export default serve("delivery", [
     ...(await import("./cod/handovers.ts")).cashHandovers,
   ]),
   feature("wallets", async () => (await import("./wallets/routes.ts")).walletEndpoints),
+  feature("assignments", async () => [
+    ...(await import("./assignments/routes.ts")).assignments,
+    ...(await import("./assignments/sequence.ts")).sequence,
+  ]),
+  feature(
+    "driver-performance",
+    async () => (await import("./driver-performance/routes.ts")).driverPerformance,
+  ),
 ], async () => (await import("./jobs.ts")).jobs);

@@ -60,6 +60,11 @@ select app.tenant_table('delivery.bulk_assignments', own => '{driver_id}', write
 select app.tenant_table('delivery.assignments', own => '{driver_id}', writes => 'insert, update', writers => 'true');
 select app.tenant_table('public.delivery_realtime_assignments', own => '{driver_id}', writes => '', audit => false);
 select app.tenant_table('delivery.package_handoffs', own => '{driver_id}', writes => 'insert, update', writers => 'true');
+-- Figures of drivers are made by private.performance_refresh() alone.
+select app.tenant_table('delivery.performance_changes', own => '{}', writes => '', audit => false);
+select app.tenant_table('delivery.performance_deliveries', own => '{}', writes => '', audit => false);
+select app.tenant_table('delivery.driver_performance', own => '{}', writes => '', audit => false);
+select app.tenant_table('delivery.performance_state', own => '{}', writes => '', audit => false);
 
 -- A warehouse's stock is moved by warehousing.stock_post() alone.
 select app.tenant_table('warehousing.bins', own => '{}', writes => 'insert, update');

@@ -63,6 +63,8 @@ const kinds: [RegExp, keyof Things][] = [
   [/cart_item_id$/, "cart_item"],
   [/cart_?id$/i, "cart"],
   [/driver_id$/, "driver"],
+  [/^to_driver_id$/, "driver2"],
+  [/driver_id$|driverId$/, "driver"],
   [/branch_id$/, "branch"],
   [/branch_code$/, "branch_code"],
   [/address_id$/, "address"],
@@ -83,7 +85,10 @@ const kinds: [RegExp, keyof Things][] = [
   [/barcodes?(_value)?$/, "barcode"],
   [/delivery_ids?$/, "delivery"],
   [/delivery_codes$/, "delivery_code"],
-  [/user_?ids?$|customer_id$/i, "user"],
+  [/user_?ids?$|customer_id$|^assigned_by$/i, "user"],
+  [/^bulk_?assignment_?id$/i, "bulk"],
+  [/^assignment_?id$/i, "assignment"],
+  [/^delivery_ids?$/, "delivery"],
   [/^(id|wallet_id)$/, "wallet"],
 ];
 
@@ -104,6 +109,8 @@ export function slotsOf(operation: Operation): Slot[] {
     const name of columns.filter((name) => name.endsWith("_id") && name !== "external_reference_id")
   ) {
   for (const name of columns.filter((name) => /(?<!external_reference)_id$/.test(name))) {
+    const name of columns.filter((name) => name.endsWith("_id") && !name.startsWith("external_"))
+  ) {
     list.push(["query", "column_filters", name]);
   }
   return [...new Map(list.map((slot) => [slot.join("."), slot])).values()];
@@ -163,6 +170,7 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
   "POST /delivery/services": restricted,
   "PUT /delivery/services/:serviceId": restricted,
   "GET /delivery/price": () => ({ units: "1" }),
+  "POST /delivery/assignments": ({ driver }) => ({ driver_id: driver }),
   "POST /delivery/drivers": ({ driver }) => ({ user_id: driver }),
   "POST /delivery/zones": () => ({
     polygon: { type: "Polygon", coordinates: [[[44, 33], [45, 33], [45, 34], [44, 33]]] },

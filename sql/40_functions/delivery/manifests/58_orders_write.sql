@@ -44,6 +44,8 @@ begin
 
   if v_staging is not null then
     perform delivery.delivery_legs_create((select array_agg((l ->> 'delivery_id')::uuid) from jsonb_array_elements(lines) l), v_staging);
+    perform delivery.staged_legs_assign(array(select (l.line ->> 'delivery_id')::uuid
+      from jsonb_array_elements(lines) with ordinality l (line, place) order by l.place));
   end if;
 
   insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, actor_id, processed_at)

@@ -1,0 +1,158 @@
+-- Brings the figures of drivers up to date. What a delivery counts as is kept beside them, so the cost of a
+-- refresh follows what changed and never the history.
+
+-- What these deliveries of a tenant count as (null: all of them):
+-- - only what came to an end: delivered, or failed, returned, cancelled;
+-- - for the last driver who did not reject it. What was cancelled while it waited for a driver is nobody's;
+-- - in the month of its creation, by the tenant's clock;
+-- - on time when the promise and the delivery are both known;
+-- - its value where it reaches the recipient: of the legs of a parcel the last one has it, and nobody twice.
+create or replace function private.performance_facts(tenant uuid, ids uuid[], zone text)
+returns setof delivery.performance_deliveries
+language sql stable set search_path = '' as $$
+  select d.tenant_id, d.id, a.driver_id,
+    extract(year from d.created_at at time zone zone)::smallint, extract(month from d.created_at at time zone zone)::smallint,
+    d.status = 'delivered',
+    case when d.status = 'delivered' then d.delivered_at <= coalesce(d.promised_at, case when d.dropoff_warehouse_id is null then p.promised_at end) end,
+    case when d.status = 'delivered' then round((extract(epoch from d.delivered_at - d.picked_up_at) / 60)::numeric, 2) end,
+    coalesce(round((a.route_details ->> 'distance_km')::numeric, 3), d.distance_km),
+    case when d.status = 'delivered' and (d.parent_id is null or d.dropoff_warehouse_id is null)
+      then coalesce(p.cod_amount + p.delivery_fee, d.cod_amount + d.delivery_fee) else 0 end
+  from delivery.deliveries d
+  left join delivery.deliveries p on p.tenant_id = d.tenant_id and p.id = d.parent_id
+  cross join lateral (
+    select a.driver_id, a.route_details from delivery.assignments a
+    where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status <> 'rejected'
+    order by a.assignment_time desc, a.id desc limit 1
+  ) a
+  where d.tenant_id = tenant and (ids is null or d.id = any (ids)) and d.status in ('delivered', 'failed', 'returned', 'cancelled')
+    and (d.status <> 'cancelled' or (
+      select h.from_status not in ('draft', 'pending') from delivery.delivery_status_history h
+      where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.to_status = 'cancelled' order by h.id desc limit 1))
+$$;
+
+-- Takes back what these deliveries counted for and counts them as they are now (null: all).
+create or replace function private.performance_apply(tenant uuid, ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_zone text;
+begin
+  perform set_config('app.tenant_id', tenant::text, true);
+  v_zone := app.timezone();
+  if ids is null then
+    delete from delivery.performance_deliveries f where f.tenant_id = tenant;
+    delete from delivery.driver_performance m where m.tenant_id = tenant;
+  else
+    with gone as (
+      delete from delivery.performance_deliveries f where f.tenant_id = tenant and f.delivery_id = any (ids) returning f.*
+    )
+    update delivery.driver_performance m set
+      total_deliveries = m.total_deliveries - g.total, successful_deliveries = m.successful_deliveries - g.successful,
+      failed_deliveries = m.failed_deliveries - (g.total - g.successful), on_time_deliveries = m.on_time_deliveries - g.on_time,
+      late_deliveries = m.late_deliveries - g.late, timed_deliveries = m.timed_deliveries - g.timed,
+      total_minutes = m.total_minutes - g.minutes, measured_deliveries = m.measured_deliveries - g.measured,
+      total_distance_km = m.total_distance_km - g.km, total_delivery_value = m.total_delivery_value - g.value
+    from (
+      select f.driver_id, f.period_year, f.period_month, count(*) as total, count(*) filter (where f.successful) as successful,
+        count(*) filter (where f.on_time) as on_time, count(*) filter (where not f.on_time) as late,
+        count(f.minutes) as timed, coalesce(sum(f.minutes), 0) as minutes,
+        count(f.distance_km) as measured, coalesce(sum(f.distance_km), 0) as km, sum(f.value) as value
+      from gone f group by f.driver_id, f.period_year, f.period_month
+    ) g
+    where m.tenant_id = tenant and m.driver_id = g.driver_id and m.period_year = g.period_year and m.period_month = g.period_month;
+  end if;
+
+  with made as (
+    insert into delivery.performance_deliveries select * from private.performance_facts(tenant, ids, v_zone) returning *
+  )
+  insert into delivery.driver_performance as m (tenant_id, driver_id, period_year, period_month, total_deliveries,
+    successful_deliveries, failed_deliveries, on_time_deliveries, late_deliveries, timed_deliveries, total_minutes,
+    measured_deliveries, total_distance_km, total_delivery_value)
+  select tenant, f.driver_id, f.period_year, f.period_month, count(*), count(*) filter (where f.successful),
+    count(*) filter (where not f.successful), count(*) filter (where f.on_time), count(*) filter (where not f.on_time),
+    count(f.minutes), coalesce(sum(f.minutes), 0), count(f.distance_km), coalesce(sum(f.distance_km), 0), sum(f.value)
+  from made f group by f.driver_id, f.period_year, f.period_month
+  on conflict on constraint driver_performance_pkey do update set
+    total_deliveries = m.total_deliveries + excluded.total_deliveries,
+    successful_deliveries = m.successful_deliveries + excluded.successful_deliveries,
+    failed_deliveries = m.failed_deliveries + excluded.failed_deliveries,
+    on_time_deliveries = m.on_time_deliveries + excluded.on_time_deliveries,
+    late_deliveries = m.late_deliveries + excluded.late_deliveries,
+    timed_deliveries = m.timed_deliveries + excluded.timed_deliveries, total_minutes = m.total_minutes + excluded.total_minutes,
+    measured_deliveries = m.measured_deliveries + excluded.measured_deliveries,
+    total_distance_km = m.total_distance_km + excluded.total_distance_km,
+    total_delivery_value = m.total_delivery_value + excluded.total_delivery_value;
+  delete from delivery.driver_performance m where m.tenant_id = tenant and m.total_deliveries = 0;
+  insert into delivery.performance_state as s (tenant_id, computed_at) values (tenant, clock_timestamp())
+  on conflict on constraint performance_state_pkey do update set computed_at = excluded.computed_at,
+    rebuild_asked_at = case when ids is not null then s.rebuild_asked_at end;
+end $$;
+
+-- Counts what changed since the last time, of one tenant or of all; answers how many deliveries. Run by cron.
+-- One refresh of a tenant at a time. What a transaction changes is seen with its note or not at all.
+create or replace function private.performance_refresh(only_tenant uuid default null) returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid;
+  v_ids uuid[];
+  v_count bigint := 0;
+begin
+  for v_tenant in
+    select distinct c.tenant_id from delivery.performance_changes c where only_tenant is null or c.tenant_id = only_tenant order by 1
+  loop
+    perform pg_advisory_xact_lock(hashtextextended('delivery.performance ' || v_tenant, 0));
+    with taken as (
+      delete from delivery.performance_changes c where c.tenant_id = v_tenant returning c.delivery_id
+    )
+    select array_agg(distinct t.delivery_id) into v_ids from taken t;
+    continue when v_ids is null;
+    -- A parent has the price and the promise of its legs.
+    v_ids := v_ids || array(select l.id from delivery.deliveries l
+      where l.tenant_id = v_tenant and l.parent_id = any (v_ids) and l.id <> all (v_ids));
+    perform private.performance_apply(v_tenant, v_ids);
+    v_count := v_count + cardinality(v_ids);
+  end loop;
+  -- The others are up to date as well.
+  update delivery.performance_state s set computed_at = clock_timestamp() where only_tenant is null or s.tenant_id = only_tenant;
+  return v_count;
+end $$;
+
+-- Counts a tenant anew, or one of its months.
+create or replace function private.performance_rebuild(tenant uuid, in_year integer default null, in_month integer default null) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_ids uuid[];
+begin
+  perform pg_advisory_xact_lock(hashtextextended('delivery.performance ' || tenant, 0));
+  if in_year is null then
+    delete from delivery.performance_changes c where c.tenant_id = tenant;
+    perform private.performance_apply(tenant, null);
+    return;
+  end if;
+  perform set_config('app.tenant_id', tenant::text, true);
+  select array_agg(f.id) into v_ids
+  from (
+    select d.id from delivery.deliveries d
+    where d.tenant_id = tenant
+      and d.created_at >= make_timestamptz(in_year, in_month, 1, 0, 0, 0, app.timezone())
+      and d.created_at < (make_date(in_year, in_month, 1) + interval '1 month') at time zone app.timezone()
+    union
+    select f.delivery_id from delivery.performance_deliveries f
+    where f.tenant_id = tenant and f.period_year = in_year and f.period_month = in_month
+  ) f;
+  perform private.performance_apply(tenant, coalesce(v_ids, '{}'));
+end $$;
+
+-- Carries out the rebuilds that were too big for the request that asked for them. Run by cron.
+create or replace function private.performance_rebuilds() returns integer
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid;
+  v_count integer := 0;
+begin
+  for v_tenant in select s.tenant_id from delivery.performance_state s where s.rebuild_asked_at is not null order by s.rebuild_asked_at loop
+    perform private.performance_rebuild(v_tenant);
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end $$;

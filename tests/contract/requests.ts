@@ -105,12 +105,7 @@ export function slotsOf(operation: Operation): Slot[] {
     | { description?: string }
     | undefined;
   const columns = /any of: (.*)$/.exec(filters?.description ?? "")?.[1].split(", ") ?? [];
-  for (
-    const name of columns.filter((name) => name.endsWith("_id") && name !== "external_reference_id")
-  ) {
   for (const name of columns.filter((name) => /(?<!external_reference)_id$/.test(name))) {
-    const name of columns.filter((name) => name.endsWith("_id") && !name.startsWith("external_"))
-  ) {
     list.push(["query", "column_filters", name]);
   }
   return [...new Map(list.map((slot) => [slot.join("."), slot])).values()];

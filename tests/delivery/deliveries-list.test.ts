@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 
 const list = async (query: Record<string, unknown>, person = tenant.ops) => {
-  const answer = await person.get(path, { query: query as Record<string, string> });
+  const answer = await person.get(path, { query: query as unknown as Record<string, string> });
   expect(answer).toSucceed(200);
   return answer.body;
 };
@@ -112,7 +112,9 @@ describe("the list of deliveries", () => {
         date_from: "soon",
       }]
     ) {
-      expect((await tenant.ops.get(path, { query: query as Record<string, string> })).status).toBe(
+      expect(
+        (await tenant.ops.get(path, { query: query as unknown as Record<string, string> })).status,
+      ).toBe(
         400,
       );
     }

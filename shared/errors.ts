@@ -344,6 +344,8 @@ const definitions = {
   cart_item_not_found: 404,
   cart_quantity_exceeded: { status: 400, fields: ["field", "quantity_max"] },
   cart_full: 409,
+  // Warehouses, stock, picking and inventory transfers
+  bin_full: { status: 409, fields: ["field"] },
 
   // Ours to mend
   rate_limited: 429,

@@ -191,7 +191,7 @@ async function batch(
   const rows = await db.read<(Record<string, unknown> & { id: string })[]>(
     `select coalesce(jsonb_agg(page.row), '[]') from (
       select to_jsonb(r) as row from ${list.view} r where ${where.join(" and ")}
-      order by r.${by} desc, r.id desc limit ($1 ->> 'size')::bigint) page`,
+      order by r.${by} desc nulls last, r.id desc limit ($1 ->> 'size')::bigint) page`,
     {
       search: query.search ?? null,
       param: query.filters,

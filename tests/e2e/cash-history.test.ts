@@ -16,7 +16,7 @@ import { type Stack, startStack } from "../../supabase/local/stack.ts";
 import type { Body } from "../support/api.ts";
 
 const seed = Number(process.env.BARID_HISTORY_SEED ?? Date.now() % 1_000_000_000);
-const operations = Number(process.env.BARID_HISTORY_OPERATIONS ?? 600);
+const operations = Number(process.env.BARID_HISTORY_OPERATIONS ?? 250);
 const workers = 16;
 const driverCount = 6;
 const walletStart = 50_000;
@@ -313,7 +313,9 @@ test(`cash survives whatever happens to it (BARID_HISTORY_SEED=${seed})`, async 
   );
   const stored =
     await sql`select payment_id, total from money.cod_settlements where tenant_id = ${tenantId}`;
-  expect(new Map(stored.map(({ payment_id, total }) => [payment_id, Number(total)]))).toEqual(acknowledged);
+  expect(new Map(stored.map(({ payment_id, total }) => [payment_id, Number(total)]))).toEqual(
+    acknowledged,
+  );
   expect(acknowledged.size).toBeGreaterThan(operations / 40);
   const keys = new Set(
     settlements.filter(({ answers }) => answers.some(({ status }) => status === 200)).map((

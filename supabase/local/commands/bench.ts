@@ -6,12 +6,14 @@ import { Report } from "../../../tests/bench/report.ts";
 import { benchRpc } from "../../../tests/bench/rpc.ts";
 import { benchSearch } from "../../../tests/bench/search.ts";
 import { benchSetDestination } from "../../../tests/bench/set-destination.ts";
+import { benchStock } from "../../../tests/bench/stock.ts";
 import { root } from "../paths.ts";
 
 const parts: Record<string, (report: Report) => Promise<void>> = {
   rpc: benchRpc,
   "set-destination": benchSetDestination,
   search: benchSearch,
+  stock: benchStock,
   "cold-start": benchColdStart,
 };
 

@@ -90,6 +90,7 @@ create unique index if not exists return_already_exists on delivery.deliveries (
 create index if not exists deliveries_barcode on delivery.deliveries (tenant_id, barcode);
 create index if not exists deliveries_recent on delivery.deliveries (tenant_id, created_at desc nulls last, id desc);
 create index if not exists deliveries_status on delivery.deliveries (tenant_id, status, created_at desc nulls last, id desc);
+create index if not exists deliveries_by_code on delivery.deliveries (tenant_id, delivery_code desc nulls last, id desc);
 create index if not exists deliveries_original on delivery.deliveries (tenant_id, original_delivery_id) where original_delivery_id is not null;
 create index if not exists deliveries_customer on delivery.deliveries (tenant_id, customer_id, created_at desc nulls last, id desc) where customer_id is not null;
 create index if not exists deliveries_institution on delivery.deliveries (tenant_id, institution_user_id, created_at desc nulls last, id desc) where institution_user_id is not null;

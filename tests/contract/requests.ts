@@ -72,7 +72,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/^inventory_item_id$/, "inventory_item"],
   [/manifest_item_id$|item_ids?$|identifiers$/, "item"],
   [/manifest_id$/, "manifest"],
-  [/(^|_)delivery_id$|^parent_id$/, "delivery"],
+  [/^parent_id$/, "delivery"],
   [/module_ids$/, "module"],
   [/service_?ids?$/i, "service"],
   [/delivery_type(_id)?$/, "delivery_type"],

@@ -26,7 +26,7 @@ beforeAll(async () => {
   tenant = await newTenant();
   ground = await newGround(tenant);
 });
-afterAll(checkAll);
+afterAll(() => checkAll(tenant));
 
 async function problemOf(id: string): Promise<string | undefined> {
   return await sql.begin(async (tx) => {

@@ -25,7 +25,7 @@ beforeAll(async () => {
   tenant = await newTenant();
   ground = await newGround(tenant);
 });
-afterAll(checkAll);
+afterAll(() => checkAll(tenant));
 
 async function stockOf(parcel: string): Promise<Record<string, number>> {
   const rows = await sql`select s.status, sum(s.quantity)::int as n from warehousing.stock s

@@ -28,7 +28,7 @@ beforeAll(async () => {
   ground = await newGround(tenant);
   wallet = await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
 });
-afterAll(checkAll);
+afterAll(() => checkAll(tenant));
 
 const rowsOf = (id: string) =>
   sql`select collection_stage, cod_amount, delivery_fee_amount, amount, status, currency, driver_id
@@ -192,7 +192,7 @@ describe("a wallet", () => {
     const wrong = { payer_type: "receiver", payment_method: "wallet" };
     expect(await tenant.ops.post(path, order(ground, wrong))).toFailWith(
       400,
-      "invalid_payment_method",
+      "wallet_is_the_senders",
     );
     expect(
       await tenant.ops.post(

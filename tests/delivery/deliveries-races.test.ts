@@ -27,7 +27,7 @@ beforeAll(async () => {
   tenant = await newTenant();
   ground = await newGround(tenant);
 });
-afterAll(checkAll);
+afterAll(() => checkAll(tenant));
 
 const times = <T>(n: number, call: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: n }, (_, index) => call(index)));

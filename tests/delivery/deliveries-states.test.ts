@@ -25,7 +25,7 @@ beforeAll(async () => {
   tenant = await newTenant();
   ground = await newGround(tenant);
 });
-afterAll(checkAll);
+afterAll(() => checkAll(tenant));
 
 const steps: Record<string, [allowed: string[], to: string, body?: Record<string, unknown>]> = {
   submit: [["draft"], "pending"],

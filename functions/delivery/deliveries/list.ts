@@ -21,7 +21,7 @@ const words = (list: readonly string[]) => list as unknown as [string, ...string
 const search: Filter = {
   schema: z.string().trim().max(200),
   condition: (value) =>
-    `${value} #>> '{}' = '' or r.id in (select private.deliveries_matching(${value} #>> '{}'))`,
+    `${value} #>> '{}' = '' or r.id = any (array(select private.deliveries_matching(${value} #>> '{}')))`,
 };
 
 /** What a driver carries or carried; an assignment that he rejected is none. */

@@ -37,7 +37,7 @@ const terms: readonly ErrorCode[] = [
   "too_many_decimals",
   "customer_required_for_cod",
   "customer_required_for_wallet",
-  "invalid_payment_method",
+  "wallet_is_the_senders",
   "carrier_code_required",
   "delivery_barcode_taken",
 ];

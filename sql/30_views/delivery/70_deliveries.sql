@@ -2,31 +2,32 @@ drop view if exists delivery.deliveries_list cascade;
 drop view if exists delivery.handoffs_list cascade;
 drop view if exists delivery.delivery_exceptions_list cascade;
 
--- Deliveries as lists show them. The driver is the one who has it, or had it last.
+-- Deliveries as lists show them. The driver is the one who has it, or had it last. What belongs to a row stands in
+-- sub-selects and not in joins: they are asked for the rows of a page only, after it was sorted and cut.
 create view delivery.deliveries_list with (security_invoker = true) as
 select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d.status, d.status_reason, d.status_notes,
   d.delivery_flow, d.parent_id, d.leg, d.sequence_plan, d.original_delivery_id, d.parent_id is not null as is_leg,
   d.customer_id, d.institution_user_id,
-  case when d.customer_id is not null then jsonb_build_object('id', d.customer_id, 'full_name', c.full_name, 'phone', c.phone) end as customer,
-  case when d.institution_user_id is not null then jsonb_build_object('id', d.institution_user_id, 'full_name', i.full_name, 'phone', i.phone) end as institution,
+  case when d.customer_id is not null then jsonb_build_object('id', d.customer_id,
+    'full_name', (select c.full_name from tenancy.profiles c where c.id = d.customer_id),
+    'phone', (select c.phone from tenancy.profiles c where c.id = d.customer_id)) end as customer,
+  case when d.institution_user_id is not null then jsonb_build_object('id', d.institution_user_id,
+    'full_name', (select i.full_name from tenancy.profiles i where i.id = d.institution_user_id),
+    'phone', (select i.phone from tenancy.profiles i where i.id = d.institution_user_id)) end as institution,
   d.delivery_service_id,
   jsonb_build_object('id', d.delivery_service_id, 'code', d.service_snapshot ->> 'code', 'name', app.localized(d.service_snapshot -> 'name')) as delivery_service,
   d.carrier_type, d.carrier_code, d.payer_type, d.payment_method, d.delivery_fee as price, d.delivery_fee, d.cod_amount, d.currency,
   d.unit_size, d.unit_size_source, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
   d.pickup_snapshot as pickup_address, d.dropoff_snapshot as dropoff_address, d.pickup_zone_id, d.dropoff_zone_id,
   d.pickup_warehouse_id, d.dropoff_warehouse_id, d.current_warehouse_id, d.recipient, d.notes, d.manifest_id, d.attempts_used,
-  a.assignment, d.promised_at, d.picked_up_at, d.delivered_at, d.created_by, d.created_at, d.updated_at
-from delivery.deliveries d
-left join tenancy.profiles c on c.id = d.customer_id
-left join tenancy.profiles i on i.id = d.institution_user_id
-left join lateral (
-  select jsonb_build_object('id', x.id, 'status', x.status, 'driver_id', x.driver_id, 'driver', jsonb_build_object('id', x.driver_id,
-    'full_name', p.full_name, 'phone', p.phone), 'vehicle_id', x.vehicle_id, 'assignment_time', x.assignment_time) as assignment
-  from delivery.assignments x
-  left join tenancy.profiles p on p.id = x.driver_id
-  where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status <> 'rejected'
-  order by x.status in ('pending', 'assigned', 'accepted') desc, x.assignment_time desc limit 1
-) a on true;
+  (select jsonb_build_object('id', x.id, 'status', x.status, 'driver_id', x.driver_id, 'driver', jsonb_build_object('id', x.driver_id,
+      'full_name', p.full_name, 'phone', p.phone), 'vehicle_id', x.vehicle_id, 'assignment_time', x.assignment_time)
+    from delivery.assignments x
+    left join tenancy.profiles p on p.id = x.driver_id
+    where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status <> 'rejected'
+    order by x.status in ('pending', 'assigned', 'accepted') desc, x.assignment_time desc limit 1) as assignment,
+  d.promised_at, d.picked_up_at, d.delivered_at, d.created_by, d.created_at, d.updated_at
+from delivery.deliveries d;
 
 create view delivery.handoffs_list with (security_invoker = true) as
 select h.id, h.tenant_id, h.delivery_id, h.picking_order_id, h.assignment_id, h.driver_id, h.status, h.custody, h.warehouse_id,

@@ -101,9 +101,9 @@ begin
     return;
   end if;
   insert into money.cod_collections (tenant_id, delivery_id, driver_id, collection_stage, amount, cod_amount, delivery_fee_amount,
-    currency, delivery_code, delivery_number, external_reference_id, customer_name, delivery_address)
+    currency, collected_at, delivery_code, delivery_number, external_reference_id, customer_name, delivery_address)
   values (d.tenant_id, d.id, p_driver, p_stage, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
-    d.delivery_code, d.delivery_code::text, d.external_reference_id,
+    now(), d.delivery_code, d.delivery_code::text, d.external_reference_id,
     coalesce((select p.full_name from tenancy.profiles p where p.id = coalesce(d.customer_id, d.institution_user_id)), d.recipient ->> 'name', ''),
     coalesce(d.dropoff_snapshot ->> 'full_address', ''))
   on conflict on constraint cash_already_collected do nothing

@@ -76,7 +76,7 @@ end $$;
 -- A delivery of these terms, checked and priced but not written. input: the body of POST /delivery/deliveries with
 -- `package` and `package_field`, as POST /delivery/price reads them.
 -- Fails: what delivery_people, delivery_place and delivery_priced fail with, delivery_service_id_required,
--- too_many_decimals, customer_required_for_cod, customer_required_for_wallet, invalid_payment_method.
+-- too_many_decimals, customer_required_for_cod, customer_required_for_wallet, wallet_is_the_senders.
 create or replace function delivery.delivery_terms(input jsonb) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
@@ -103,7 +103,7 @@ begin
   if d.payment_method = 'wallet' then
     -- The wallet is the sender's; a receiver pays at the door.
     if d.payer_type <> 'sender' then
-      perform app.fail('invalid_payment_method', '{"field": "payment_method"}');
+      perform app.fail('wallet_is_the_senders', '{"field": "payment_method"}');
     end if;
     if v_owner is null then
       perform app.fail('customer_required_for_wallet', '{"field": "customer_id"}');

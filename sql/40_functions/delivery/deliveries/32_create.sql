@@ -126,6 +126,7 @@ language sql immutable set search_path = '' as $$
   select 'PD' || lpad(code::text, 10, '0')
 $$;
 
+-- Writes a delivery that has been worked out.
 create or replace function delivery.delivery_insert(d delivery.deliveries) returns void
 language sql set search_path = '' as $$
   insert into delivery.deliveries (id, tenant_id, delivery_code, barcode, external_reference_id, original_delivery_id, delivery_flow, status,

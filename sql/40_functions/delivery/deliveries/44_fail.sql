@@ -86,12 +86,13 @@ begin
   if not delivery.leaves_warehouse(d) then
     perform private.delivery_returned_for_good(d.id);
   end if;
-  if delivery.leaves_warehouse(d) or v_warehouse is not null then
-    v_receipt := private.receipt_expect(d.id, v_warehouse, d.status = 'failed');
-  else
+  if not (delivery.leaves_warehouse(d) or v_warehouse is not null) then
     perform delivery.assignment_end(a, 'returned');
   end if;
   perform delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return');
+  if delivery.leaves_warehouse(d) or v_warehouse is not null then
+    v_receipt := private.receipt_expect(d.id, v_warehouse, d.status = 'failed');
+  end if;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'receiving_order_id', v_receipt);
 end $$;
 

@@ -11,6 +11,7 @@ declare
   v_asked uuid := (input ->> 'warehouse_id')::uuid;
   v_pick uuid;
   v_found jsonb;
+  v_reference text;
 begin
   if not delivery.leaves_warehouse(d) then
     perform app.fail('delivery_not_executable');
@@ -23,6 +24,11 @@ begin
       perform app.fail('warehouse_preparation_inconsistent');
     end if;
     v_pick := gen_random_uuid();
+    -- Somebody may have written the next number by hand.
+    while v_reference is null or exists (select from warehousing.picking_orders p
+        where p.tenant_id = d.tenant_id and p.reference_number = v_reference) loop
+      v_reference := 'PKO-' || lpad(app.take_numbers('picking_order')::text, 6, '0');
+    end loop;
     -- The items of a parcel, where each lies; whatever is missing is one and the same refusal.
     begin
       v_found := warehousing.stock_reserve('picking_order', v_pick, (
@@ -39,7 +45,7 @@ begin
     end if;
     insert into warehousing.picking_orders (id, tenant_id, reference_number, warehouse_id, order_type, status, delivery_id, completed_date,
       created_by, picking_progress)
-    values (v_pick, d.tenant_id, 'PKO-' || lpad(app.take_numbers('picking_order')::text, 6, '0'), d.pickup_warehouse_id, 'individual',
+    values (v_pick, d.tenant_id, v_reference, d.pickup_warehouse_id, 'individual',
       'completed', d.id, clock_timestamp(), app.user_id(), jsonb_build_object('total_items', jsonb_array_length(v_found),
         'picked_items', jsonb_array_length(v_found), 'start_time', now(), 'end_time', now()));
     insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
@@ -70,6 +76,7 @@ declare
   v_place jsonb;
   v_zone uuid;
   v_service delivery.delivery_services;
+  v_picks uuid[];
 begin
   if d.delivery_flow not in ('pnd_outbound', 'pnd_inbound', 'standard') or d.current_warehouse_id is null then
     perform app.fail('delivery_not_in_warehouse');
@@ -88,8 +95,7 @@ begin
     update delivery.deliveries x set status = 'returned', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
     where x.tenant_id = d.tenant_id and x.id = d.id;
   end if;
-  -- What was picked for the way out goes back to its bins.
-  perform warehousing.stock_release('picking_order', p.id) from unnest(private.delivery_let_go(n.id)) p (id);
+  v_picks := private.delivery_let_go(n.id);
 
   select to_jsonb(a), a.zone_id, a.id into v_place, v_zone, n.dropoff_address_id
   from warehousing.warehouses w join delivery.addresses_list a on a.id = w.address_id
@@ -126,9 +132,12 @@ begin
   insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, quantity, weight, length, width, height)
   select i.tenant_id, n.id, i.position, i.item_id, i.name, i.quantity, i.weight, i.length, i.width, i.height
   from delivery.delivery_items i where i.tenant_id = n.tenant_id and i.delivery_id = n.original_delivery_id;
+  -- What was picked for the way out goes back to its bins; numbers are taken before stock, as everywhere.
+  perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
   return delivery.delivery_made(n.id);
 end $$;
 
+-- The name of a person, or null.
 create or replace function delivery.person_name(person uuid) returns text
 language sql stable set search_path = '' as $$
   select p.full_name from tenancy.profiles p where p.id = person

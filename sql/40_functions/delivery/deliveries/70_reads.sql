@@ -56,7 +56,7 @@ end $$;
 -- leakproof: under row-level security PostgreSQL may not use the trigram index for it. It looks at the caller's own
 -- tenant only, and answers ids that the caller still has to read through the policies.
 create or replace function private.deliveries_matching(part text) returns setof uuid
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer rows 20 set search_path = '' as $$
 begin
   return query execute $query$
     select d.id from delivery.deliveries d where d.tenant_id = $1 and (d.delivery_code::text || ' ' || d.barcode || ' '

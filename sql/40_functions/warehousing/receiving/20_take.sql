@@ -180,6 +180,7 @@ begin
   return jsonb_build_object('order', v_order);
 end $$;
 
+-- A receiving order as lists show it, or null.
 create or replace function warehousing.receiving_order_row(order_id uuid) returns jsonb
 language sql stable set search_path = '' as $$
   select to_jsonb(r) from warehousing.receiving_orders_list r where r.id = receiving_order_row.order_id

@@ -58,7 +58,6 @@ const kinds: [RegExp, keyof Things][] = [
   [/inventory_item_id$/, "inventory_item"],
   [/cart_item_id$/, "cart_item"],
   [/cart_?id$/i, "cart"],
-  [/driver_id$/, "driver"],
   [/branch_id$/, "branch"],
   [/branch_code$/, "branch_code"],
   [/address_id$/, "address"],
@@ -108,9 +107,6 @@ export function slotsOf(operation: Operation): Slot[] {
     | { description?: string }
     | undefined;
   const columns = /any of: (.*)$/.exec(filters?.description ?? "")?.[1].split(", ") ?? [];
-  for (
-    const name of columns.filter((name) => name.endsWith("_id") && !name.startsWith("external_"))
-  ) {
   for (const name of columns.filter((name) => /(?<!external_reference)_id$/.test(name))) {
     list.push(["query", "column_filters", name]);
   }

@@ -207,6 +207,7 @@ const definitions = {
   duplicate_deliveries: { status: 400, fields: ["field", "delivery_ids"] },
   no_active_child_leg: { status: 400, fields: ["field", "delivery_ids"] },
   delivery_carrier_not_internal: { status: 400, fields: ["field", "delivery_ids"] },
+  assignment_driver_required: { status: 400, fields: ["field"] },
   delivery_zone_validation_unavailable: { status: 400, fields: ["field", "delivery_ids"] },
   deliveries_zone_context_incomplete: { status: 400, fields: ["field", "delivery_ids"] },
   driver_not_allowed_in_pickup_zone: {

@@ -1379,6 +1379,7 @@ create unique index if not exists return_already_exists on delivery.deliveries (
 create index if not exists deliveries_barcode on delivery.deliveries (tenant_id, barcode);
 create index if not exists deliveries_recent on delivery.deliveries (tenant_id, created_at desc nulls last, id desc);
 create index if not exists deliveries_status on delivery.deliveries (tenant_id, status, created_at desc nulls last, id desc);
+create index if not exists deliveries_by_code on delivery.deliveries (tenant_id, delivery_code desc nulls last, id desc);
 create index if not exists deliveries_original on delivery.deliveries (tenant_id, original_delivery_id) where original_delivery_id is not null;
 create index if not exists deliveries_customer on delivery.deliveries (tenant_id, customer_id, created_at desc nulls last, id desc) where customer_id is not null;
 create index if not exists deliveries_institution on delivery.deliveries (tenant_id, institution_user_id, created_at desc nulls last, id desc) where institution_user_id is not null;
@@ -1842,11 +1843,11 @@ create table if not exists delivery.performance_deliveries (
   minutes numeric(14, 2),
   distance_km numeric(12, 3),
   value numeric(18, 3) not null,
-  primary key (tenant_id, delivery_id),
-  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete cascade,
-  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete cascade
+  -- No foreign keys: every row is taken from the delivery and the assignment themselves, and two look-ups a row
+  -- would double the time of a rebuild.
+  primary key (tenant_id, delivery_id)
 );
-create index if not exists performance_deliveries_driver on delivery.performance_deliveries (tenant_id, driver_id, period_year, period_month);
+create index if not exists performance_deliveries_period on delivery.performance_deliveries (tenant_id, period_year, period_month);
 
 create table if not exists delivery.driver_performance (
   tenant_id uuid not null,
@@ -2875,31 +2876,32 @@ drop view if exists delivery.deliveries_list cascade;
 drop view if exists delivery.handoffs_list cascade;
 drop view if exists delivery.delivery_exceptions_list cascade;
 
--- Deliveries as lists show them. The driver is the one who has it, or had it last.
+-- Deliveries as lists show them. The driver is the one who has it, or had it last. What belongs to a row stands in
+-- sub-selects and not in joins: they are asked for the rows of a page only, after it was sorted and cut.
 create view delivery.deliveries_list with (security_invoker = true) as
 select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d.status, d.status_reason, d.status_notes,
   d.delivery_flow, d.parent_id, d.leg, d.sequence_plan, d.original_delivery_id, d.parent_id is not null as is_leg,
   d.customer_id, d.institution_user_id,
-  case when d.customer_id is not null then jsonb_build_object('id', d.customer_id, 'full_name', c.full_name, 'phone', c.phone) end as customer,
-  case when d.institution_user_id is not null then jsonb_build_object('id', d.institution_user_id, 'full_name', i.full_name, 'phone', i.phone) end as institution,
+  case when d.customer_id is not null then jsonb_build_object('id', d.customer_id,
+    'full_name', (select c.full_name from tenancy.profiles c where c.id = d.customer_id),
+    'phone', (select c.phone from tenancy.profiles c where c.id = d.customer_id)) end as customer,
+  case when d.institution_user_id is not null then jsonb_build_object('id', d.institution_user_id,
+    'full_name', (select i.full_name from tenancy.profiles i where i.id = d.institution_user_id),
+    'phone', (select i.phone from tenancy.profiles i where i.id = d.institution_user_id)) end as institution,
   d.delivery_service_id,
   jsonb_build_object('id', d.delivery_service_id, 'code', d.service_snapshot ->> 'code', 'name', app.localized(d.service_snapshot -> 'name')) as delivery_service,
   d.carrier_type, d.carrier_code, d.payer_type, d.payment_method, d.delivery_fee as price, d.delivery_fee, d.cod_amount, d.currency,
   d.unit_size, d.unit_size_source, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
   d.pickup_snapshot as pickup_address, d.dropoff_snapshot as dropoff_address, d.pickup_zone_id, d.dropoff_zone_id,
   d.pickup_warehouse_id, d.dropoff_warehouse_id, d.current_warehouse_id, d.recipient, d.notes, d.manifest_id, d.attempts_used,
-  a.assignment, d.promised_at, d.picked_up_at, d.delivered_at, d.created_by, d.created_at, d.updated_at
-from delivery.deliveries d
-left join tenancy.profiles c on c.id = d.customer_id
-left join tenancy.profiles i on i.id = d.institution_user_id
-left join lateral (
-  select jsonb_build_object('id', x.id, 'status', x.status, 'driver_id', x.driver_id, 'driver', jsonb_build_object('id', x.driver_id,
-    'full_name', p.full_name, 'phone', p.phone), 'vehicle_id', x.vehicle_id, 'assignment_time', x.assignment_time) as assignment
-  from delivery.assignments x
-  left join tenancy.profiles p on p.id = x.driver_id
-  where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status <> 'rejected'
-  order by x.status in ('pending', 'assigned', 'accepted') desc, x.assignment_time desc limit 1
-) a on true;
+  (select jsonb_build_object('id', x.id, 'status', x.status, 'driver_id', x.driver_id, 'driver', jsonb_build_object('id', x.driver_id,
+      'full_name', p.full_name, 'phone', p.phone), 'vehicle_id', x.vehicle_id, 'assignment_time', x.assignment_time)
+    from delivery.assignments x
+    left join tenancy.profiles p on p.id = x.driver_id
+    where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status <> 'rejected'
+    order by x.status in ('pending', 'assigned', 'accepted') desc, x.assignment_time desc limit 1) as assignment,
+  d.promised_at, d.picked_up_at, d.delivered_at, d.created_by, d.created_at, d.updated_at
+from delivery.deliveries d;
 
 create view delivery.handoffs_list with (security_invoker = true) as
 select h.id, h.tenant_id, h.delivery_id, h.picking_order_id, h.assignment_id, h.driver_id, h.status, h.custody, h.warehouse_id,
@@ -2926,6 +2928,7 @@ grant select on delivery.deliveries_list, delivery.handoffs_list, delivery.deliv
 -- sql/30_views/delivery/72_performance.sql
 
 drop view if exists delivery.performance_months cascade;
+drop view if exists delivery.ended_deliveries cascade;
 
 -- The months of drivers with their names. Rates and averages are worked out where they are shown, since
 -- those of several months are not the mean of them.
@@ -2937,6 +2940,31 @@ from delivery.driver_performance m
 join tenancy.profiles p on p.id = m.driver_id;
 
 grant select on delivery.performance_months to barid_caller;
+
+-- What deliveries count as in their driver's figures; read by private.performance_apply() alone:
+-- - only what came to an end: delivered, or failed, returned, cancelled;
+-- - for the last driver who did not reject it. What was cancelled while it waited for a driver is nobody's;
+-- - on time when the promise and the delivery are both known;
+-- - its value where it reaches the recipient: of the legs of a parcel the last one has it, and nobody twice.
+create view delivery.ended_deliveries with (security_invoker = true) as
+select d.tenant_id, d.id as delivery_id, a.driver_id, d.created_at, d.status = 'delivered' as successful,
+  case when d.status = 'delivered' then d.delivered_at <= coalesce(d.promised_at, case when d.dropoff_warehouse_id is null then p.promised_at end) end
+    as on_time,
+  case when d.status = 'delivered' then round((extract(epoch from d.delivered_at - d.picked_up_at) / 60)::numeric, 2) end as minutes,
+  coalesce(round((a.route_details ->> 'distance_km')::numeric, 3), d.distance_km) as distance_km,
+  case when d.status = 'delivered' and (d.parent_id is null or d.dropoff_warehouse_id is null)
+    then coalesce(p.cod_amount + p.delivery_fee, d.cod_amount + d.delivery_fee) else 0 end as value
+from delivery.deliveries d
+left join delivery.deliveries p on p.tenant_id = d.tenant_id and p.id = d.parent_id
+cross join lateral (
+  select a.driver_id, a.route_details from delivery.assignments a
+  where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status <> 'rejected'
+  order by a.assignment_time desc, a.id desc limit 1
+) a
+where d.status in ('delivered', 'failed', 'returned', 'cancelled')
+  and (d.status <> 'cancelled' or (
+    select h.from_status not in ('draft', 'pending') from delivery.delivery_status_history h
+    where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.to_status = 'cancelled' order by h.id desc limit 1));
 
 -- sql/30_views/money/10_wallets.sql
 
@@ -3763,7 +3791,7 @@ declare
   v_codes text[] := '{}';
   v_line record;
 begin
-  select jsonb_agg(to_jsonb(a) order by a.place), array_agg(a.delivery_id) into v_lines, v_ids
+  select jsonb_agg(to_jsonb(a) order by a.place) into v_lines
   from (
     select asked.place, asked.id as requested_id, d.id as known_id,
       case when d.delivery_flow = 'pnd_parent' then l.id when d.parent_id is null or d.status <> 'draft' then d.id end as delivery_id,
@@ -3777,25 +3805,34 @@ begin
     ) l on d.delivery_flow = 'pnd_parent'
   ) a;
 
-  for v_line in
-    select r.place, d.unit_size,
-      case
+  -- What the rows themselves say comes first: of what is settled by it, nobody asks the warehouse or the zones.
+  select jsonb_agg(to_jsonb(a) order by a.place), coalesce(array_agg(a.delivery_id) filter (where a.code is null), '{}')
+  into v_lines, v_ids
+  from (
+    select r.place, r.requested_id, r.delivery_id, d.unit_size, case
         when r.known_id is null then 'delivery_not_found'
         when r.time > 1 or row_number() over (partition by r.delivery_id order by r.place) > 1 and r.delivery_id is not null
           then 'duplicate_deliveries'
         when r.delivery_id is null then 'no_active_child_leg'
         when d.carrier_type <> 'internal' then 'delivery_carrier_not_internal'
-        when a.id is not null then 'delivery_already_assigned'
+        when l.id is not null then 'delivery_already_assigned'
         when d.status <> 'pending' then 'delivery_status_changed'
+      end as code
+    from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, known_id uuid, delivery_id uuid, "time" integer)
+    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id
+    left join delivery.assignments l on l.tenant_id = v_tenant and l.delivery_id = r.delivery_id
+      and l.status in ('pending', 'assigned', 'accepted')
+  ) a;
+
+  for v_line in
+    select r.place, r.unit_size, case
+        when r.code is not null then r.code
         when p.code is not null then p.code
         when z.delivery_id is null then 'deliveries_zone_context_incomplete'
         when not v_all_zones and not coalesce(z.pickup_zone_id = any (v_zones) and z.dropoff_zone_id = any (v_zones), false)
           then 'driver_not_allowed_in_zones'
       end as code
-    from jsonb_to_recordset(v_lines) r (place integer, known_id uuid, delivery_id uuid, "time" integer)
-    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id
-    left join delivery.assignments a on a.tenant_id = v_tenant and a.delivery_id = r.delivery_id
-      and a.status in ('pending', 'assigned', 'accepted')
+    from jsonb_to_recordset(v_lines) r (place integer, delivery_id uuid, unit_size numeric, code text)
     left join delivery.preparation_problem(v_ids) p on p.delivery_id = r.delivery_id
     left join delivery.zones_of(v_ids) z on z.delivery_id = r.delivery_id
     order by r.place
@@ -3827,7 +3864,8 @@ end $$;
 -- Everything a request to assign comes to, before anything is written:
 --   {driver_id, vehicle_id, capacity, used, total, after, code, lines}
 -- code: why the driver may get nothing at all. lines: delivery.assignments_judged, in order.
--- total: the units of what may be assigned. With `locked`, nothing of it changes until the transaction ends.
+-- total: the units of what may be assigned. With `locked`, a plan that can be carried out as a whole stays so
+-- until the transaction ends.
 -- Locks: deliveries, picking orders, driver, vehicle. Fails: driver_not_found, vehicle_not_found.
 create or replace function delivery.assignments_plan(delivery_ids uuid[], driver_id uuid, vehicle_id uuid, locked boolean) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -3838,7 +3876,16 @@ declare
   v_code text;
   v_lines jsonb;
   v_total numeric;
+  v_plan jsonb;
 begin
+  -- Who comes too late is told so without waiting for locks: of many who want the same, most do.
+  if locked and exists (select from delivery.assignments a where a.tenant_id = v_tenant and a.delivery_id = any (delivery_ids)
+      and a.status in ('pending', 'assigned', 'accepted')) then
+    v_plan := delivery.assignments_plan(delivery_ids, driver_id, vehicle_id, false);
+    if v_plan ->> 'code' is not null or jsonb_path_exists(v_plan, '$.lines[*].code ? (@ != null)') then
+      return v_plan;
+    end if;
+  end if;
   if locked then
     perform private.deliveries_hold(delivery_ids);
     perform from warehousing.picking_orders o
@@ -3997,7 +4044,7 @@ $$;
 -- sequence_number?, notes?} -> {id, resolved_delivery_id?}
 -- Without a driver it goes to the default one, which only a manifest's leg into the warehouse may, where
 -- the setting allow_warehouse_staging_without_assigned_driver says so.
--- Fails: driver_id_required, and what a plan fails with.
+-- Fails: assignment_driver_required, and what a plan fails with.
 create or replace function delivery.assignment_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -4006,10 +4053,10 @@ declare
   v_made jsonb;
 begin
   v_plan := delivery.assignments_plan(array[(input ->> 'delivery_id')::uuid],
-    coalesce(v_driver, delivery.staging_driver(), app.refuse('driver_id_required', '{"field": "driver_id"}')),
+    coalesce(v_driver, delivery.staging_driver(), app.refuse('assignment_driver_required', '{"field": "driver_id"}')),
     (input ->> 'vehicle_id')::uuid, true);
   if v_driver is null and not (v_plan #>> '{lines,0,unstaged_inbound}')::boolean and v_plan #>> '{lines,0,code}' is distinct from 'delivery_not_found' then
-    perform app.fail('driver_id_required', '{"field": "driver_id"}');
+    perform app.fail('assignment_driver_required', '{"field": "driver_id"}');
   end if;
   perform delivery.assignments_demand(v_plan, 'delivery_id');
   v_made := delivery.assignments_write(jsonb_set(v_plan, '{lines,0}', v_plan #> '{lines,0}' || jsonb_strip_nulls(jsonb_build_object(
@@ -4796,7 +4843,7 @@ end $$;
 -- A delivery of these terms, checked and priced but not written. input: the body of POST /delivery/deliveries with
 -- `package` and `package_field`, as POST /delivery/price reads them.
 -- Fails: what delivery_people, delivery_place and delivery_priced fail with, delivery_service_id_required,
--- too_many_decimals, customer_required_for_cod, customer_required_for_wallet, invalid_payment_method.
+-- too_many_decimals, customer_required_for_cod, customer_required_for_wallet, wallet_is_the_senders.
 create or replace function delivery.delivery_terms(input jsonb) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
@@ -4823,7 +4870,7 @@ begin
   if d.payment_method = 'wallet' then
     -- The wallet is the sender's; a receiver pays at the door.
     if d.payer_type <> 'sender' then
-      perform app.fail('invalid_payment_method', '{"field": "payment_method"}');
+      perform app.fail('wallet_is_the_senders', '{"field": "payment_method"}');
     end if;
     if v_owner is null then
       perform app.fail('customer_required_for_wallet', '{"field": "customer_id"}');
@@ -5031,6 +5078,7 @@ language sql immutable set search_path = '' as $$
   select 'PD' || lpad(code::text, 10, '0')
 $$;
 
+-- Writes a delivery that has been worked out.
 create or replace function delivery.delivery_insert(d delivery.deliveries) returns void
 language sql set search_path = '' as $$
   insert into delivery.deliveries (id, tenant_id, delivery_code, barcode, external_reference_id, original_delivery_id, delivery_flow, status,
@@ -5512,12 +5560,13 @@ begin
   if not delivery.leaves_warehouse(d) then
     perform private.delivery_returned_for_good(d.id);
   end if;
-  if delivery.leaves_warehouse(d) or v_warehouse is not null then
-    v_receipt := private.receipt_expect(d.id, v_warehouse, d.status = 'failed');
-  else
+  if not (delivery.leaves_warehouse(d) or v_warehouse is not null) then
     perform delivery.assignment_end(a, 'returned');
   end if;
   perform delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return');
+  if delivery.leaves_warehouse(d) or v_warehouse is not null then
+    v_receipt := private.receipt_expect(d.id, v_warehouse, d.status = 'failed');
+  end if;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'receiving_order_id', v_receipt);
 end $$;
 
@@ -5633,6 +5682,7 @@ declare
   v_asked uuid := (input ->> 'warehouse_id')::uuid;
   v_pick uuid;
   v_found jsonb;
+  v_reference text;
 begin
   if not delivery.leaves_warehouse(d) then
     perform app.fail('delivery_not_executable');
@@ -5645,6 +5695,11 @@ begin
       perform app.fail('warehouse_preparation_inconsistent');
     end if;
     v_pick := gen_random_uuid();
+    -- Somebody may have written the next number by hand.
+    while v_reference is null or exists (select from warehousing.picking_orders p
+        where p.tenant_id = d.tenant_id and p.reference_number = v_reference) loop
+      v_reference := 'PKO-' || lpad(app.take_numbers('picking_order')::text, 6, '0');
+    end loop;
     -- The items of a parcel, where each lies; whatever is missing is one and the same refusal.
     begin
       v_found := warehousing.stock_reserve('picking_order', v_pick, (
@@ -5661,7 +5716,7 @@ begin
     end if;
     insert into warehousing.picking_orders (id, tenant_id, reference_number, warehouse_id, order_type, status, delivery_id, completed_date,
       created_by, picking_progress)
-    values (v_pick, d.tenant_id, 'PKO-' || lpad(app.take_numbers('picking_order')::text, 6, '0'), d.pickup_warehouse_id, 'individual',
+    values (v_pick, d.tenant_id, v_reference, d.pickup_warehouse_id, 'individual',
       'completed', d.id, clock_timestamp(), app.user_id(), jsonb_build_object('total_items', jsonb_array_length(v_found),
         'picked_items', jsonb_array_length(v_found), 'start_time', now(), 'end_time', now()));
     insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
@@ -5692,6 +5747,7 @@ declare
   v_place jsonb;
   v_zone uuid;
   v_service delivery.delivery_services;
+  v_picks uuid[];
 begin
   if d.delivery_flow not in ('pnd_outbound', 'pnd_inbound', 'standard') or d.current_warehouse_id is null then
     perform app.fail('delivery_not_in_warehouse');
@@ -5710,8 +5766,7 @@ begin
     update delivery.deliveries x set status = 'returned', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
     where x.tenant_id = d.tenant_id and x.id = d.id;
   end if;
-  -- What was picked for the way out goes back to its bins.
-  perform warehousing.stock_release('picking_order', p.id) from unnest(private.delivery_let_go(n.id)) p (id);
+  v_picks := private.delivery_let_go(n.id);
 
   select to_jsonb(a), a.zone_id, a.id into v_place, v_zone, n.dropoff_address_id
   from warehousing.warehouses w join delivery.addresses_list a on a.id = w.address_id
@@ -5748,9 +5803,12 @@ begin
   insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, quantity, weight, length, width, height)
   select i.tenant_id, n.id, i.position, i.item_id, i.name, i.quantity, i.weight, i.length, i.width, i.height
   from delivery.delivery_items i where i.tenant_id = n.tenant_id and i.delivery_id = n.original_delivery_id;
+  -- What was picked for the way out goes back to its bins; numbers are taken before stock, as everywhere.
+  perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
   return delivery.delivery_made(n.id);
 end $$;
 
+-- The name of a person, or null.
 create or replace function delivery.person_name(person uuid) returns text
 language sql stable set search_path = '' as $$
   select p.full_name from tenancy.profiles p where p.id = person
@@ -5892,7 +5950,7 @@ end $$;
 -- leakproof: under row-level security PostgreSQL may not use the trigram index for it. It looks at the caller's own
 -- tenant only, and answers ids that the caller still has to read through the policies.
 create or replace function private.deliveries_matching(part text) returns setof uuid
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer rows 20 set search_path = '' as $$
 begin
   return query execute $query$
     select d.id from delivery.deliveries d where d.tenant_id = $1 and (d.delivery_code::text || ' ' || d.barcode || ' '
@@ -8102,39 +8160,10 @@ create trigger performance_assignments_noted after update on delivery.assignment
 -- Brings the figures of drivers up to date. What a delivery counts as is kept beside them, so the cost of a
 -- refresh follows what changed and never the history.
 
--- What these deliveries of a tenant count as (null: all of them):
--- - only what came to an end: delivered, or failed, returned, cancelled;
--- - for the last driver who did not reject it. What was cancelled while it waited for a driver is nobody's;
--- - in the month of its creation, by the tenant's clock;
--- - on time when the promise and the delivery are both known;
--- - its value where it reaches the recipient: of the legs of a parcel the last one has it, and nobody twice.
-create or replace function private.performance_facts(tenant uuid, ids uuid[], zone text)
-returns setof delivery.performance_deliveries
-language sql stable set search_path = '' as $$
-  select d.tenant_id, d.id, a.driver_id,
-    extract(year from d.created_at at time zone zone)::smallint, extract(month from d.created_at at time zone zone)::smallint,
-    d.status = 'delivered',
-    case when d.status = 'delivered' then d.delivered_at <= coalesce(d.promised_at, case when d.dropoff_warehouse_id is null then p.promised_at end) end,
-    case when d.status = 'delivered' then round((extract(epoch from d.delivered_at - d.picked_up_at) / 60)::numeric, 2) end,
-    coalesce(round((a.route_details ->> 'distance_km')::numeric, 3), d.distance_km),
-    case when d.status = 'delivered' and (d.parent_id is null or d.dropoff_warehouse_id is null)
-      then coalesce(p.cod_amount + p.delivery_fee, d.cod_amount + d.delivery_fee) else 0 end
-  from delivery.deliveries d
-  left join delivery.deliveries p on p.tenant_id = d.tenant_id and p.id = d.parent_id
-  cross join lateral (
-    select a.driver_id, a.route_details from delivery.assignments a
-    where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status <> 'rejected'
-    order by a.assignment_time desc, a.id desc limit 1
-  ) a
-  where d.tenant_id = tenant and (ids is null or d.id = any (ids)) and d.status in ('delivered', 'failed', 'returned', 'cancelled')
-    and (d.status <> 'cancelled' or (
-      select h.from_status not in ('draft', 'pending') from delivery.delivery_status_history h
-      where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.to_status = 'cancelled' order by h.id desc limit 1))
-$$;
-
--- Takes back what these deliveries counted for and counts them as they are now (null: all).
+-- Takes back what these deliveries counted for and counts them as they are now (null: all). Planned anew each
+-- time: a thousand deliveries are looked up, all of them are read.
 create or replace function private.performance_apply(tenant uuid, ids uuid[]) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = '' set plan_cache_mode = 'force_custom_plan' as $$
 declare
   v_zone text;
 begin
@@ -8163,16 +8192,21 @@ begin
     where m.tenant_id = tenant and m.driver_id = g.driver_id and m.period_year = g.period_year and m.period_month = g.period_month;
   end if;
 
-  with made as (
-    insert into delivery.performance_deliveries select * from private.performance_facts(tenant, ids, v_zone) returning *
-  )
+  -- In the month of its creation, by the tenant's clock.
+  insert into delivery.performance_deliveries (tenant_id, delivery_id, driver_id, period_year, period_month, successful, on_time, minutes,
+    distance_km, value)
+  select e.tenant_id, e.delivery_id, e.driver_id, extract(year from e.created_at at time zone v_zone),
+    extract(month from e.created_at at time zone v_zone), e.successful, e.on_time, e.minutes, e.distance_km, e.value
+  from delivery.ended_deliveries e where e.tenant_id = tenant and (ids is null or e.delivery_id = any (ids));
   insert into delivery.driver_performance as m (tenant_id, driver_id, period_year, period_month, total_deliveries,
     successful_deliveries, failed_deliveries, on_time_deliveries, late_deliveries, timed_deliveries, total_minutes,
     measured_deliveries, total_distance_km, total_delivery_value)
   select tenant, f.driver_id, f.period_year, f.period_month, count(*), count(*) filter (where f.successful),
     count(*) filter (where not f.successful), count(*) filter (where f.on_time), count(*) filter (where not f.on_time),
     count(f.minutes), coalesce(sum(f.minutes), 0), count(f.distance_km), coalesce(sum(f.distance_km), 0), sum(f.value)
-  from made f group by f.driver_id, f.period_year, f.period_month
+  from delivery.performance_deliveries f
+  where f.tenant_id = tenant and (ids is null or f.delivery_id = any (ids))
+  group by f.driver_id, f.period_year, f.period_month
   on conflict on constraint driver_performance_pkey do update set
     total_deliveries = m.total_deliveries + excluded.total_deliveries,
     successful_deliveries = m.successful_deliveries + excluded.successful_deliveries,
@@ -10393,9 +10427,9 @@ begin
     return;
   end if;
   insert into money.cod_collections (tenant_id, delivery_id, driver_id, collection_stage, amount, cod_amount, delivery_fee_amount,
-    currency, delivery_code, delivery_number, external_reference_id, customer_name, delivery_address)
+    currency, collected_at, delivery_code, delivery_number, external_reference_id, customer_name, delivery_address)
   values (d.tenant_id, d.id, p_driver, p_stage, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
-    d.delivery_code, d.delivery_code::text, d.external_reference_id,
+    now(), d.delivery_code, d.delivery_code::text, d.external_reference_id,
     coalesce((select p.full_name from tenancy.profiles p where p.id = coalesce(d.customer_id, d.institution_user_id)), d.recipient ->> 'name', ''),
     coalesce(d.dropoff_snapshot ->> 'full_address', ''))
   on conflict on constraint cash_already_collected do nothing
@@ -14270,6 +14304,7 @@ begin
   return jsonb_build_object('order', v_order);
 end $$;
 
+-- A receiving order as lists show it, or null.
 create or replace function warehousing.receiving_order_row(order_id uuid) returns jsonb
 language sql stable set search_path = '' as $$
   select to_jsonb(r) from warehousing.receiving_orders_list r where r.id = receiving_order_row.order_id
@@ -15469,7 +15504,6 @@ begin
   perform cron.schedule('barid_performance_rebuilds', '* * * * *', 'select private.performance_rebuilds()');
   perform cron.schedule('barid_idempotency_purge', '7 * * * *', 'select private.idempotency_purge()');
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
-  perform cron.schedule('barid_report_stock', '17 2 * * *', 'select private.report_stock()');
   perform cron.schedule('barid_wizard_runs_purge', '31 3 * * *', 'select private.wizard_runs_purge()');
   perform cron.schedule('barid_domains_recheck', '*/5 * * * *', 'select private.domains_recheck()');
   perform cron.schedule('barid_report_stock', '19 2 * * *', 'select private.report_stock()');

@@ -1,16 +1,14 @@
 /**
- * A short order of stops of which some have to come after others, with soft deadlines. Insertion makes a
- * first order; moving stops, moving runs of stops and turning runs around makes it better; then parts of it
- * are taken out and put back, again and again. No clock and no chance of its own: the same input always gives the
- * same order, and the work is counted, so that it stays within a request's CPU.
+ * A short order of stops of which some have to come after others, with soft deadlines. Insertion makes a first order,
+ * moving and turning runs of stops makes it better, and parts of it are taken out and put back again and again. The same
+ * input always gives the same order: there is no clock, and the work is counted, to stay within a request's CPU.
  */
 import { byDeadline, type Problem } from "./route-problem.ts";
 
-/** Looks at possible moves; about a hundred thousand a millisecond, so this is well under half a second. */
+/** Looks at possible moves: about a fifth of a second of CPU. */
 const workMax = 3_000_000;
-/** What a minute of delay is worth in distance. */
-const latePrice = 1;
-const tiny = 1e-9;
+/** What a minute of delay is worth in distance, and what is too little to be a gain. */
+const [latePrice, tiny] = [1, 1e-9];
 
 /** The order of the stops. Never longer, or later, than the order given (if that keeps the rules). */
 export function orderStops(problem: Problem): number[] {

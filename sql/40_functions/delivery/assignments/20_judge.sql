@@ -35,7 +35,7 @@ declare
   v_codes text[] := '{}';
   v_line record;
 begin
-  select jsonb_agg(to_jsonb(a) order by a.place), array_agg(a.delivery_id) into v_lines, v_ids
+  select jsonb_agg(to_jsonb(a) order by a.place) into v_lines
   from (
     select asked.place, asked.id as requested_id, d.id as known_id,
       case when d.delivery_flow = 'pnd_parent' then l.id when d.parent_id is null or d.status <> 'draft' then d.id end as delivery_id,
@@ -49,25 +49,34 @@ begin
     ) l on d.delivery_flow = 'pnd_parent'
   ) a;
 
-  for v_line in
-    select r.place, d.unit_size,
-      case
+  -- What the rows themselves say comes first: of what is settled by it, nobody asks the warehouse or the zones.
+  select jsonb_agg(to_jsonb(a) order by a.place), coalesce(array_agg(a.delivery_id) filter (where a.code is null), '{}')
+  into v_lines, v_ids
+  from (
+    select r.place, r.requested_id, r.delivery_id, d.unit_size, case
         when r.known_id is null then 'delivery_not_found'
         when r.time > 1 or row_number() over (partition by r.delivery_id order by r.place) > 1 and r.delivery_id is not null
           then 'duplicate_deliveries'
         when r.delivery_id is null then 'no_active_child_leg'
         when d.carrier_type <> 'internal' then 'delivery_carrier_not_internal'
-        when a.id is not null then 'delivery_already_assigned'
+        when l.id is not null then 'delivery_already_assigned'
         when d.status <> 'pending' then 'delivery_status_changed'
+      end as code
+    from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, known_id uuid, delivery_id uuid, "time" integer)
+    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id
+    left join delivery.assignments l on l.tenant_id = v_tenant and l.delivery_id = r.delivery_id
+      and l.status in ('pending', 'assigned', 'accepted')
+  ) a;
+
+  for v_line in
+    select r.place, r.unit_size, case
+        when r.code is not null then r.code
         when p.code is not null then p.code
         when z.delivery_id is null then 'deliveries_zone_context_incomplete'
         when not v_all_zones and not coalesce(z.pickup_zone_id = any (v_zones) and z.dropoff_zone_id = any (v_zones), false)
           then 'driver_not_allowed_in_zones'
       end as code
-    from jsonb_to_recordset(v_lines) r (place integer, known_id uuid, delivery_id uuid, "time" integer)
-    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id
-    left join delivery.assignments a on a.tenant_id = v_tenant and a.delivery_id = r.delivery_id
-      and a.status in ('pending', 'assigned', 'accepted')
+    from jsonb_to_recordset(v_lines) r (place integer, delivery_id uuid, unit_size numeric, code text)
     left join delivery.preparation_problem(v_ids) p on p.delivery_id = r.delivery_id
     left join delivery.zones_of(v_ids) z on z.delivery_id = r.delivery_id
     order by r.place
@@ -99,7 +108,8 @@ end $$;
 -- Everything a request to assign comes to, before anything is written:
 --   {driver_id, vehicle_id, capacity, used, total, after, code, lines}
 -- code: why the driver may get nothing at all. lines: delivery.assignments_judged, in order.
--- total: the units of what may be assigned. With `locked`, nothing of it changes until the transaction ends.
+-- total: the units of what may be assigned. With `locked`, a plan that can be carried out as a whole stays so
+-- until the transaction ends.
 -- Locks: deliveries, picking orders, driver, vehicle. Fails: driver_not_found, vehicle_not_found.
 create or replace function delivery.assignments_plan(delivery_ids uuid[], driver_id uuid, vehicle_id uuid, locked boolean) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -110,7 +120,16 @@ declare
   v_code text;
   v_lines jsonb;
   v_total numeric;
+  v_plan jsonb;
 begin
+  -- Who comes too late is told so without waiting for locks: of many who want the same, most do.
+  if locked and exists (select from delivery.assignments a where a.tenant_id = v_tenant and a.delivery_id = any (delivery_ids)
+      and a.status in ('pending', 'assigned', 'accepted')) then
+    v_plan := delivery.assignments_plan(delivery_ids, driver_id, vehicle_id, false);
+    if v_plan ->> 'code' is not null or jsonb_path_exists(v_plan, '$.lines[*].code ? (@ != null)') then
+      return v_plan;
+    end if;
+  end if;
   if locked then
     perform private.deliveries_hold(delivery_ids);
     perform from warehousing.picking_orders o

@@ -42,6 +42,8 @@ export function schemaOf(operation: Operation, part: typeof parts[number]): Sche
 /** The ids a field may hold, found by the words its name ends in; the first that fits counts. */
 const kinds: [RegExp, keyof Things][] = [
   [/tenant_?id$/i, "tenant"],
+  [/^to_driver_id$/, "driver2"],
+  [/driver_id$|driverId$/, "driver"],
   // Deliveries under way
   [/delivery_exception_id$/, "delivery_exception"],
   [/delivery_item_id$/, "delivery_item"],
@@ -62,9 +64,6 @@ const kinds: [RegExp, keyof Things][] = [
   [/inventory_item_id$/, "inventory_item"],
   [/cart_item_id$/, "cart_item"],
   [/cart_?id$/i, "cart"],
-  [/driver_id$/, "driver"],
-  [/^to_driver_id$/, "driver2"],
-  [/driver_id$|driverId$/, "driver"],
   [/branch_id$/, "branch"],
   [/branch_code$/, "branch_code"],
   [/address_id$/, "address"],
@@ -96,7 +95,6 @@ const kinds: [RegExp, keyof Things][] = [
   [/user_?ids?$|customer_id$|^assigned_by$/i, "user"],
   [/^bulk_?assignment_?id$/i, "bulk"],
   [/^assignment_?id$/i, "assignment"],
-  [/^delivery_ids?$/, "delivery"],
   [/^(id|wallet_id)$/, "wallet"],
 ];
 

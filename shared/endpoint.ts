@@ -67,6 +67,8 @@ export interface Endpoint<
   idempotency?: "optional" | "required" | "own";
   /** Code of "same key, other input" where the interface names one. */
   conflict?: ErrorCode;
+  /** Refusals carry their text and no `code`: the interface keeps this endpoint's keys to itself. */
+  keyless?: true;
   /** Not for clients: left out of the API reference. */
   internal?: true;
   run(context: Run<P, Q, B>): Promise<Result>;

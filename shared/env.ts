@@ -65,6 +65,9 @@ export const storefrontCnameTarget = read("BARID_STOREFRONT_CNAME_TARGET") ??
 /** Its IPv4 address, for domains that are a zone's own name and so can have no CNAME record. */
 export const storefrontAddress = read("BARID_STOREFRONT_ADDRESS") ?? "192.0.2.1";
 
+/** Address of a routing service with OSRM's interface; unset: ways are measured as the crow flies. */
+export const routingUrl = read("BARID_ROUTING_URL")?.replace(/\/+$/, "");
+
 /** Tests and the local stack check every response and error against its declaration. */
 export const strict = read("BARID_STRICT") === "1";
 

@@ -191,7 +191,7 @@ async function batch(
   const rows = await db.read<(Record<string, unknown> & { id: string })[]>(
     `select coalesce(jsonb_agg(page.row), '[]') from (
       select to_jsonb(r) as row from ${list.view} r where ${where.join(" and ")}
-      order by r.${by} desc, r.id desc limit ($1 ->> 'size')::bigint) page`,
+      order by r.${by} desc nulls last, r.id desc limit ($1 ->> 'size')::bigint) page`,
     {
       search: query.search ?? null,
       param: query.filters,
@@ -230,6 +230,8 @@ function conditionsOf(list: ListDeclaration, query: ListQuery) {
 /** `{column: value}` for the tally, as long as only columns it is kept by narrow the rows. */
 function wantedOf(list: ListDeclaration, query: ListQuery, names: string[]): string | null {
   if (!list.tally || names.some((name) => !list.tally!.filters.includes(name))) return null;
+  // Narrowed twice by one column: both must hold, which a tally cannot say.
+  if (new Set(names).size < names.length) return null;
   const pairs = names.map((name) => {
     const source = name in query.column_filters ? "column" : "param";
     return `'${name}', $1 #>> '{${source},${name}}'`;

@@ -98,10 +98,12 @@ export function refuse(
   );
   const headers = headersOf(start);
   if (code === "service_unavailable" || code === "rate_limited") headers["retry-after"] = "1";
-  return Response.json(
-    { success: false, code, message: translate(language, code, { ...params, reason }), ...shown },
-    { status: statusOf(code), headers },
-  );
+  const message = translate(language, code, { ...params, reason });
+  const key = endpoint?.keyless ? {} : { code };
+  return Response.json({ success: false, ...key, message, ...shown }, {
+    status: statusOf(code),
+    headers,
+  });
 }
 
 function declares(endpoint: AnyEndpoint, code: ErrorCode): boolean {

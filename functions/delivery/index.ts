@@ -29,6 +29,14 @@ export default serve("delivery", [
     "shipment-labels",
     async () => (await import("./shipment-labels/routes.ts")).shipmentLabels,
   ),
+  // Deliveries under way
+  feature(["deliveries", "delivery-exceptions"], async () => [
+    ...(await import("./deliveries/routes.ts")).deliveries,
+    ...(await import("./deliveries/moves.ts")).deliveryMoves,
+    ...(await import("./deliveries/warehouse.ts")).deliveryInWarehouse,
+    ...(await import("./delivery-exceptions/routes.ts")).deliveryExceptions,
+  ]),
+  feature("handoffs", async () => (await import("./handoffs/routes.ts")).handoffs),
   feature("addresses", async () => (await import("./addresses/routes.ts")).addresses),
   feature(["zones", "zone-tags"], async () => (await import("./zones/routes.ts")).zones),
   feature("services", async () => (await import("./services/routes.ts")).services),
@@ -44,4 +52,12 @@ export default serve("delivery", [
     ...(await import("./cod/handovers.ts")).cashHandovers,
   ]),
   feature("wallets", async () => (await import("./wallets/routes.ts")).walletEndpoints),
+  feature("assignments", async () => [
+    ...(await import("./assignments/routes.ts")).assignments,
+    ...(await import("./assignments/sequence.ts")).sequence,
+  ]),
+  feature(
+    "driver-performance",
+    async () => (await import("./driver-performance/routes.ts")).driverPerformance,
+  ),
 ], async () => (await import("./jobs.ts")).jobs);

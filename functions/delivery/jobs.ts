@@ -4,4 +4,6 @@ import type { JobHandlers } from "../../shared/jobs.ts";
 export const jobs: JobHandlers = {
   "delivery.settlement_receipt": async (job) =>
     await (await import("./cod/receipt-job.ts")).printReceipt(job),
+  "delivery.measure_routes": async (job) =>
+    await (await import("./assignments/routing.ts")).measureRoutes(job),
 };

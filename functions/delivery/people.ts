@@ -12,3 +12,12 @@ export const scanners = can("manage:operations:tenant", "manage:module:warehouse
 
 /** The driver who has a manifest, or operations on his behalf. */
 export const itsDriver = either(can("manage:operations:tenant"), role("driver"));
+
+/** Everybody who has deliveries: staff all of them, the others their own. */
+export const staffOrDeliveryPeople = either(
+  can("view:tenant"),
+  role("driver", "institution", "customer"),
+);
+
+/** Those who order: operations for anybody, customers and institutions for themselves. */
+export const orderers = either(can("manage:operations:tenant"), role("institution", "customer"));

@@ -20,3 +20,24 @@ export const itemStatuses = [
   "order_created",
   "void",
 ] as const;
+/** Statuses and kinds of deliveries, as the database keeps them. */
+export const deliveryStatuses = [
+  "draft",
+  "pending",
+  "assigned",
+  "accepted",
+  "picked_up",
+  "in_transit",
+  "delivered",
+  "failed",
+  "returned",
+  "cancelled",
+] as const;
+export const deliveryFlows = [
+  "standard",
+  "pnd_parent",
+  "pnd_inbound",
+  "pnd_outbound",
+  "operational_return",
+  "customer_return",
+] as const;

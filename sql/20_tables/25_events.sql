@@ -18,6 +18,6 @@ create table if not exists integration.system_events (
   error_message text,
   created_at timestamptz not null default now()
 );
-create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc, id);
+create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc nulls last, id desc);
 create index if not exists system_events_pending on integration.system_events (position) where status = 'pending';
 create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);

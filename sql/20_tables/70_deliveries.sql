@@ -37,7 +37,10 @@ create table if not exists delivery.deliveries (
   dropoff_zone_id uuid,
   pickup_warehouse_id uuid,
   dropoff_warehouse_id uuid,
+  -- Where the parcel lies now; null while somebody carries it.
   current_warehouse_id uuid,
+  -- Of a staged parent: where it lies between its legs.
+  staging_warehouse_id uuid,
   recipient jsonb not null default '{}' check (jsonb_typeof(recipient) = 'object'),
   notes text,
   service_snapshot jsonb not null,
@@ -48,6 +51,7 @@ create table if not exists delivery.deliveries (
   label_assignment text not null default 'shipment_label' check (label_assignment in ('shipment_label', 'manifest_shipment_label')),
   -- Why it has the status it has: of a failure, a return, a cancellation.
   status_reason text,
+  status_notes text,
   attempts_used integer not null default 0 check (attempts_used >= 0),
   promised_at timestamptz,
   picked_up_at timestamptz,
@@ -72,6 +76,7 @@ create table if not exists delivery.deliveries (
   foreign key (tenant_id, pickup_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, dropoff_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, current_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, staging_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete restrict,
   foreign key (tenant_id, manifest_item_id) references delivery.transfer_manifest_items (tenant_id, id) on delete restrict
 );
@@ -79,12 +84,16 @@ create table if not exists delivery.deliveries (
 create unique index if not exists item_already_has_order on delivery.deliveries (tenant_id, manifest_item_id) where manifest_item_id is not null;
 create unique index if not exists delivery_barcode_taken on delivery.deliveries (tenant_id, barcode) where parent_id is null;
 create unique index if not exists leg_sequence_taken on delivery.deliveries (tenant_id, parent_id, sequence_plan) where parent_id is not null;
+-- What went out comes back once.
+create unique index if not exists return_already_exists on delivery.deliveries (tenant_id, original_delivery_id)
+  where original_delivery_id is not null and status <> 'cancelled';
 create index if not exists deliveries_barcode on delivery.deliveries (tenant_id, barcode);
-create index if not exists deliveries_recent on delivery.deliveries (tenant_id, created_at desc, id);
-create index if not exists deliveries_status on delivery.deliveries (tenant_id, status, created_at desc);
+create index if not exists deliveries_recent on delivery.deliveries (tenant_id, created_at desc nulls last, id desc);
+create index if not exists deliveries_status on delivery.deliveries (tenant_id, status, created_at desc nulls last, id desc);
+create index if not exists deliveries_by_code on delivery.deliveries (tenant_id, delivery_code desc nulls last, id desc);
 create index if not exists deliveries_original on delivery.deliveries (tenant_id, original_delivery_id) where original_delivery_id is not null;
-create index if not exists deliveries_customer on delivery.deliveries (tenant_id, customer_id, created_at desc) where customer_id is not null;
-create index if not exists deliveries_institution on delivery.deliveries (tenant_id, institution_user_id, created_at desc) where institution_user_id is not null;
+create index if not exists deliveries_customer on delivery.deliveries (tenant_id, customer_id, created_at desc nulls last, id desc) where customer_id is not null;
+create index if not exists deliveries_institution on delivery.deliveries (tenant_id, institution_user_id, created_at desc nulls last, id desc) where institution_user_id is not null;
 create index if not exists deliveries_service on delivery.deliveries (tenant_id, delivery_service_id);
 create index if not exists deliveries_pickup on delivery.deliveries (tenant_id, pickup_address_id);
 create index if not exists deliveries_dropoff on delivery.deliveries (tenant_id, dropoff_address_id);
@@ -93,6 +102,14 @@ create index if not exists deliveries_dropoff_zone on delivery.deliveries (tenan
 create index if not exists deliveries_from_warehouse on delivery.deliveries (tenant_id, pickup_warehouse_id) where pickup_warehouse_id is not null;
 create index if not exists deliveries_to_warehouse on delivery.deliveries (tenant_id, dropoff_warehouse_id) where dropoff_warehouse_id is not null;
 create index if not exists deliveries_in_warehouse on delivery.deliveries (tenant_id, current_warehouse_id) where current_warehouse_id is not null;
+create index if not exists deliveries_staged on delivery.deliveries (tenant_id, staging_warehouse_id) where staging_warehouse_id is not null;
+create index if not exists deliveries_flow on delivery.deliveries (tenant_id, delivery_flow, created_at desc nulls last, id desc);
+create index if not exists deliveries_external on delivery.deliveries (tenant_id, carrier_code, created_at desc nulls last, id desc) where carrier_type = 'external';
+create index if not exists deliveries_reference on delivery.deliveries (tenant_id, external_reference_id) where external_reference_id is not null;
+-- What private.deliveries_matching() searches, word for word.
+create index if not exists deliveries_search on delivery.deliveries using gin ((delivery_code::text || ' ' || barcode || ' '
+  || coalesce(external_reference_id, '') || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', ''))
+  extensions.gin_trgm_ops);
 create index if not exists deliveries_manifest on delivery.deliveries (tenant_id, manifest_id) where manifest_id is not null;
 
 create table if not exists delivery.delivery_status_history (

@@ -47,10 +47,11 @@ create table if not exists delivery.assignments (
 create unique index if not exists delivery_already_assigned on delivery.assignments (tenant_id, delivery_id)
   where status in ('pending', 'assigned', 'accepted');
 create index if not exists assignments_delivery on delivery.assignments (tenant_id, delivery_id, assignment_time desc);
-create index if not exists assignments_recent on delivery.assignments (tenant_id, assignment_time desc, id);
-create index if not exists assignments_status on delivery.assignments (tenant_id, status, assignment_time desc);
-create index if not exists assignments_driver on delivery.assignments (tenant_id, driver_id, assignment_time desc);
-create index if not exists assignments_list on delivery.assignments (tenant_id, driver_id, sequence_number) where status in ('pending', 'assigned', 'accepted');
+-- In the order lists are read in, so that a page is read and not sorted.
+create index if not exists assignments_recent on delivery.assignments (tenant_id, assignment_time desc nulls last, id desc);
+create index if not exists assignments_status on delivery.assignments (tenant_id, status, assignment_time desc nulls last, id desc);
+create index if not exists assignments_driver on delivery.assignments (tenant_id, driver_id, assignment_time desc nulls last, id desc);
+create index if not exists assignments_open on delivery.assignments (tenant_id, driver_id, sequence_number) where status in ('pending', 'assigned', 'accepted');
 create index if not exists assignments_vehicle on delivery.assignments (tenant_id, vehicle_id) where vehicle_id is not null;
 create index if not exists assignments_bulk on delivery.assignments (tenant_id, bulk_assignment_id) where bulk_assignment_id is not null;
 create index if not exists assignments_by on delivery.assignments (tenant_id, assigned_by, assignment_time desc) where assigned_by is not null;
@@ -64,7 +65,8 @@ create table if not exists public.delivery_realtime_assignments (
   delivery_id uuid,
   bulk_assignment_id uuid,
   assignment_status text not null,
-  requires_driver_response boolean not null generated always as (assignment_status = 'pending') stored,
+  -- Follows the status, held by a check: changes of generated columns are not sent to subscribers.
+  requires_driver_response boolean not null default false,
   is_bulk boolean not null default false,
   assignment_count integer not null default 1,
   total_units numeric(14, 3) not null,
@@ -72,6 +74,7 @@ create table if not exists public.delivery_realtime_assignments (
   updated_at timestamptz not null default now(),
   constraint realtime_assignment unique (tenant_id, assignment_id),
   constraint realtime_bulk unique (tenant_id, bulk_assignment_id),
+  constraint realtime_waits_while_pending check (requires_driver_response = (assignment_status = 'pending')),
   constraint realtime_of_one_or_many check (is_bulk = (bulk_assignment_id is not null) and is_bulk = (assignment_id is null)),
   foreign key (tenant_id, assignment_id) references delivery.assignments (tenant_id, id) on delete cascade,
   foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete cascade,

@@ -60,6 +60,11 @@ select app.tenant_table('delivery.bulk_assignments', own => '{driver_id}', write
 select app.tenant_table('delivery.assignments', own => '{driver_id}', writes => 'insert, update', writers => 'true');
 select app.tenant_table('public.delivery_realtime_assignments', own => '{driver_id}', writes => '', audit => false);
 select app.tenant_table('delivery.package_handoffs', own => '{driver_id}', writes => 'insert, update', writers => 'true');
+-- Figures of drivers are made by private.performance_refresh() alone.
+select app.tenant_table('delivery.performance_changes', own => '{}', writes => '', audit => false);
+select app.tenant_table('delivery.performance_deliveries', own => '{}', writes => '', audit => false);
+select app.tenant_table('delivery.driver_performance', own => '{}', writes => '', audit => false);
+select app.tenant_table('delivery.performance_state', own => '{}', writes => '', audit => false);
 
 -- A warehouse's stock is moved by warehousing.stock_post() alone.
 select app.tenant_table('warehousing.bins', own => '{}', writes => 'insert, update');
@@ -80,7 +85,7 @@ select app.tenant_table('warehousing.waybill_deliveries', own => '{}');
 select app.tenant_table('warehousing.waybill_discrepancies', own => '{}', writes => 'insert, update');
 
 -- Cash is written by definers in money: with the move that takes it, and with its settlement.
-select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '');
+select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '', audit => false);
 select app.tenant_table('money.cod_settlements', own => '{driver_id}', writes => '', audit => false);
 select app.tenant_table('money.cod_settlement_items', own => '{}', writes => '', audit => false);
 select app.tenant_table('money.settlement_receipts', own => '{}', writes => '', audit => false);

@@ -26,6 +26,8 @@ begin
   perform cron.schedule('barid_tallies_fold', '* * * * *', 'select private.tallies_fold()');
   perform cron.schedule('barid_receipts_sweep', '*/10 * * * *', 'select private.receipts_sweep()');
   perform cron.schedule('barid_cod_reconcile', '17 2 * * *', 'select private.cod_reconcile_all()');
+  perform cron.schedule('barid_performance_refresh', '*/15 * * * *', 'select private.performance_refresh()');
+  perform cron.schedule('barid_performance_rebuilds', '* * * * *', 'select private.performance_rebuilds()');
   perform cron.schedule('barid_idempotency_purge', '7 * * * *', 'select private.idempotency_purge()');
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
   perform cron.schedule('barid_wizard_runs_purge', '31 3 * * *', 'select private.wizard_runs_purge()');

@@ -638,7 +638,7 @@ create table if not exists integration.system_events (
   error_message text,
   created_at timestamptz not null default now()
 );
-create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc, id);
+create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc nulls last, id desc);
 create index if not exists system_events_pending on integration.system_events (position) where status = 'pending';
 create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);
 
@@ -1326,7 +1326,10 @@ create table if not exists delivery.deliveries (
   dropoff_zone_id uuid,
   pickup_warehouse_id uuid,
   dropoff_warehouse_id uuid,
+  -- Where the parcel lies now; null while somebody carries it.
   current_warehouse_id uuid,
+  -- Of a staged parent: where it lies between its legs.
+  staging_warehouse_id uuid,
   recipient jsonb not null default '{}' check (jsonb_typeof(recipient) = 'object'),
   notes text,
   service_snapshot jsonb not null,
@@ -1337,6 +1340,7 @@ create table if not exists delivery.deliveries (
   label_assignment text not null default 'shipment_label' check (label_assignment in ('shipment_label', 'manifest_shipment_label')),
   -- Why it has the status it has: of a failure, a return, a cancellation.
   status_reason text,
+  status_notes text,
   attempts_used integer not null default 0 check (attempts_used >= 0),
   promised_at timestamptz,
   picked_up_at timestamptz,
@@ -1361,6 +1365,7 @@ create table if not exists delivery.deliveries (
   foreign key (tenant_id, pickup_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, dropoff_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, current_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, staging_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete restrict,
   foreign key (tenant_id, manifest_item_id) references delivery.transfer_manifest_items (tenant_id, id) on delete restrict
 );
@@ -1368,12 +1373,16 @@ create table if not exists delivery.deliveries (
 create unique index if not exists item_already_has_order on delivery.deliveries (tenant_id, manifest_item_id) where manifest_item_id is not null;
 create unique index if not exists delivery_barcode_taken on delivery.deliveries (tenant_id, barcode) where parent_id is null;
 create unique index if not exists leg_sequence_taken on delivery.deliveries (tenant_id, parent_id, sequence_plan) where parent_id is not null;
+-- What went out comes back once.
+create unique index if not exists return_already_exists on delivery.deliveries (tenant_id, original_delivery_id)
+  where original_delivery_id is not null and status <> 'cancelled';
 create index if not exists deliveries_barcode on delivery.deliveries (tenant_id, barcode);
-create index if not exists deliveries_recent on delivery.deliveries (tenant_id, created_at desc, id);
-create index if not exists deliveries_status on delivery.deliveries (tenant_id, status, created_at desc);
+create index if not exists deliveries_recent on delivery.deliveries (tenant_id, created_at desc nulls last, id desc);
+create index if not exists deliveries_status on delivery.deliveries (tenant_id, status, created_at desc nulls last, id desc);
+create index if not exists deliveries_by_code on delivery.deliveries (tenant_id, delivery_code desc nulls last, id desc);
 create index if not exists deliveries_original on delivery.deliveries (tenant_id, original_delivery_id) where original_delivery_id is not null;
-create index if not exists deliveries_customer on delivery.deliveries (tenant_id, customer_id, created_at desc) where customer_id is not null;
-create index if not exists deliveries_institution on delivery.deliveries (tenant_id, institution_user_id, created_at desc) where institution_user_id is not null;
+create index if not exists deliveries_customer on delivery.deliveries (tenant_id, customer_id, created_at desc nulls last, id desc) where customer_id is not null;
+create index if not exists deliveries_institution on delivery.deliveries (tenant_id, institution_user_id, created_at desc nulls last, id desc) where institution_user_id is not null;
 create index if not exists deliveries_service on delivery.deliveries (tenant_id, delivery_service_id);
 create index if not exists deliveries_pickup on delivery.deliveries (tenant_id, pickup_address_id);
 create index if not exists deliveries_dropoff on delivery.deliveries (tenant_id, dropoff_address_id);
@@ -1382,6 +1391,14 @@ create index if not exists deliveries_dropoff_zone on delivery.deliveries (tenan
 create index if not exists deliveries_from_warehouse on delivery.deliveries (tenant_id, pickup_warehouse_id) where pickup_warehouse_id is not null;
 create index if not exists deliveries_to_warehouse on delivery.deliveries (tenant_id, dropoff_warehouse_id) where dropoff_warehouse_id is not null;
 create index if not exists deliveries_in_warehouse on delivery.deliveries (tenant_id, current_warehouse_id) where current_warehouse_id is not null;
+create index if not exists deliveries_staged on delivery.deliveries (tenant_id, staging_warehouse_id) where staging_warehouse_id is not null;
+create index if not exists deliveries_flow on delivery.deliveries (tenant_id, delivery_flow, created_at desc nulls last, id desc);
+create index if not exists deliveries_external on delivery.deliveries (tenant_id, carrier_code, created_at desc nulls last, id desc) where carrier_type = 'external';
+create index if not exists deliveries_reference on delivery.deliveries (tenant_id, external_reference_id) where external_reference_id is not null;
+-- What private.deliveries_matching() searches, word for word.
+create index if not exists deliveries_search on delivery.deliveries using gin ((delivery_code::text || ' ' || barcode || ' '
+  || coalesce(external_reference_id, '') || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', ''))
+  extensions.gin_trgm_ops);
 create index if not exists deliveries_manifest on delivery.deliveries (tenant_id, manifest_id) where manifest_id is not null;
 
 create table if not exists delivery.delivery_status_history (
@@ -1732,10 +1749,11 @@ create table if not exists delivery.assignments (
 create unique index if not exists delivery_already_assigned on delivery.assignments (tenant_id, delivery_id)
   where status in ('pending', 'assigned', 'accepted');
 create index if not exists assignments_delivery on delivery.assignments (tenant_id, delivery_id, assignment_time desc);
-create index if not exists assignments_recent on delivery.assignments (tenant_id, assignment_time desc, id);
-create index if not exists assignments_status on delivery.assignments (tenant_id, status, assignment_time desc);
-create index if not exists assignments_driver on delivery.assignments (tenant_id, driver_id, assignment_time desc);
-create index if not exists assignments_list on delivery.assignments (tenant_id, driver_id, sequence_number) where status in ('pending', 'assigned', 'accepted');
+-- In the order lists are read in, so that a page is read and not sorted.
+create index if not exists assignments_recent on delivery.assignments (tenant_id, assignment_time desc nulls last, id desc);
+create index if not exists assignments_status on delivery.assignments (tenant_id, status, assignment_time desc nulls last, id desc);
+create index if not exists assignments_driver on delivery.assignments (tenant_id, driver_id, assignment_time desc nulls last, id desc);
+create index if not exists assignments_open on delivery.assignments (tenant_id, driver_id, sequence_number) where status in ('pending', 'assigned', 'accepted');
 create index if not exists assignments_vehicle on delivery.assignments (tenant_id, vehicle_id) where vehicle_id is not null;
 create index if not exists assignments_bulk on delivery.assignments (tenant_id, bulk_assignment_id) where bulk_assignment_id is not null;
 create index if not exists assignments_by on delivery.assignments (tenant_id, assigned_by, assignment_time desc) where assigned_by is not null;
@@ -1749,7 +1767,8 @@ create table if not exists public.delivery_realtime_assignments (
   delivery_id uuid,
   bulk_assignment_id uuid,
   assignment_status text not null,
-  requires_driver_response boolean not null generated always as (assignment_status = 'pending') stored,
+  -- Follows the status, held by a check: changes of generated columns are not sent to subscribers.
+  requires_driver_response boolean not null default false,
   is_bulk boolean not null default false,
   assignment_count integer not null default 1,
   total_units numeric(14, 3) not null,
@@ -1757,6 +1776,7 @@ create table if not exists public.delivery_realtime_assignments (
   updated_at timestamptz not null default now(),
   constraint realtime_assignment unique (tenant_id, assignment_id),
   constraint realtime_bulk unique (tenant_id, bulk_assignment_id),
+  constraint realtime_waits_while_pending check (requires_driver_response = (assignment_status = 'pending')),
   constraint realtime_of_one_or_many check (is_bulk = (bulk_assignment_id is not null) and is_bulk = (assignment_id is null)),
   foreign key (tenant_id, assignment_id) references delivery.assignments (tenant_id, id) on delete cascade,
   foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete cascade,
@@ -1794,6 +1814,68 @@ create index if not exists handoffs_pick on delivery.package_handoffs (tenant_id
 create index if not exists handoffs_warehouse on delivery.package_handoffs (tenant_id, warehouse_id);
 create index if not exists handoffs_assignment on delivery.package_handoffs (tenant_id, assignment_id) where assignment_id is not null;
 create index if not exists handoffs_driver on delivery.package_handoffs (tenant_id, driver_id) where driver_id is not null;
+
+-- sql/20_tables/75_performance.sql
+
+-- What drivers achieved, kept by month. Nothing here is written by a request: private.performance_refresh()
+-- brings it up to date with what changed, private.performance_rebuild() makes it anew.
+
+-- What changed since the last refresh. A row is taken when its refresh commits; whatever commits later is
+-- still here for the next, however long its transaction took, so nothing is ever missed.
+create table if not exists delivery.performance_changes (
+  id bigint generated always as identity primary key,
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  delivery_id uuid not null
+);
+create index if not exists performance_changes_tenant on delivery.performance_changes (tenant_id, delivery_id);
+
+-- What each delivery that came to its end counts as, so that a change of one takes back exactly what it
+-- gave. A leg is a delivery of its own here: its driver did the work; the parent, which no driver has, never counts.
+create table if not exists delivery.performance_deliveries (
+  tenant_id uuid not null,
+  delivery_id uuid not null,
+  driver_id uuid not null,
+  period_year smallint not null,
+  period_month smallint not null check (period_month between 1 and 12),
+  successful boolean not null,
+  -- Null: no promise was made, or it is not known when it was kept.
+  on_time boolean,
+  minutes numeric(14, 2),
+  distance_km numeric(12, 3),
+  value numeric(18, 3) not null,
+  -- No foreign keys: every row is taken from the delivery and the assignment themselves, and two look-ups a row
+  -- would double the time of a rebuild.
+  primary key (tenant_id, delivery_id)
+);
+create index if not exists performance_deliveries_period on delivery.performance_deliveries (tenant_id, period_year, period_month);
+
+create table if not exists delivery.driver_performance (
+  tenant_id uuid not null,
+  driver_id uuid not null,
+  period_year smallint not null,
+  period_month smallint not null check (period_month between 1 and 12),
+  total_deliveries bigint not null check (total_deliveries >= 0),
+  successful_deliveries bigint not null check (successful_deliveries >= 0),
+  failed_deliveries bigint not null check (failed_deliveries >= 0),
+  on_time_deliveries bigint not null check (on_time_deliveries >= 0),
+  late_deliveries bigint not null check (late_deliveries >= 0),
+  -- Of how many deliveries the minutes and the kilometres are known, and what they add up to.
+  timed_deliveries bigint not null check (timed_deliveries >= 0),
+  total_minutes numeric not null,
+  measured_deliveries bigint not null check (measured_deliveries >= 0),
+  total_distance_km numeric not null,
+  total_delivery_value numeric not null,
+  primary key (tenant_id, driver_id, period_year, period_month),
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete cascade
+);
+create index if not exists driver_performance_period on delivery.driver_performance (tenant_id, period_year, period_month);
+
+-- When a tenant's figures were last brought up to date, and whether somebody asked for them to be made anew.
+create table if not exists delivery.performance_state (
+  tenant_id uuid primary key references tenancy.tenants (id) on delete cascade,
+  computed_at timestamptz,
+  rebuild_asked_at timestamptz
+);
 
 -- sql/20_tables/76_parcels.sql
 
@@ -1857,9 +1939,9 @@ create table if not exists delivery.delivery_exceptions (
   constraint resolved_when check ((status = 'resolved') = (resolved_at is not null)),
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
-create index if not exists delivery_exceptions_delivery on delivery.delivery_exceptions (tenant_id, delivery_id, created_at desc);
+create index if not exists delivery_exceptions_delivery on delivery.delivery_exceptions (tenant_id, delivery_id, created_at desc nulls last, id desc);
 create index if not exists delivery_exceptions_open on delivery.delivery_exceptions (tenant_id, delivery_id) where status = 'open';
-create index if not exists delivery_exceptions_recent on delivery.delivery_exceptions (tenant_id, status, created_at desc, id);
+create index if not exists delivery_exceptions_recent on delivery.delivery_exceptions (tenant_id, status, created_at desc nulls last, id desc);
 
 -- Goods on their way into a warehouse.
 create table if not exists warehousing.receiving_orders (
@@ -1888,8 +1970,8 @@ create table if not exists warehousing.receiving_orders (
   foreign key (tenant_id, exception_id) references delivery.delivery_exceptions (tenant_id, id) on delete restrict
 );
 create unique index if not exists receipt_already_expected on warehousing.receiving_orders (tenant_id, delivery_id) where status = 'pending' and delivery_id is not null;
-create index if not exists receiving_orders_recent on warehousing.receiving_orders (tenant_id, created_at desc, id);
-create index if not exists receiving_orders_warehouse on warehousing.receiving_orders (tenant_id, warehouse_id, status, created_at desc);
+create index if not exists receiving_orders_recent on warehousing.receiving_orders (tenant_id, created_at desc nulls last, id desc);
+create index if not exists receiving_orders_warehouse on warehousing.receiving_orders (tenant_id, warehouse_id, status, created_at desc nulls last, id desc);
 create index if not exists receiving_orders_delivery on warehousing.receiving_orders (tenant_id, delivery_id) where delivery_id is not null;
 create index if not exists receiving_orders_exception on warehousing.receiving_orders (tenant_id, exception_id) where exception_id is not null;
 
@@ -1940,9 +2022,9 @@ create table if not exists warehousing.waybills (
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete restrict
 );
-create index if not exists waybills_recent on warehousing.waybills (tenant_id, created_at desc, id);
-create index if not exists waybills_source on warehousing.waybills (tenant_id, source_warehouse_id, status, created_at desc);
-create index if not exists waybills_destination on warehousing.waybills (tenant_id, destination_warehouse_id, status, created_at desc);
+create index if not exists waybills_recent on warehousing.waybills (tenant_id, created_at desc nulls last, id desc);
+create index if not exists waybills_source on warehousing.waybills (tenant_id, source_warehouse_id, status, created_at desc nulls last, id desc);
+create index if not exists waybills_destination on warehousing.waybills (tenant_id, destination_warehouse_id, status, created_at desc nulls last, id desc);
 create index if not exists waybills_driver on warehousing.waybills (tenant_id, driver_id) where driver_id is not null;
 create index if not exists waybills_vehicle on warehousing.waybills (tenant_id, vehicle_id) where vehicle_id is not null;
 
@@ -2025,10 +2107,10 @@ create table if not exists money.cod_collections (
   foreign key (tenant_id, remitted_to_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, settlement_payment_id) references money.payments (tenant_id, id) on delete restrict
 );
-create index if not exists cod_collections_recent on money.cod_collections (tenant_id, collected_at desc, id);
-create index if not exists cod_collections_driver on money.cod_collections (tenant_id, driver_id, collected_at desc, id);
+create index if not exists cod_collections_recent on money.cod_collections (tenant_id, collected_at desc nulls last, id desc);
+create index if not exists cod_collections_driver on money.cod_collections (tenant_id, driver_id, collected_at desc nulls last, id desc);
 create index if not exists cod_collections_pending on money.cod_collections (tenant_id, driver_id, collected_at) where status = 'collected';
-create index if not exists cod_collections_status on money.cod_collections (tenant_id, status, collected_at desc, id);
+create index if not exists cod_collections_status on money.cod_collections (tenant_id, status, collected_at desc nulls last, id desc);
 create index if not exists cod_collections_settlement on money.cod_collections (tenant_id, settlement_payment_id) where settlement_payment_id is not null;
 create index if not exists cod_collections_receiver on money.cod_collections (tenant_id, remitted_to_user_id) where remitted_to_user_id is not null;
 create index if not exists cod_collections_code on money.cod_collections (tenant_id, delivery_code);
@@ -2036,8 +2118,8 @@ create index if not exists cod_collections_currency on money.cod_collections (cu
 create index if not exists cod_collections_search on money.cod_collections using gin (search_text extensions.gin_trgm_ops);
 create index if not exists cod_collections_amount on money.cod_collections (tenant_id, amount, id);
 create index if not exists cod_collections_customer on money.cod_collections (tenant_id, customer_name, id);
-create index if not exists cod_collections_remitted on money.cod_collections (tenant_id, remitted_at desc, id) where remitted_at is not null;
-create index if not exists cod_collections_settled on money.cod_collections (tenant_id, settled_at desc, id) where settled_at is not null;
+create index if not exists cod_collections_remitted on money.cod_collections (tenant_id, remitted_at desc nulls last, id desc) where remitted_at is not null;
+create index if not exists cod_collections_settled on money.cod_collections (tenant_id, settled_at desc nulls last, id desc) where settled_at is not null;
 
 -- sql/20_tables/79_settlements.sql
 
@@ -2140,8 +2222,8 @@ create table if not exists money.cash_handovers (
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, settlement_payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict
 );
-create index if not exists cash_handovers_driver on money.cash_handovers (tenant_id, driver_id, created_at desc);
-create index if not exists cash_handovers_recent on money.cash_handovers (tenant_id, status, created_at desc, id);
+create index if not exists cash_handovers_driver on money.cash_handovers (tenant_id, driver_id, created_at desc nulls last, id desc);
+create index if not exists cash_handovers_recent on money.cash_handovers (tenant_id, status, created_at desc nulls last, id desc);
 create index if not exists cash_handovers_currency on money.cash_handovers (currency);
 -- One uncounted pile a driver.
 create unique index if not exists handover_already_declared on money.cash_handovers (tenant_id, driver_id, currency) where status = 'declared';
@@ -2743,6 +2825,147 @@ left join delivery.vehicles v on v.tenant_id = d.tenant_id and v.id = d.vehicle_
 
 grant select on delivery.drivers_list, delivery.vehicles_list to barid_caller;
 
+-- sql/30_views/delivery/70_assignments.sql
+
+drop view if exists delivery.assignments_list cascade;
+drop view if exists delivery.delivery_zone_context cascade;
+
+-- Where a delivery starts and ends, in zones. A place that lies in no zone has a null; a place of which
+-- nobody knows where it is (no zone and no coordinates) leaves its delivery without a row, and without a
+-- row it cannot be told which drivers go there.
+create view delivery.delivery_zone_context with (security_invoker = true) as
+select d.id as delivery_id, d.pickup_zone_id, d.dropoff_zone_id
+from delivery.deliveries d
+join delivery.addresses f on f.tenant_id = d.tenant_id and f.id = d.pickup_address_id
+join delivery.addresses t on t.tenant_id = d.tenant_id and t.id = d.dropoff_address_id
+where (d.pickup_zone_id is not null or f.latitude is not null)
+  and (d.dropoff_zone_id is not null or t.latitude is not null);
+
+-- Assignments as lists show them. What stands beside a row is looked up for the rows of a page only, so
+-- each is a sub-select. customer, delivery_details and route are shown when asked for (`include`).
+create view delivery.assignments_list with (security_invoker = true) as
+select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assignment_id, a.assigned_by as assigned_by_id,
+  a.assignment_time, a.status, a.status as assignment_status, a.status = 'pending' as requires_driver_response,
+  a.sequence_number, a.estimated_pickup_time, a.estimated_delivery_time, a.notes, a.responded_at, a.response_reason,
+  (select jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'external_reference_id', d.external_reference_id,
+      'customer', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
+        from tenancy.profiles p where p.id = coalesce(d.customer_id, d.institution_user_id)))
+    from delivery.deliveries d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery,
+  jsonb_build_object('id', a.driver_id, 'user', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
+    from tenancy.profiles p where p.id = a.driver_id)) as drivers,
+  (select jsonb_build_object('id', v.id, 'name', v.name, 'image_url', v.image_url)
+    from delivery.vehicles v where v.tenant_id = a.tenant_id and v.id = a.vehicle_id) as vehicle,
+  (select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = a.assigned_by) as assigned_by,
+  (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone, 'email', p.email)
+    from delivery.deliveries d
+    join tenancy.profiles p on p.id = coalesce(d.customer_id, d.institution_user_id)
+    where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as customer,
+  (select jsonb_build_object('status', d.status, 'barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg,
+      'delivery_flow', d.delivery_flow, 'unit_size', d.unit_size, 'payer_type', d.payer_type, 'payment_method', d.payment_method,
+      'cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'recipient', d.recipient, 'notes', d.notes,
+      'pickup', d.pickup_snapshot, 'dropoff', d.dropoff_snapshot, 'promised_at', d.promised_at, 'picked_up_at', d.picked_up_at)
+    from delivery.deliveries d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery_details,
+  a.route_details as route
+from delivery.assignments a;
+
+grant select on delivery.assignments_list, delivery.delivery_zone_context to barid_caller;
+
+-- sql/30_views/delivery/70_deliveries.sql
+
+drop view if exists delivery.deliveries_list cascade;
+drop view if exists delivery.handoffs_list cascade;
+drop view if exists delivery.delivery_exceptions_list cascade;
+
+-- Deliveries as lists show them. The driver is the one who has it, or had it last. What belongs to a row stands in
+-- sub-selects and not in joins: they are asked for the rows of a page only, after it was sorted and cut.
+create view delivery.deliveries_list with (security_invoker = true) as
+select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d.status, d.status_reason, d.status_notes,
+  d.delivery_flow, d.parent_id, d.leg, d.sequence_plan, d.original_delivery_id, d.parent_id is not null as is_leg,
+  d.customer_id, d.institution_user_id,
+  case when d.customer_id is not null then jsonb_build_object('id', d.customer_id,
+    'full_name', (select c.full_name from tenancy.profiles c where c.id = d.customer_id),
+    'phone', (select c.phone from tenancy.profiles c where c.id = d.customer_id)) end as customer,
+  case when d.institution_user_id is not null then jsonb_build_object('id', d.institution_user_id,
+    'full_name', (select i.full_name from tenancy.profiles i where i.id = d.institution_user_id),
+    'phone', (select i.phone from tenancy.profiles i where i.id = d.institution_user_id)) end as institution,
+  d.delivery_service_id,
+  jsonb_build_object('id', d.delivery_service_id, 'code', d.service_snapshot ->> 'code', 'name', app.localized(d.service_snapshot -> 'name')) as delivery_service,
+  d.carrier_type, d.carrier_code, d.payer_type, d.payment_method, d.delivery_fee as price, d.delivery_fee, d.cod_amount, d.currency,
+  d.unit_size, d.unit_size_source, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
+  d.pickup_snapshot as pickup_address, d.dropoff_snapshot as dropoff_address, d.pickup_zone_id, d.dropoff_zone_id,
+  d.pickup_warehouse_id, d.dropoff_warehouse_id, d.current_warehouse_id, d.recipient, d.notes, d.manifest_id, d.attempts_used,
+  (select jsonb_build_object('id', x.id, 'status', x.status, 'driver_id', x.driver_id, 'driver', jsonb_build_object('id', x.driver_id,
+      'full_name', p.full_name, 'phone', p.phone), 'vehicle_id', x.vehicle_id, 'assignment_time', x.assignment_time)
+    from delivery.assignments x
+    left join tenancy.profiles p on p.id = x.driver_id
+    where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status <> 'rejected'
+    order by x.status in ('pending', 'assigned', 'accepted') desc, x.assignment_time desc limit 1) as assignment,
+  d.promised_at, d.picked_up_at, d.delivered_at, d.created_by, d.created_at, d.updated_at
+from delivery.deliveries d;
+
+create view delivery.handoffs_list with (security_invoker = true) as
+select h.id, h.tenant_id, h.delivery_id, h.picking_order_id, h.assignment_id, h.driver_id, h.status, h.custody, h.warehouse_id,
+  h.completed_at, h.created_at, h.updated_at,
+  jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status, 'delivery_flow', d.delivery_flow) as delivery,
+  jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) as warehouse,
+  case when h.driver_id is not null then jsonb_build_object('id', h.driver_id, 'full_name', p.full_name) end as driver
+from delivery.package_handoffs h
+left join delivery.deliveries d on d.tenant_id = h.tenant_id and d.id = h.delivery_id
+left join warehousing.warehouses w on w.tenant_id = h.tenant_id and w.id = h.warehouse_id
+left join tenancy.profiles p on p.id = h.driver_id;
+
+create view delivery.delivery_exceptions_list with (security_invoker = true) as
+select e.id, e.tenant_id, e.delivery_id, e.type, e.status, e.items, e.notes, e.resolution, e.resolution_notes, e.created_by, e.resolved_by,
+  e.resolved_at, e.created_at, e.updated_at,
+  d.delivery_code, d.status as delivery_status,
+  jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status, 'delivery_flow', d.delivery_flow,
+    'parent_id', d.parent_id) as delivery
+from delivery.delivery_exceptions e
+left join delivery.deliveries d on d.tenant_id = e.tenant_id and d.id = e.delivery_id;
+
+grant select on delivery.deliveries_list, delivery.handoffs_list, delivery.delivery_exceptions_list to barid_caller;
+
+-- sql/30_views/delivery/72_performance.sql
+
+drop view if exists delivery.performance_months cascade;
+drop view if exists delivery.ended_deliveries cascade;
+
+-- The months of drivers with their names. Rates and averages are worked out where they are shown, since
+-- those of several months are not the mean of them.
+create view delivery.performance_months with (security_invoker = true) as
+select m.tenant_id, m.driver_id, p.full_name as driver_name, m.period_year, m.period_month, m.total_deliveries,
+  m.successful_deliveries, m.failed_deliveries, m.on_time_deliveries, m.late_deliveries, m.timed_deliveries, m.total_minutes,
+  m.measured_deliveries, m.total_distance_km, m.total_delivery_value
+from delivery.driver_performance m
+join tenancy.profiles p on p.id = m.driver_id;
+
+grant select on delivery.performance_months to barid_caller;
+
+-- What deliveries count as in their driver's figures; read by private.performance_apply() alone:
+-- - only what came to an end: delivered, or failed, returned, cancelled;
+-- - for the last driver who did not reject it. What was cancelled while it waited for a driver is nobody's;
+-- - on time when the promise and the delivery are both known;
+-- - its value where it reaches the recipient: of the legs of a parcel the last one has it, and nobody twice.
+create view delivery.ended_deliveries with (security_invoker = true) as
+select d.tenant_id, d.id as delivery_id, a.driver_id, d.created_at, d.status = 'delivered' as successful,
+  case when d.status = 'delivered' then d.delivered_at <= coalesce(d.promised_at, case when d.dropoff_warehouse_id is null then p.promised_at end) end
+    as on_time,
+  case when d.status = 'delivered' then round((extract(epoch from d.delivered_at - d.picked_up_at) / 60)::numeric, 2) end as minutes,
+  coalesce(round((a.route_details ->> 'distance_km')::numeric, 3), d.distance_km) as distance_km,
+  case when d.status = 'delivered' and (d.parent_id is null or d.dropoff_warehouse_id is null)
+    then coalesce(p.cod_amount + p.delivery_fee, d.cod_amount + d.delivery_fee) else 0 end as value
+from delivery.deliveries d
+left join delivery.deliveries p on p.tenant_id = d.tenant_id and p.id = d.parent_id
+cross join lateral (
+  select a.driver_id, a.route_details from delivery.assignments a
+  where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status <> 'rejected'
+  order by a.assignment_time desc, a.id desc limit 1
+) a
+where d.status in ('delivered', 'failed', 'returned', 'cancelled')
+  and (d.status <> 'cancelled' or (
+    select h.from_status not in ('draft', 'pending') from delivery.delivery_status_history h
+    where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.to_status = 'cancelled' order by h.id desc limit 1));
+
 -- sql/30_views/money/10_wallets.sql
 
 drop view if exists money.wallets_list cascade;
@@ -2996,6 +3219,30 @@ left join tenancy.profiles a on a.id = o.assigned_to;
 
 grant select on warehousing.picking_orders_list to barid_caller;
 
+-- sql/30_views/warehousing/30_receiving_orders.sql
+
+drop view if exists warehousing.receiving_orders_list cascade;
+
+-- Receipts with their lines, warehouse, delivery and who received them.
+create view warehousing.receiving_orders_list with (security_invoker = true) as
+select r.id, r.tenant_id, r.reference_number, r.warehouse_id, r.source, r.status, r.custody, r.delivery_id, r.exception_id, r.notes,
+  r.created_by, r.received_by, r.received_at, r.created_at, r.updated_at,
+  jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) as warehouse,
+  case when d.id is not null then jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
+    'status', d.status, 'delivery_flow', d.delivery_flow) end as delivery,
+  case when p.id is not null then jsonb_build_object('id', p.id, 'full_name', p.full_name) end as receiver,
+  (select coalesce(jsonb_agg(jsonb_build_object('item_id', i.item_id, 'item', jsonb_build_object('id', n.id, 'name', n.name, 'sku', n.sku),
+      'quantity', i.quantity, 'received_quantity', i.received_quantity, 'bin_id', i.bin_id, 'condition', i.condition) order by i.position), '[]')
+    from warehousing.receiving_order_items i
+    join warehousing.inventory_items n on n.tenant_id = i.tenant_id and n.id = i.item_id
+    where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id) as item_details
+from warehousing.receiving_orders r
+join warehousing.warehouses w on w.tenant_id = r.tenant_id and w.id = r.warehouse_id
+left join delivery.deliveries d on d.tenant_id = r.tenant_id and d.id = r.delivery_id
+left join tenancy.profiles p on p.id = r.received_by;
+
+grant select on warehousing.receiving_orders_list to barid_caller;
+
 -- sql/40_functions/app/events.sql
 
 -- Publishes events of the caller's tenant, in the caller's transaction and in the order given:
@@ -3130,7 +3377,7 @@ begin
   where t.tenant_id = app.tenant_id() and t.tally = tally
     and not exists (
       select from unnest(v_kind.dims, t.dims) d (name, value)
-      where wanted ? d.name and d.value is distinct from coalesce(wanted ->> d.name, ''));
+      where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, '')));
   return v_answer;
 end $$;
 
@@ -3145,7 +3392,7 @@ language sql stable set search_path = '' as $$
     where k.tally = tally_by.tally and t.tenant_id = app.tenant_id()
       and not exists (
         select from unnest(k.dims, t.dims) d (name, value)
-        where wanted ? d.name and d.value is distinct from coalesce(wanted ->> d.name, ''))
+        where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, '')))
     group by 1
     having sum(t.entries) <> 0 or sum(t.amount) <> 0
   ) g
@@ -3435,6 +3682,751 @@ drop trigger if exists assignments_changed on delivery.assignments;
 create trigger assignments_changed after update on delivery.assignments referencing old table as old_rows new table as new_rows
   for each statement execute function private.assignments_changed();
 
+-- sql/40_functions/delivery/assignments/12_followers.sql
+
+-- What follows an assignment wherever it is written: the row a driver's app listens to, and the hand-over
+-- that waits for a driver who is no longer the one.
+
+create or replace function private.assignments_followed() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_bulks uuid[];
+begin
+  if tg_op = 'INSERT' then
+    insert into public.delivery_realtime_assignments (tenant_id, driver_id, assignment_id, delivery_id, assignment_status,
+      requires_driver_response, total_units)
+    select n.tenant_id, n.driver_id, n.id, n.delivery_id, n.status, n.status = 'pending', n.units
+    from new_rows n where n.bulk_assignment_id is null;
+    insert into public.delivery_realtime_assignments (tenant_id, driver_id, bulk_assignment_id, assignment_status,
+      requires_driver_response, is_bulk, assignment_count, total_units)
+    select b.tenant_id, b.driver_id, b.id, min(n.status), min(n.status) = 'pending', true, b.assignment_count, b.total_units
+    from new_rows n join delivery.bulk_assignments b on b.tenant_id = n.tenant_id and b.id = n.bulk_assignment_id
+    group by b.tenant_id, b.id
+    on conflict on constraint realtime_bulk do nothing;
+    return null;
+  end if;
+  update public.delivery_realtime_assignments r set assignment_status = n.status, requires_driver_response = n.status = 'pending'
+  from new_rows n join old_rows o on o.id = n.id
+  where n.status <> o.status and r.tenant_id = n.tenant_id and r.assignment_id = n.id;
+
+  -- A bulk waits as long as one of its rows does; then it is what the first of these words says of any.
+  -- Locked before it is worked out: of two answers at the same moment the later one sees the earlier.
+  select array_agg(distinct n.bulk_assignment_id) into v_bulks
+  from new_rows n join old_rows o on o.id = n.id where n.status <> o.status and n.bulk_assignment_id is not null;
+  if v_bulks is not null then
+    perform from public.delivery_realtime_assignments r where r.bulk_assignment_id = any (v_bulks)
+    order by r.bulk_assignment_id for no key update;
+    update public.delivery_realtime_assignments r set assignment_status = s.status, requires_driver_response = s.status = 'pending'
+    from (
+      select a.tenant_id, a.bulk_assignment_id,
+        (array_agg(a.status order by array_position('{pending,accepted,assigned,completed,rejected,returned}', a.status)))[1] as status
+      from delivery.assignments a where a.bulk_assignment_id = any (v_bulks)
+      group by a.tenant_id, a.bulk_assignment_id
+    ) s
+    where r.tenant_id = s.tenant_id and r.bulk_assignment_id = s.bulk_assignment_id and r.assignment_status <> s.status;
+  end if;
+
+  -- The pick is done and the stock stays reserved: the hand-over waits for the next driver.
+  update delivery.package_handoffs h set assignment_id = null, driver_id = null
+  from new_rows n join old_rows o on o.id = n.id
+  where n.status <> o.status and n.status in ('rejected', 'returned')
+    and h.tenant_id = n.tenant_id and h.assignment_id = n.id and h.status = 'pending';
+  return null;
+end $$;
+
+drop trigger if exists assignments_followed_added on delivery.assignments;
+create trigger assignments_followed_added after insert on delivery.assignments referencing new table as new_rows
+  for each statement execute function private.assignments_followed();
+drop trigger if exists assignments_followed_changed on delivery.assignments;
+create trigger assignments_followed_changed after update on delivery.assignments referencing old table as old_rows new table as new_rows
+  for each statement execute function private.assignments_followed();
+
+-- The driver of an assignment, or of a bulk, in the caller's tenant: a driver does not see what is
+-- another's, and must be told 403 and not 404.
+create or replace function private.assignment_driver(assignment uuid, bulk uuid) returns uuid
+language sql stable security definer set search_path = '' as $$
+  select a.driver_id from delivery.assignments a
+  where a.tenant_id = app.tenant_id() and (a.id = assignment or a.bulk_assignment_id = bulk)
+  limit 1
+$$;
+
+grant execute on function private.assignment_driver(uuid, uuid) to barid_caller;
+
+-- sql/40_functions/delivery/assignments/20_judge.sql
+
+-- What may be assigned to whom. One judgement serves the single assignment, the bulk, its dry run, the
+-- hand-over and the warehouse's default driver.
+
+-- The zones of these deliveries; of some there is no row. Whatever keeps the view from answering is the
+-- server's fault and none of the caller's, also where PostgreSQL calls it a wrong value.
+-- Fails: internal_server_error.
+create or replace function delivery.zones_of(delivery_ids uuid[])
+returns table (delivery_id uuid, pickup_zone_id uuid, dropoff_zone_id uuid)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+begin
+  return query select z.delivery_id, z.pickup_zone_id, z.dropoff_zone_id
+    from delivery.delivery_zone_context z where z.delivery_id = any (delivery_ids);
+exception when others then
+  raise warning 'the zones of deliveries cannot be read: % %', sqlstate, sqlerrm;
+  perform app.fail('internal_server_error');
+end $$;
+
+-- Judges deliveries, in the order asked for, for a driver with so many units free. A parent stands for the
+-- first of its legs, in their sequence, that is neither over nor a draft.
+-- code is null for what may be assigned. Capacity is given in order: what no longer fits is refused, and
+-- what comes after and fits may pass. missing_zones: those of the delivery that the driver does not go to.
+create or replace function delivery.assignments_judged(delivery_ids uuid[], driver uuid, units_free numeric)
+returns table (place integer, requested_id uuid, delivery_id uuid, units numeric, code text, missing_zones uuid[],
+  pickup_open boolean, dropoff_open boolean, takes_handoff boolean, unstaged_inbound boolean)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_tenant uuid := app.tenant_id();
+  v_all_zones boolean := coalesce((select d.all_zones from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = driver), false);
+  v_zones uuid[] := array(select z.zone_id from delivery.driver_zones z where z.tenant_id = v_tenant and z.driver_id = driver);
+  v_lines jsonb;
+  v_ids uuid[];
+  v_free numeric := units_free;
+  v_codes text[] := '{}';
+  v_line record;
+begin
+  select jsonb_agg(to_jsonb(a) order by a.place) into v_lines
+  from (
+    select asked.place, asked.id as requested_id, d.id as known_id,
+      case when d.delivery_flow = 'pnd_parent' then l.id when d.parent_id is null or d.status <> 'draft' then d.id end as delivery_id,
+      row_number() over (partition by asked.id order by asked.place) as time
+    from unnest(delivery_ids) with ordinality asked (id, place)
+    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = asked.id
+    left join lateral (
+      select g.id from delivery.deliveries g
+      where g.tenant_id = d.tenant_id and g.parent_id = d.id and g.status not in ('draft', 'delivered', 'returned', 'cancelled')
+      order by g.sequence_plan limit 1
+    ) l on d.delivery_flow = 'pnd_parent'
+  ) a;
+
+  -- What the rows themselves say comes first: of what is settled by it, nobody asks the warehouse or the zones.
+  select jsonb_agg(to_jsonb(a) order by a.place), coalesce(array_agg(a.delivery_id) filter (where a.code is null), '{}')
+  into v_lines, v_ids
+  from (
+    select r.place, r.requested_id, r.delivery_id, d.unit_size, case
+        when r.known_id is null then 'delivery_not_found'
+        when r.time > 1 or row_number() over (partition by r.delivery_id order by r.place) > 1 and r.delivery_id is not null
+          then 'duplicate_deliveries'
+        when r.delivery_id is null then 'no_active_child_leg'
+        when d.carrier_type <> 'internal' then 'delivery_carrier_not_internal'
+        when l.id is not null then 'delivery_already_assigned'
+        when d.status <> 'pending' then 'delivery_status_changed'
+      end as code
+    from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, known_id uuid, delivery_id uuid, "time" integer)
+    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id
+    left join delivery.assignments l on l.tenant_id = v_tenant and l.delivery_id = r.delivery_id
+      and l.status in ('pending', 'assigned', 'accepted')
+  ) a;
+
+  for v_line in
+    select r.place, r.unit_size, case
+        when r.code is not null then r.code
+        when p.code is not null then p.code
+        when z.delivery_id is null then 'deliveries_zone_context_incomplete'
+        when not v_all_zones and not coalesce(z.pickup_zone_id = any (v_zones) and z.dropoff_zone_id = any (v_zones), false)
+          then 'driver_not_allowed_in_zones'
+      end as code
+    from jsonb_to_recordset(v_lines) r (place integer, delivery_id uuid, unit_size numeric, code text)
+    left join delivery.preparation_problem(v_ids) p on p.delivery_id = r.delivery_id
+    left join delivery.zones_of(v_ids) z on z.delivery_id = r.delivery_id
+    order by r.place
+  loop
+    if v_line.code is null and v_line.unit_size > v_free then
+      v_line.code := 'insufficient_vehicle_capacity';
+    elsif v_line.code is null then
+      v_free := v_free - v_line.unit_size;
+    end if;
+    v_codes := array_append(v_codes, v_line.code);
+  end loop;
+
+  return query
+  select r.place, r.requested_id, r.delivery_id, d.unit_size, v_codes[r.place],
+    array(select distinct n.id from unnest(array[z.pickup_zone_id, z.dropoff_zone_id]) n (id)
+      where n.id is not null and not v_all_zones and n.id <> all (v_zones)),
+    v_all_zones or coalesce(z.pickup_zone_id = any (v_zones), false),
+    v_all_zones or coalesce(z.dropoff_zone_id = any (v_zones), false),
+    -- A parcel that a warehouse has picked goes into the driver's hands there.
+    coalesce(delivery.leaves_warehouse(d) and exists (select from warehousing.picking_orders o
+      where o.tenant_id = v_tenant and o.delivery_id = d.id and o.status = 'completed'), false),
+    coalesce(d.delivery_flow = 'pnd_inbound' and d.manifest_id is not null, false)
+  from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, delivery_id uuid)
+  left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id
+  left join delivery.zones_of(v_ids) z on z.delivery_id = r.delivery_id
+  order by r.place;
+end $$;
+
+-- Everything a request to assign comes to, before anything is written:
+--   {driver_id, vehicle_id, capacity, used, total, after, code, lines}
+-- code: why the driver may get nothing at all. lines: delivery.assignments_judged, in order.
+-- total: the units of what may be assigned. With `locked`, a plan that can be carried out as a whole stays so
+-- until the transaction ends.
+-- Locks: deliveries, picking orders, driver, vehicle. Fails: driver_not_found, vehicle_not_found.
+create or replace function delivery.assignments_plan(delivery_ids uuid[], driver_id uuid, vehicle_id uuid, locked boolean) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_driver delivery.drivers;
+  v_vehicle delivery.vehicles;
+  v_code text;
+  v_lines jsonb;
+  v_total numeric;
+  v_plan jsonb;
+begin
+  -- Who comes too late is told so without waiting for locks: of many who want the same, most do.
+  if locked and exists (select from delivery.assignments a where a.tenant_id = v_tenant and a.delivery_id = any (delivery_ids)
+      and a.status in ('pending', 'assigned', 'accepted')) then
+    v_plan := delivery.assignments_plan(delivery_ids, driver_id, vehicle_id, false);
+    if v_plan ->> 'code' is not null or jsonb_path_exists(v_plan, '$.lines[*].code ? (@ != null)') then
+      return v_plan;
+    end if;
+  end if;
+  if locked then
+    perform private.deliveries_hold(delivery_ids);
+    perform from warehousing.picking_orders o
+    where o.tenant_id = v_tenant and o.delivery_id in (
+      select d.id from delivery.deliveries d where d.tenant_id = v_tenant and (d.id = any (delivery_ids) or d.parent_id = any (delivery_ids)))
+    order by o.id for share;
+    perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = assignments_plan.driver_id for no key update;
+  end if;
+  select * into v_driver from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = assignments_plan.driver_id;
+  if not found then
+    perform app.fail('driver_not_found', '{"field": "driver_id"}');
+  end if;
+  select * into v_vehicle from delivery.vehicles v
+  where v.tenant_id = v_tenant and v.id = coalesce(assignments_plan.vehicle_id, v_driver.vehicle_id);
+  if v_vehicle.id is null and assignments_plan.vehicle_id is not null then
+    perform app.fail('vehicle_not_found', '{"field": "vehicle_id"}');
+  end if;
+  if locked then
+    select * into v_vehicle from delivery.vehicles v where v.tenant_id = v_tenant and v.id = v_vehicle.id for share;
+  end if;
+  v_code := case
+    when v_driver.status <> 'active' or not exists (select from tenancy.tenant_users u
+      where u.tenant_id = v_tenant and u.user_id = v_driver.user_id and u.is_active) then 'driver_not_active'
+    when v_vehicle.id is null then 'driver_has_no_vehicle'
+    when not v_vehicle.is_active then 'vehicle_inactive'
+    when v_vehicle.id is distinct from v_driver.vehicle_id and exists (select from delivery.drivers o
+      where o.tenant_id = v_tenant and o.vehicle_id = v_vehicle.id) then 'driver_vehicle_taken'
+  end;
+  select jsonb_agg(to_jsonb(j) order by j.place), coalesce(sum(j.units) filter (where j.code is null), 0) into v_lines, v_total
+  from delivery.assignments_judged(delivery_ids, v_driver.user_id, coalesce(v_vehicle.unit_capacity, 0) - v_driver.capacity_used) j;
+  return jsonb_build_object('driver_id', v_driver.user_id, 'vehicle_id', v_vehicle.id,
+    'capacity', v_vehicle.unit_capacity, 'used', v_driver.capacity_used, 'total', v_total,
+    'after', v_driver.capacity_used + v_total, 'code', v_code, 'lines', coalesce(v_lines, '[]'));
+end $$;
+
+-- Refuses a plan that cannot be carried out as a whole, for the first of its reasons, naming every
+-- delivery it concerns. `field` is what the request calls them; a single delivery is told of its zones
+-- more exactly.
+create or replace function delivery.assignments_demand(plan jsonb, field text) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_code text := plan ->> 'code';
+  v_concerned jsonb;
+  v_line jsonb;
+begin
+  if v_code is not null then
+    perform app.fail(v_code, jsonb_build_object('field', case when v_code like '%vehicle%' then 'vehicle_id' else 'driver_id' end));
+  end if;
+  -- Wrong requests before conflicts, and capacity last: what does not fit may only be what comes too much.
+  select l.line ->> 'code' into v_code
+  from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place)
+  where l.line ->> 'code' is not null
+  order by coalesce(array_position('{duplicate_deliveries,delivery_not_found}', l.line ->> 'code'),
+    2 + array_position('{deliveries_zone_context_incomplete,driver_not_allowed_in_zones,insufficient_vehicle_capacity}', l.line ->> 'code') * 2,
+    3), l.place
+  limit 1;
+  if v_code is null then
+    return;
+  end if;
+  select jsonb_agg(l.line -> 'requested_id' order by l.place) into v_concerned
+  from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place) where l.line ->> 'code' = v_code;
+  if field = 'delivery_id' then
+    v_line := plan -> 'lines' -> 0;
+    v_code := case
+      when v_code = 'deliveries_zone_context_incomplete' then 'delivery_zone_validation_unavailable'
+      when v_code = 'driver_not_allowed_in_zones' and (v_line ->> 'pickup_open')::boolean then 'driver_not_allowed_in_delivery_zone'
+      when v_code = 'driver_not_allowed_in_zones' and (v_line ->> 'dropoff_open')::boolean then 'driver_not_allowed_in_pickup_zone'
+      else v_code end;
+  end if;
+  perform app.fail(v_code, jsonb_strip_nulls(jsonb_build_object('field', field, 'delivery_ids', v_concerned,
+    'missing_zones', (select jsonb_agg(distinct z.id) from jsonb_array_elements(plan -> 'lines') l (line)
+      cross join lateral jsonb_array_elements(l.line -> 'missing_zones') z (id) where l.line ->> 'code' = 'driver_not_allowed_in_zones'),
+    'capacity', plan -> 'capacity', 'used', plan -> 'used')));
+end $$;
+
+-- sql/40_functions/delivery/assignments/30_create.sql
+
+-- Assigning. One statement for each table that is written, however many deliveries there are.
+
+-- Carries out a plan whose lines may all be assigned: {bulk?: true, notify?: type} -> {ids, bulk_assignment_id}.
+-- A line may bring sequence_number, estimated_pickup_time, estimated_delivery_time and notes of its own;
+-- without a number it follows the driver's last. The way is measured after the commit.
+-- The deliveries, the picks and the driver are locked already.
+create or replace function delivery.assignments_write(plan jsonb, options jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_actor uuid := app.user_id();
+  v_driver uuid := (plan ->> 'driver_id')::uuid;
+  v_vehicle uuid := (plan ->> 'vehicle_id')::uuid;
+  v_count integer := jsonb_array_length(plan -> 'lines');
+  v_bulk uuid := case when (options ->> 'bulk')::boolean then gen_random_uuid() end;
+  v_status text := case when app.boolean_or(app.settings('general', 'driver') -> 'require_accept_or_reject_for_assignments', true)
+    then 'pending' else 'assigned' end;
+  v_last integer := coalesce((select max(a.sequence_number) from delivery.assignments a
+    where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted')), 0);
+  v_lines jsonb;
+  v_ids jsonb;
+begin
+  select jsonb_agg(l.line || jsonb_build_object('id', gen_random_uuid(), 'sequence_number',
+    coalesce((l.line ->> 'sequence_number')::integer, v_last + l.place)) order by l.place) into v_lines
+  from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place);
+  select jsonb_agg(l.line -> 'id' order by l.place) into v_ids from jsonb_array_elements(v_lines) with ordinality l (line, place);
+
+  if v_bulk is not null then
+    insert into delivery.bulk_assignments (id, tenant_id, driver_id, assignment_count, total_units, assigned_by)
+    values (v_bulk, v_tenant, v_driver, v_count, (plan ->> 'total')::numeric, v_actor);
+  end if;
+  -- Before the assignments: the guard of deliveries does not ask who carries one.
+  update delivery.deliveries d set status = 'assigned', status_reason = null
+  from jsonb_to_recordset(v_lines) l (delivery_id uuid) where d.tenant_id = v_tenant and d.id = l.delivery_id;
+  insert into delivery.assignments (id, tenant_id, delivery_id, driver_id, vehicle_id, bulk_assignment_id, status, sequence_number,
+    units, estimated_pickup_time, estimated_delivery_time, notes, assigned_by)
+  select l.id, v_tenant, l.delivery_id, v_driver, v_vehicle, v_bulk, v_status, l.sequence_number, l.units,
+    l.estimated_pickup_time, l.estimated_delivery_time, l.notes, v_actor
+  from jsonb_to_recordset(v_lines) l (id uuid, delivery_id uuid, units numeric, sequence_number integer,
+    estimated_pickup_time timestamptz, estimated_delivery_time timestamptz, notes text);
+
+  if plan -> 'lines' @> '[{"takes_handoff": true}]' then
+    -- One left by a driver before is taken over; otherwise there is a new one.
+    update delivery.package_handoffs h set assignment_id = l.id, driver_id = v_driver
+    from jsonb_to_recordset(v_lines) l (id uuid, delivery_id uuid, takes_handoff boolean)
+    where l.takes_handoff and h.tenant_id = v_tenant and h.delivery_id = l.delivery_id and h.status = 'pending';
+    insert into delivery.package_handoffs (tenant_id, delivery_id, picking_order_id, warehouse_id, assignment_id, driver_id)
+    select v_tenant, l.delivery_id, o.id, o.warehouse_id, l.id, v_driver
+    from jsonb_to_recordset(v_lines) l (id uuid, delivery_id uuid, takes_handoff boolean)
+    join warehousing.picking_orders o on o.tenant_id = v_tenant and o.delivery_id = l.delivery_id and o.status = 'completed'
+    where l.takes_handoff and not exists (select from delivery.package_handoffs h
+      where h.tenant_id = v_tenant and h.delivery_id = l.delivery_id and h.status = 'pending');
+  end if;
+
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  values (v_tenant, v_driver, coalesce(options ->> 'notify', case when v_bulk is null then 'assignment_created' else 'bulk_assignment_created' end),
+    jsonb_strip_nulls(jsonb_build_object('assignment_id', case when v_bulk is null then v_ids -> 0 end, 'bulk_assignment_id', v_bulk,
+      'assignment_count', v_count, 'total_units', plan -> 'total', 'requires_driver_response', v_status = 'pending')));
+  perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery',
+    'event_type', case when v_bulk is null then 'assignment.created' else 'bulk_assignment.created' end,
+    'entity_type', case when v_bulk is null then 'assignment' else 'bulk_assignment' end,
+    'entity_id', coalesce(to_jsonb(v_bulk), v_ids -> 0),
+    'event_data', jsonb_build_object('assignment_ids', v_ids, 'driver_id', v_driver, 'status', v_status,
+      'delivery_ids', jsonb_path_query_array(v_lines, '$[*].delivery_id'), 'total_units', plan -> 'total', 'actor_id', v_actor))));
+  perform app.job_add('delivery.measure_routes', jsonb_build_object('assignment_ids', v_ids));
+  return jsonb_build_object('ids', v_ids, 'bulk_assignment_id', v_bulk);
+end $$;
+
+-- The requested deliveries that another one stands for, or null when there is none.
+create or replace function delivery.resolved_deliveries(plan jsonb) returns jsonb
+language sql immutable set search_path = '' as $$
+  select jsonb_agg(jsonb_build_object('requested_delivery_id', l.line -> 'requested_id', 'assigned_delivery_id', l.line -> 'delivery_id')
+    order by l.place)
+  from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place)
+  where l.line -> 'requested_id' <> l.line -> 'delivery_id'
+$$;
+
+-- Assigns one delivery. {delivery_id, driver_id?, vehicle_id?, estimated_pickup_time?, estimated_delivery_time?,
+-- sequence_number?, notes?} -> {id, resolved_delivery_id?}
+-- Without a driver it goes to the default one, which only a manifest's leg into the warehouse may, where
+-- the setting allow_warehouse_staging_without_assigned_driver says so.
+-- Fails: assignment_driver_required, and what a plan fails with.
+create or replace function delivery.assignment_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_driver uuid := (input ->> 'driver_id')::uuid;
+  v_plan jsonb;
+  v_made jsonb;
+begin
+  v_plan := delivery.assignments_plan(array[(input ->> 'delivery_id')::uuid],
+    coalesce(v_driver, delivery.staging_driver(), app.refuse('assignment_driver_required', '{"field": "driver_id"}')),
+    (input ->> 'vehicle_id')::uuid, true);
+  if v_driver is null and not (v_plan #>> '{lines,0,unstaged_inbound}')::boolean and v_plan #>> '{lines,0,code}' is distinct from 'delivery_not_found' then
+    perform app.fail('assignment_driver_required', '{"field": "driver_id"}');
+  end if;
+  perform delivery.assignments_demand(v_plan, 'delivery_id');
+  v_made := delivery.assignments_write(jsonb_set(v_plan, '{lines,0}', v_plan #> '{lines,0}' || jsonb_strip_nulls(jsonb_build_object(
+    'estimated_pickup_time', input -> 'estimated_pickup_time', 'estimated_delivery_time', input -> 'estimated_delivery_time',
+    'sequence_number', input -> 'sequence_number', 'notes', input -> 'notes'))), '{}');
+  return jsonb_strip_nulls(jsonb_build_object('id', v_made #> '{ids,0}',
+    'resolved_delivery_id', delivery.resolved_deliveries(v_plan) #> '{0,assigned_delivery_id}'));
+end $$;
+
+-- Assigns many deliveries to one driver, all or none. {driver_id, delivery_ids} ->
+-- {assignment_ids, bulk_assignment_id, count, total_units, driver_capacity_used, resolved_deliveries?}
+-- dry_run: true writes and locks nothing and says of each what would become of it:
+-- {dry_run, ok, results: [{delivery_id, assigned_delivery_id?, ok, code?, params?}], capacity: {vehicle, used, after}}
+-- Fails: what a plan fails with.
+create or replace function delivery.assignment_bulk_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_dry boolean := coalesce((input ->> 'dry_run')::boolean, false);
+  v_plan jsonb := delivery.assignments_plan(app.uuids(input -> 'delivery_ids'), (input ->> 'driver_id')::uuid, null, not v_dry);
+  v_made jsonb;
+begin
+  if v_dry then
+    return delivery.assignments_foreseen(v_plan);
+  end if;
+  perform delivery.assignments_demand(v_plan, 'delivery_ids');
+  v_made := delivery.assignments_write(v_plan, '{"bulk": true}');
+  return jsonb_strip_nulls(jsonb_build_object('assignment_ids', v_made -> 'ids', 'bulk_assignment_id', v_made -> 'bulk_assignment_id',
+    'count', jsonb_array_length(v_made -> 'ids'), 'total_units', v_plan -> 'total', 'driver_capacity_used', v_plan -> 'after',
+    'resolved_deliveries', delivery.resolved_deliveries(v_plan)));
+end $$;
+
+-- A plan told instead of carried out. Where the driver may get nothing, no delivery passes.
+create or replace function delivery.assignments_foreseen(plan jsonb) returns jsonb
+language sql immutable set search_path = '' as $$
+  select jsonb_build_object('dry_run', true, 'ok', bool_and(l.code is null),
+    'results', coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('delivery_id', l.line -> 'requested_id',
+      'assigned_delivery_id', case when l.line -> 'requested_id' <> l.line -> 'delivery_id' then l.line -> 'delivery_id' end,
+      'ok', l.code is null, 'code', l.code,
+      'missing_zones', case when l.code = 'driver_not_allowed_in_zones' then l.line -> 'missing_zones' end)) order by l.place), '[]'),
+    'capacity', jsonb_build_object('vehicle', plan -> 'capacity', 'used', plan -> 'used',
+      'after', case when plan ->> 'code' is null then plan -> 'after' else plan -> 'used' end))
+  from (
+    select l.line, l.place, coalesce(
+      case when plan ->> 'code' is null or l.line ->> 'code' <> 'insufficient_vehicle_capacity' then l.line ->> 'code' end,
+      plan ->> 'code') as code
+    from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place)
+  ) l
+$$;
+
+-- sql/40_functions/delivery/assignments/40_answer.sql
+
+-- What becomes of an assignment before its parcel is picked up: the driver's answer, and taking it back.
+
+-- The driver's answer to one assignment or to a whole bulk, all or nothing.
+-- {assignment_id? | bulk_assignment_id?, status: accepted | rejected, reason?} -> {status, updated_count}
+-- The same answer again is no mistake: it finds everything as it left it.
+-- A rejected delivery is pending again and its units are free; the pick and the reservation stay.
+-- Locks: deliveries, driver, assignments. Fails: assignment_not_found, bulk_assignment_not_found, forbidden
+-- (somebody else's), assignment_not_pending.
+create or replace function delivery.assignments_answer(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_me uuid := app.user_id();
+  v_one uuid := (input ->> 'assignment_id')::uuid;
+  v_bulk uuid := (input ->> 'bulk_assignment_id')::uuid;
+  v_answer text := input ->> 'status';
+  v_driver uuid := private.assignment_driver(v_one, v_bulk);
+  v_rows delivery.assignments[];
+  v_deliveries uuid[];
+begin
+  if v_driver is null then
+    perform app.fail(case when v_bulk is null then 'assignment_not_found' else 'bulk_assignment_not_found' end);
+  end if;
+  if v_driver is distinct from v_me then
+    perform app.fail('forbidden');
+  end if;
+  select array_agg(a.delivery_id) into v_deliveries from delivery.assignments a
+  where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk);
+  perform private.deliveries_hold(v_deliveries);
+  perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_me for no key update;
+  perform from delivery.assignments a where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk)
+  order by a.id for no key update;
+  v_rows := array(select a from delivery.assignments a
+    where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk) order by a.id);
+
+  if not exists (select from unnest(v_rows) r where r.status = 'pending') and not exists (
+      select from unnest(v_rows) r where r.responded_at is null
+        or r.status <> all (case v_answer when 'accepted' then '{accepted,completed}'::text[] else '{rejected}' end)) then
+    return jsonb_build_object('status', v_answer, 'updated_count', cardinality(v_rows));
+  end if;
+  if exists (select from unnest(v_rows) r where r.status <> 'pending') then
+    perform app.fail('assignment_not_pending');
+  end if;
+
+  -- The delivery first: a driver may change only what he still carries.
+  update delivery.deliveries d set status = case v_answer when 'accepted' then 'accepted' else 'pending' end
+  where d.tenant_id = v_tenant and d.id = any (v_deliveries);
+  update delivery.assignments a set status = v_answer, responded_at = clock_timestamp(), response_reason = input ->> 'reason',
+    ended_at = case v_answer when 'rejected' then clock_timestamp() end
+  where a.tenant_id = v_tenant and a.id in (select r.id from unnest(v_rows) r);
+  perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery',
+    'event_type', case when v_bulk is null then 'assignment.' else 'bulk_assignment.' end || v_answer,
+    'entity_type', case when v_bulk is null then 'assignment' else 'bulk_assignment' end, 'entity_id', coalesce(v_bulk, v_one),
+    'event_data', jsonb_build_object('assignment_ids', (select jsonb_agg(r.id) from unnest(v_rows) r), 'driver_id', v_driver,
+      'delivery_ids', to_jsonb(v_deliveries), 'status', v_answer, 'actor_id', v_me))));
+  return jsonb_build_object('status', v_answer, 'updated_count', cardinality(v_rows));
+end $$;
+
+-- Ends live assignments whose parcels nobody has picked up: their deliveries wait for a driver again.
+-- The deliveries and their driver are locked by the caller.
+create or replace function delivery.assignments_return(assignment_ids uuid[], reason text) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  perform from delivery.assignments a where a.tenant_id = v_tenant and a.id = any (assignment_ids) order by a.id for no key update;
+  update delivery.deliveries d set status = 'pending', status_reason = null
+  from delivery.assignments a
+  where a.tenant_id = v_tenant and a.id = any (assignment_ids) and d.tenant_id = a.tenant_id and d.id = a.delivery_id;
+  update delivery.assignments a set status = 'returned', ended_at = clock_timestamp(), response_reason = coalesce(reason, a.response_reason)
+  where a.tenant_id = v_tenant and a.id = any (assignment_ids);
+end $$;
+
+-- Takes a delivery from its driver before he picked it up. {id, reason?} -> {id, delivery_id, status}
+-- Locks: delivery, driver, assignment. Fails: assignment_not_found, assignment_ended, delivery_already_picked_up.
+create or replace function delivery.assignment_unassign(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_id uuid := (input ->> 'id')::uuid;
+  v_assignment delivery.assignments;
+  v_delivery_status text;
+begin
+  select * into v_assignment from delivery.assignments a where a.tenant_id = v_tenant and a.id = v_id;
+  if not found then
+    perform app.fail('assignment_not_found');
+  end if;
+  perform private.deliveries_hold(array[v_assignment.delivery_id]);
+  perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_assignment.driver_id for no key update;
+  select * into v_assignment from delivery.assignments a where a.tenant_id = v_tenant and a.id = v_id for no key update;
+  select d.status into v_delivery_status from delivery.deliveries d where d.tenant_id = v_tenant and d.id = v_assignment.delivery_id;
+  if v_assignment.status not in ('pending', 'assigned', 'accepted') then
+    perform app.fail('assignment_ended');
+  end if;
+  if v_delivery_status not in ('assigned', 'accepted') then
+    perform app.fail('delivery_already_picked_up');
+  end if;
+  perform delivery.assignments_return(array[v_id], input ->> 'reason');
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  values (v_tenant, v_assignment.driver_id, 'assignment_returned',
+    jsonb_build_object('assignment_id', v_id, 'delivery_id', v_assignment.delivery_id));
+  perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.returned',
+    'entity_type', 'assignment', 'entity_id', v_id, 'event_data', jsonb_build_object('driver_id', v_assignment.driver_id,
+      'delivery_id', v_assignment.delivery_id, 'status', 'returned', 'actor_id', app.user_id()))));
+  return jsonb_build_object('id', v_id, 'delivery_id', v_assignment.delivery_id, 'status', 'returned');
+end $$;
+
+-- sql/40_functions/delivery/assignments/45_hand_over.sql
+
+-- Moves a driver's open list, or part of it, to another driver, who gets it in the same order behind what he has.
+-- {driver_id, to_driver_id, delivery_ids?} -> {bulk_assignment_id, assignment_ids, count, total_units,
+--   driver_capacity_used, kept: [{assignment_id, delivery_id, status}]}
+-- Only what nobody has picked up can change hands on paper: a parcel in the first driver's van stays his and
+-- is told in `kept`. The old rows end as returned; the new driver is judged like for any assignment, and if
+-- he may not get all of it he gets nothing. With the times and notes that stood beside the old rows.
+-- Locks: deliveries, picking orders, both drivers by id, assignments.
+-- Fails: driver_not_found, same_driver, assignment_not_found (a delivery that is not on his list),
+-- nothing_to_hand_over, and what a plan fails with.
+create or replace function delivery.assignments_hand_over(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_from uuid := (input ->> 'driver_id')::uuid;
+  v_to uuid := (input ->> 'to_driver_id')::uuid;
+  v_asked uuid[] := case when input ? 'delivery_ids' then app.uuids(input -> 'delivery_ids') end;
+  v_held uuid[];
+  v_open jsonb;
+  v_moving jsonb;
+  v_plan jsonb;
+  v_made jsonb;
+begin
+  if not exists (select from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_from) then
+    perform app.fail('driver_not_found');
+  end if;
+  if v_from = v_to then
+    perform app.fail('same_driver', '{"field": "to_driver_id"}');
+  end if;
+  v_held := array(select a.delivery_id from delivery.assignments a
+    where a.tenant_id = v_tenant and a.driver_id = v_from and a.status in ('pending', 'assigned', 'accepted'));
+  perform private.deliveries_hold(v_held);
+  -- The plan below locks the picks again, and the second driver a second time; here they come in order.
+  perform from warehousing.picking_orders o where o.tenant_id = v_tenant and o.delivery_id = any (v_held) order by o.id for share;
+  perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id in (v_from, v_to) order by d.user_id for no key update;
+
+  select jsonb_agg(jsonb_build_object('assignment_id', a.id, 'delivery_id', a.delivery_id, 'status', d.status,
+      'estimated_pickup_time', a.estimated_pickup_time, 'estimated_delivery_time', a.estimated_delivery_time, 'notes', a.notes,
+      'moves', d.status in ('assigned', 'accepted')) order by a.sequence_number, a.assignment_time, a.id) into v_open
+  from delivery.assignments a
+  join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+  where a.tenant_id = v_tenant and a.driver_id = v_from and a.status in ('pending', 'assigned', 'accepted')
+    -- What came onto the list while this waited is not held, and stays.
+    and a.delivery_id = any (v_held) and (v_asked is null or a.delivery_id = any (v_asked));
+  if exists (select from unnest(v_asked) q (id)
+      where not coalesce(v_open, '[]') @> jsonb_build_array(jsonb_build_object('delivery_id', q.id))) then
+    perform app.fail('assignment_not_found', '{"field": "delivery_ids"}');
+  end if;
+  select jsonb_agg(o.line order by o.place) into v_moving
+  from jsonb_array_elements(v_open) with ordinality o (line, place) where (o.line ->> 'moves')::boolean;
+  if v_moving is null then
+    perform app.fail('nothing_to_hand_over');
+  end if;
+
+  perform delivery.assignments_return(array(select (m ->> 'assignment_id')::uuid from jsonb_array_elements(v_moving) m), null);
+  v_plan := delivery.assignments_plan(array(select (m.line ->> 'delivery_id')::uuid
+    from jsonb_array_elements(v_moving) with ordinality m (line, place) order by m.place), v_to, null, true);
+  perform delivery.assignments_demand(v_plan, 'delivery_ids');
+  -- Plan and list are in the same order.
+  select jsonb_set(v_plan, '{lines}', jsonb_agg(p.line || jsonb_strip_nulls(m.line - '{assignment_id,delivery_id,status,moves}'::text[]) order by p.place))
+  into v_plan
+  from jsonb_array_elements(v_plan -> 'lines') with ordinality p (line, place)
+  join jsonb_array_elements(v_moving) with ordinality m (line, place) on m.place = p.place;
+  v_made := delivery.assignments_write(v_plan, '{"bulk": true}');
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  values (v_tenant, v_from, 'assignments_handed_over', jsonb_build_object('to_driver_id', v_to, 'assignment_count', jsonb_array_length(v_moving)));
+  return jsonb_build_object('bulk_assignment_id', v_made -> 'bulk_assignment_id', 'assignment_ids', v_made -> 'ids',
+    'count', jsonb_array_length(v_moving), 'total_units', v_plan -> 'total', 'driver_capacity_used', v_plan -> 'after',
+    'kept', (select coalesce(jsonb_agg(jsonb_build_object('assignment_id', o.line -> 'assignment_id', 'delivery_id', o.line -> 'delivery_id',
+        'status', o.line -> 'status') order by o.place), '[]')
+      from jsonb_array_elements(v_open) with ordinality o (line, place) where not (o.line ->> 'moves')::boolean));
+end $$;
+
+-- sql/40_functions/delivery/assignments/50_sequence.sql
+
+-- The order in which a driver goes about his list. Dispatchers see and set anybody's, a driver his own.
+
+-- Fails: forbidden, driver_not_found.
+create or replace function delivery.sequence_of(driver_id uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if not app.has_permission('manage:operations:tenant') and driver_id is distinct from app.user_id() then
+    perform app.fail('forbidden');
+  end if;
+  if not exists (select from delivery.drivers d where d.tenant_id = app.tenant_id() and d.user_id = sequence_of.driver_id) then
+    perform app.fail('driver_not_found');
+  end if;
+end $$;
+
+-- {driver_id} -> {assignments, total}: his live assignments in order.
+create or replace function delivery.sequence_read(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_driver uuid := (input ->> 'driver_id')::uuid;
+begin
+  perform delivery.sequence_of(v_driver);
+  return (
+    select jsonb_build_object('assignments', coalesce(jsonb_agg(to_jsonb(l) - '{customer,delivery_details,route,driver_id,vehicle_id,assigned_by_id}'::text[]
+        order by l.sequence_number, l.assignment_time, l.id), '[]'), 'total', count(*))
+    from delivery.assignments_list l
+    where l.tenant_id = app.tenant_id() and l.driver_id = v_driver and l.status in ('pending', 'assigned', 'accepted'));
+end $$;
+
+-- {driver_id, assignments: [{assignment_id, sequence_number}]} -> {updated_count}
+-- One row that is not live or not his fails the whole. Locks: assignments by id. Fails: what sequence_of fails
+-- with, invalid_sequence.
+create or replace function delivery.sequence_write(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_driver uuid := (input ->> 'driver_id')::uuid;
+  v_asked integer := jsonb_array_length(input -> 'assignments');
+  v_count integer;
+begin
+  perform delivery.sequence_of(v_driver);
+  perform from delivery.assignments a
+  where a.tenant_id = v_tenant and a.driver_id = v_driver
+    and a.id in (select l.assignment_id from jsonb_to_recordset(input -> 'assignments') l (assignment_id uuid))
+  order by a.id for no key update;
+  update delivery.assignments a set sequence_number = l.sequence_number
+  from (
+    select n.assignment_id, min(n.sequence_number) as sequence_number
+    from jsonb_to_recordset(input -> 'assignments') n (assignment_id uuid, sequence_number integer)
+    group by n.assignment_id having count(*) = 1
+  ) l
+  where a.tenant_id = v_tenant and a.id = l.assignment_id and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted');
+  get diagnostics v_count = row_count;
+  if v_count <> v_asked then
+    perform app.fail('invalid_sequence', '{"field": "assignments"}');
+  end if;
+  return jsonb_build_object('updated_count', v_count);
+end $$;
+
+-- What a proposal is worked out from. {driver_id} -> {start: {latitude, longitude} | null, assignments: [{assignment_id,
+-- delivery_id, delivery_code, picked_up, pickup, dropoff: {latitude, longitude} | null, pickup_by, dropoff_by}]}
+-- start: where he was last seen: at the latest of his pick-ups and deliveries.
+create or replace function delivery.sequence_stops(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_driver uuid := (input ->> 'driver_id')::uuid;
+  v_start jsonb;
+  v_list jsonb;
+begin
+  perform delivery.sequence_of(v_driver);
+  select s.place into v_start
+  from (
+    select a.delivery_id from delivery.assignments a
+    where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('accepted', 'assigned', 'completed', 'returned')
+    order by a.assignment_time desc nulls last, a.id desc limit 200
+  ) recent
+  join delivery.deliveries d on d.tenant_id = v_tenant and d.id = recent.delivery_id
+  cross join lateral (values (d.delivered_at, d.dropoff_snapshot), (d.picked_up_at, d.pickup_snapshot)) s (seen_at, place)
+  where s.seen_at is not null and s.place ->> 'latitude' is not null and s.place ->> 'longitude' is not null
+  order by s.seen_at desc limit 1;
+
+  select coalesce(jsonb_agg(jsonb_build_object('assignment_id', a.id, 'delivery_id', d.id, 'delivery_code', d.delivery_code,
+      'picked_up', d.status in ('picked_up', 'in_transit', 'failed'),
+      'pickup', case when f.latitude is not null then jsonb_build_object('latitude', f.latitude, 'longitude', f.longitude) end,
+      'dropoff', case when t.latitude is not null then jsonb_build_object('latitude', t.latitude, 'longitude', t.longitude) end,
+      'pickup_by', a.estimated_pickup_time, 'dropoff_by', a.estimated_delivery_time)
+    order by a.sequence_number, a.assignment_time, a.id), '[]') into v_list
+  from delivery.assignments a
+  join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+  -- From the delivery's own snapshots: a driver does not see every address.
+  cross join lateral (select (d.pickup_snapshot ->> 'latitude')::double precision as latitude, (d.pickup_snapshot ->> 'longitude')::double precision as longitude) f
+  cross join lateral (select (d.dropoff_snapshot ->> 'latitude')::double precision as latitude, (d.dropoff_snapshot ->> 'longitude')::double precision as longitude) t
+  where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted');
+  return jsonb_build_object('start', case when v_start is not null then jsonb_build_object(
+    'latitude', v_start -> 'latitude', 'longitude', v_start -> 'longitude') end, 'assignments', v_list);
+end $$;
+
+-- sql/40_functions/delivery/assignments/60_routes.sql
+
+-- The ways of assignments, measured after the commit. For the job delivery.measure_routes.
+
+-- Where these assignments lead: [{id, from: [latitude, longitude], to: [latitude, longitude], haversine_km}];
+-- those without coordinates, and those measured already, are left out.
+create or replace function private.routes_wanted(tenant uuid, assignment_ids text) returns jsonb
+language sql stable security definer set search_path = '' as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'from', jsonb_build_array(r.f_lat, r.f_lng), 'to', jsonb_build_array(r.t_lat, r.t_lng),
+    'haversine_km', round(app.distance_km(r.f_lat, r.f_lng, r.t_lat, r.t_lng)::numeric, 3)) order by r.id), '[]')
+  from (
+    select a.id, f.latitude as f_lat, f.longitude as f_lng, t.latitude as t_lat, t.longitude as t_lng
+    from delivery.assignments a
+    join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+    join delivery.addresses f on f.tenant_id = d.tenant_id and f.id = d.pickup_address_id
+    join delivery.addresses t on t.tenant_id = d.tenant_id and t.id = d.dropoff_address_id
+    where a.tenant_id = tenant and a.id = any (app.uuids(assignment_ids::jsonb)) and a.route_details is null
+      and f.latitude is not null and t.latitude is not null
+  ) r
+$$;
+
+-- Keeps what was measured: [{id, route_details}]. Twice is once: what has a route keeps it.
+create or replace function private.routes_store(tenant uuid, routes text) returns integer
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_count integer;
+begin
+  perform from delivery.assignments a
+  where a.tenant_id = tenant and a.id in (select r.id from jsonb_to_recordset(routes::jsonb) r (id uuid))
+  order by a.id for no key update;
+  update delivery.assignments a set route_details = r.route_details
+  from jsonb_to_recordset(routes::jsonb) r (id uuid, route_details jsonb)
+  where a.tenant_id = tenant and a.id = r.id and a.route_details is null;
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+grant execute on function private.routes_wanted(uuid, text), private.routes_store(uuid, text) to barid_api;
+
 -- sql/40_functions/delivery/barcode_batches.sql
 
 -- Barcode batches: barcodes to print before there is a parcel.
@@ -3569,14 +4561,16 @@ create or replace function delivery.move_is_legal(flow text, from_status text, t
 language sql immutable set search_path = '' as $$
   select flow = 'pnd_parent' or to_status = any (case from_status
     when 'draft' then '{pending,cancelled}'::text[]
-    when 'pending' then '{assigned,accepted,in_transit,cancelled}'
+    when 'pending' then case when flow in ('pnd_outbound', 'standard')
+      -- Out of the warehouse it goes back to where it came from, as an operational return.
+      then '{assigned,accepted,in_transit,cancelled,returned}'::text[] else '{assigned,accepted,in_transit,cancelled}' end
     when 'assigned' then '{pending,accepted,picked_up,returned,cancelled}'
     when 'accepted' then '{pending,picked_up,returned,cancelled}'
     when 'picked_up' then '{in_transit,delivered,failed,returned}'
     when 'in_transit' then '{pending,delivered,failed,returned}'
     when 'failed' then '{in_transit,pending,returned,cancelled}'
-    -- Back in the warehouse, an outbound leg sets out again.
-    when 'returned' then case when flow in ('pnd_outbound', 'operational_return') then '{pending}'::text[] else '{}' end
+    -- Back in the warehouse, an outbound leg sets out again; or its driver goes on, when the return is called off.
+    when 'returned' then case when flow in ('pnd_outbound', 'operational_return') then '{pending,in_transit}'::text[] else '{}' end
     else '{}' end)
 $$;
 
@@ -3617,16 +4611,18 @@ create or replace function private.deliveries_moved() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
   v_parents uuid[];
+  v_wrong record;
 begin
   if not exists (select from new_rows n join old_rows o on o.id = n.id where n.status <> o.status) then
     return null;
   end if;
-  if exists (select from new_rows n join old_rows o on o.id = n.id
-      where n.status <> o.status and not delivery.move_is_legal(n.delivery_flow, o.status, n.status)) then
-    perform app.fail('invalid_status_transition');
+  select o.status as was, n.status as becomes into v_wrong from new_rows n join old_rows o on o.id = n.id
+  where n.status <> o.status and not delivery.move_is_legal(n.delivery_flow, o.status, n.status) limit 1;
+  if found then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', v_wrong.was, 'to', v_wrong.becomes));
   end if;
   insert into delivery.delivery_status_history (tenant_id, delivery_id, from_status, to_status, actor_id, note)
-  select n.tenant_id, n.id, o.status, n.status, app.user_id(), n.status_reason
+  select n.tenant_id, n.id, o.status, n.status, app.user_id(), nullif(concat_ws(': ', n.status_reason, n.status_notes), '')
   from new_rows n join old_rows o on o.id = n.id
   where n.status <> o.status order by n.delivery_code, n.sequence_plan nulls first;
   -- Subscribers hear of parcels; a leg shows in its parent.
@@ -3640,17 +4636,18 @@ begin
   from new_rows n join old_rows o on o.id = n.id where n.status <> o.status and n.parent_id is not null;
   if v_parents is not null then
     perform from delivery.deliveries p where p.id = any (v_parents) order by p.id for no key update;
-    update delivery.deliveries p set status = f.status, status_reason = f.reason,
+    update delivery.deliveries p set status = f.status, status_reason = f.reason, status_notes = f.notes, attempts_used = f.attempts,
       picked_up_at = coalesce(p.picked_up_at, f.picked_up_at),
       delivered_at = case when f.status = 'delivered' then f.delivered_at end
     from (
       select l.tenant_id, l.parent_id, delivery.parent_status(array_agg(l.status order by l.sequence_plan)) as status,
         (array_agg(l.status_reason order by l.updated_at desc, l.sequence_plan desc))[1] as reason,
+        (array_agg(l.status_notes order by l.updated_at desc, l.sequence_plan desc))[1] as notes, sum(l.attempts_used) as attempts,
         min(l.picked_up_at) as picked_up_at, max(l.delivered_at) as delivered_at
       from delivery.deliveries l where l.parent_id = any (v_parents)
       group by l.tenant_id, l.parent_id
     ) f
-    where p.tenant_id = f.tenant_id and p.id = f.parent_id and p.status <> f.status;
+    where p.tenant_id = f.tenant_id and p.id = f.parent_id and (p.status <> f.status or p.attempts_used <> f.attempts);
   end if;
   return null;
 end $$;
@@ -3669,6 +4666,1300 @@ create trigger deliveries_made after insert on delivery.deliveries referencing n
 drop trigger if exists deliveries_moved on delivery.deliveries;
 create trigger deliveries_moved after update on delivery.deliveries referencing old table as old_rows new table as new_rows
   for each statement execute function private.deliveries_moved();
+
+-- sql/40_functions/delivery/deliveries/20_assignability.sql
+
+-- What keeps a delivery from being given to a driver, and the small questions that others ask about parcels.
+
+-- The delivery that is the parcel: the parent of a leg, otherwise itself.
+create or replace function delivery.parcel_of(d delivery.deliveries) returns uuid
+language sql immutable set search_path = '' as $$
+  select coalesce(d.parent_id, d.id)
+$$;
+
+-- True for what leaves a warehouse as a parcel of its own: it has to be picked there before a driver gets it.
+create or replace function delivery.leaves_warehouse(d delivery.deliveries) returns boolean
+language sql immutable set search_path = '' as $$
+  select d.delivery_flow = 'pnd_outbound' or (d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null)
+$$;
+
+-- The open exceptions of deliveries, newest first.
+create or replace function delivery.open_exceptions(delivery_ids uuid[]) returns setof delivery.delivery_exceptions
+language sql stable set search_path = '' as $$
+  select e.* from delivery.delivery_exceptions e
+  where e.tenant_id = app.tenant_id() and e.delivery_id = any (delivery_ids) and e.status = 'open'
+  order by e.created_at desc, e.id
+$$;
+
+-- True when deliveries have an open exception, or are missing from a waybill and nobody has said why.
+create or replace function delivery.has_open_exception(delivery_id uuid) returns boolean
+language sql stable set search_path = '' as $$
+  select exists (select from delivery.delivery_exceptions e
+      where e.tenant_id = app.tenant_id() and e.delivery_id = has_open_exception.delivery_id and e.status = 'open')
+    or exists (select from warehousing.waybill_discrepancies w
+      where w.tenant_id = app.tenant_id() and w.delivery_id = has_open_exception.delivery_id and w.status = 'open')
+$$;
+
+-- True when a delivery that leaves a warehouse is ready for a driver: one completed picking order, all that is
+-- in the parcel reserved for it, and no receipt of it still expected.
+create or replace function delivery.is_prepared(d delivery.deliveries) returns boolean
+language sql stable set search_path = '' as $$
+  select not exists (select from warehousing.receiving_orders r
+      where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending')
+    and exists (
+      select from warehousing.picking_orders p
+      where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.status = 'completed'
+        and exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d))
+        and not exists (
+          select from delivery.delivery_items i
+          where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d)
+          group by i.item_id
+          having sum(i.quantity) > coalesce((
+            select sum(s.quantity) from warehousing.stock s
+            where s.tenant_id = d.tenant_id and s.reserved_for_id = p.id and s.item_id = i.item_id), 0)))
+$$;
+
+-- Of these deliveries the ones that may not be given to a driver now, with the first reason:
+--   delivery_has_open_exception         an exception of its own, or missing from a waybill
+--   parent_exception_open               the same of its parcel
+--   warehouse_item_exception_open       items of the parcel are in question, noted at another leg or at the original
+--   warehouse_preparation_inconsistent  leaves a warehouse and is not picked in full, or comes back and is not received
+-- Of the delivery's state (pending, internal carrier, active leg) it says nothing. For staff: it looks into warehouses.
+create or replace function delivery.preparation_problem(delivery_ids uuid[])
+returns table (delivery_id uuid, code text)
+language sql stable set search_path = '' as $$
+  select p.id, p.problem
+  from (
+    select d.id, case
+      when delivery.has_open_exception(d.id) then 'delivery_has_open_exception'
+      when d.parent_id is not null and delivery.has_open_exception(d.parent_id) then 'parent_exception_open'
+      when delivery.leaves_warehouse(d) and exists (
+        select from delivery.deliveries o
+        join delivery.delivery_exceptions e on e.tenant_id = o.tenant_id and e.delivery_id = o.id and e.status = 'open'
+        where o.tenant_id = d.tenant_id and o.id <> d.id and jsonb_array_length(e.items) > 0
+          and (o.parent_id = d.parent_id or o.id = d.original_delivery_id or o.parent_id = d.original_delivery_id))
+        then 'warehouse_item_exception_open'
+      when delivery.leaves_warehouse(d) and not delivery.is_prepared(d) then 'warehouse_preparation_inconsistent'
+    end as problem
+    from delivery.deliveries d
+    where d.tenant_id = app.tenant_id() and d.id = any (delivery_ids)
+  ) p
+  where p.problem is not null
+$$;
+
+-- Locks parcels and all their legs, whoever the caller is: parents by id, then legs by id. Every core that moves
+-- a delivery begins with it. A definer, because a driver does not see the parent of what he carries.
+create or replace function private.deliveries_hold(delivery_ids uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_parcels uuid[];
+begin
+  select array_agg(distinct coalesce(d.parent_id, d.id)) into v_parcels
+  from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (delivery_ids);
+  perform from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (v_parcels) order by d.id for no key update;
+  perform from delivery.deliveries d where d.tenant_id = v_tenant and d.parent_id = any (v_parcels) order by d.id for no key update;
+end $$;
+
+grant execute on function private.deliveries_hold(uuid[]) to barid_caller;
+
+-- sql/40_functions/delivery/deliveries/30_terms.sql
+
+-- What a delivery is agreed to be: who, from where to where, with which service, at what price.
+
+-- Whose delivery it is. Staff name somebody; everybody else orders for himself.
+-- {customer_id?, institution_user_id?} -> the same two. Fails: forbidden, customer_not_found.
+create or replace function delivery.delivery_people(input jsonb, out customer_id uuid, out institution_user_id uuid)
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_person record;
+begin
+  if not app.sees_tenant() then
+    for v_person in select v.id from (values ((input ->> 'customer_id')::uuid), ((input ->> 'institution_user_id')::uuid)) v (id) loop
+      if v_person.id <> app.user_id() then
+        perform app.fail('forbidden');
+      end if;
+    end loop;
+    if app.has_role('institution') then
+      institution_user_id := app.user_id();
+    else
+      customer_id := app.user_id();
+    end if;
+    return;
+  end if;
+  for v_person in
+    select v.id, v.field, u.tenant_user_type as type
+    from (values ((input ->> 'customer_id')::uuid, 'customer_id'), ((input ->> 'institution_user_id')::uuid, 'institution_user_id')) v (id, field)
+    left join tenancy.tenant_users u on u.tenant_id = v_tenant and u.user_id = v.id and u.is_active
+    where v.id is not null
+  loop
+    -- An institution may be named as the customer it is.
+    if v_person.type = 'institution' then
+      institution_user_id := v_person.id;
+    elsif v_person.type = 'customer' and v_person.field = 'customer_id' then
+      customer_id := v_person.id;
+    else
+      perform app.fail('customer_not_found', jsonb_build_object('field', v_person.field));
+    end if;
+  end loop;
+end $$;
+
+-- The address of one end: one that exists, a place that is written down as an address of the owner, or where a
+-- warehouse stands. {<end>_address_id | <end> {latitude, longitude, full_address?, ...} | <end>_warehouse_id}
+-- Fails: address_not_found, warehouse_not_found, delivery_place_required.
+create or replace function delivery.delivery_place(input jsonb, place text, owner uuid) returns delivery.addresses
+language plpgsql set search_path = '' as $$
+declare
+  v_at jsonb := input -> place;
+  v_id uuid := (input ->> (place || '_address_id'))::uuid;
+  v_warehouse uuid := (input ->> (place || '_warehouse_id'))::uuid;
+  v_address delivery.addresses;
+begin
+  if v_warehouse is not null then
+    select w.address_id into v_warehouse from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null;
+    if not found then
+      perform app.fail('warehouse_not_found', jsonb_build_object('field', place || '_warehouse_id'));
+    end if;
+  end if;
+  if v_id is null and v_at is not null then
+    insert into delivery.addresses (tenant_id, title, full_address, city, country, latitude, longitude, contact_info, owner_user_id)
+    values (app.tenant_id(), coalesce(v_at -> 'title', '{}'), coalesce(nullif(v_at ->> 'full_address', ''),
+      (v_at ->> 'latitude') || ', ' || (v_at ->> 'longitude')), v_at ->> 'city', v_at ->> 'country',
+      (v_at ->> 'latitude')::double precision, (v_at ->> 'longitude')::double precision, coalesce(v_at -> 'contact_info', '{}'), owner)
+    returning id into v_id;
+  end if;
+  v_id := coalesce(v_id, v_warehouse);
+  if v_id is null then
+    perform app.fail('delivery_place_required', jsonb_build_object('field', place || '_address_id'));
+  end if;
+  select * into v_address from delivery.addresses a where a.id = v_id;
+  if not found then
+    perform app.fail('address_not_found', jsonb_build_object('field', place || '_address_id'));
+  end if;
+  return v_address;
+end $$;
+
+-- A delivery of these terms, checked and priced but not written. input: the body of POST /delivery/deliveries with
+-- `package` and `package_field`, as POST /delivery/price reads them.
+-- Fails: what delivery_people, delivery_place and delivery_priced fail with, delivery_service_id_required,
+-- too_many_decimals, customer_required_for_cod, customer_required_for_wallet, wallet_is_the_senders.
+create or replace function delivery.delivery_terms(input jsonb) returns delivery.deliveries
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_people record := delivery.delivery_people(input);
+  v_currency record := app.currency();
+  v_owner uuid := coalesce(v_people.institution_user_id, v_people.customer_id);
+  v_from delivery.addresses;
+  v_to delivery.addresses;
+begin
+  d.tenant_id := app.tenant_id();
+  d.customer_id := v_people.customer_id;
+  d.institution_user_id := v_people.institution_user_id;
+  d.payer_type := input ->> 'payer_type';
+  d.payment_method := input ->> 'payment_method';
+  d.cod_amount := coalesce((input ->> 'cod_amount')::numeric, 0);
+  d.currency := v_currency.code;
+  if d.cod_amount <> round(d.cod_amount, v_currency.decimals) then
+    perform app.fail('too_many_decimals', jsonb_build_object('field', 'cod_amount', 'currency', d.currency, 'decimals', v_currency.decimals));
+  end if;
+  if d.cod_amount > 0 and v_owner is null then
+    perform app.fail('customer_required_for_cod', '{"field": "customer_id"}');
+  end if;
+  if d.payment_method = 'wallet' then
+    -- The wallet is the sender's; a receiver pays at the door.
+    if d.payer_type <> 'sender' then
+      perform app.fail('wallet_is_the_senders', '{"field": "payment_method"}');
+    end if;
+    if v_owner is null then
+      perform app.fail('customer_required_for_wallet', '{"field": "customer_id"}');
+    end if;
+  end if;
+  v_from := delivery.delivery_place(input, 'pickup', v_owner);
+  v_to := delivery.delivery_place(input, 'dropoff', v_owner);
+  d.pickup_address_id := v_from.id;
+  d.pickup_zone_id := v_from.zone_id;
+  d.dropoff_address_id := v_to.id;
+  d.dropoff_zone_id := v_to.zone_id;
+  select to_jsonb(a) into d.pickup_snapshot from delivery.addresses_list a where a.id = v_from.id;
+  select to_jsonb(a) into d.dropoff_snapshot from delivery.addresses_list a where a.id = v_to.id;
+  d.pickup_warehouse_id := (input ->> 'pickup_warehouse_id')::uuid;
+  d.dropoff_warehouse_id := (input ->> 'dropoff_warehouse_id')::uuid;
+  d.recipient := coalesce(input -> 'recipient', '{}');
+  d.external_reference_id := input ->> 'external_reference_id';
+  d.notes := input ->> 'notes';
+  d.promised_at := (input ->> 'promised_at')::timestamptz;
+  d.carrier_type := coalesce(input ->> 'carrier_type', 'internal');
+  d.carrier_code := case d.carrier_type when 'external' then coalesce(input ->> 'carrier_code',
+    app.refuse('carrier_code_required', '{"field": "carrier_code"}')::text) end;
+  d.delivery_flow := coalesce(input ->> 'delivery_flow', 'standard');
+  d.created_by := app.user_id();
+  return delivery.delivery_priced(d, input, v_from, v_to);
+end $$;
+
+-- The same with its service and the price of POST /delivery/price.
+-- Fails: service_not_found, delivery_service_not_available, service_not_for_returns, invalid_package, invalid_coordinates,
+-- unit_size_or_dimensions_required, can_not_use_this_delivery_for_this_unit_size.
+create or replace function delivery.delivery_priced(
+  d delivery.deliveries, input jsonb, from_address delivery.addresses, to_address delivery.addresses
+) returns delivery.deliveries
+language plpgsql stable set search_path = '' as $$
+declare
+  v_service delivery.delivery_services;
+  v_km double precision := app.distance_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude);
+  v_owner uuid := coalesce(d.institution_user_id, d.customer_id);
+  v_quote record;
+begin
+  if input ->> 'delivery_service_id' is null then
+    perform app.fail('delivery_service_id_required', '{"field": "delivery_service_id"}');
+  end if;
+  select * into v_service from delivery.delivery_services s
+  where s.id = (input ->> 'delivery_service_id')::uuid and s.deleted_at is null;
+  if not found then
+    perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
+  end if;
+  if not v_service.active or not delivery.service_reaches(v_service, to_address.zone_id)
+    or (v_owner is not null and not delivery.service_open_to(v_service, v_owner)) then
+    perform app.fail('delivery_service_not_available', '{"field": "delivery_service_id"}');
+  end if;
+  if d.delivery_flow = 'customer_return' and not v_service.allow_returns then
+    perform app.fail('service_not_for_returns', '{"field": "delivery_service_id"}');
+  end if;
+  v_quote := delivery.quote(v_service, input -> 'package', (input ->> 'unit_size')::numeric, v_km,
+    app.settings('general', 'unit_size'), (app.currency()).decimals);
+  if v_quote.error_code is not null then
+    perform app.fail(v_quote.error_code,
+      coalesce(v_quote.error_params, '{}') || jsonb_build_object('field', coalesce(input ->> 'package_field', 'package')));
+  end if;
+  if v_km is null and v_service.price_per_km > 0 then
+    perform app.fail('invalid_coordinates',
+      jsonb_build_object('field', case when from_address.latitude is null then 'pickup_location' else 'delivery_location' end));
+  end if;
+  d.delivery_service_id := v_service.id;
+  d.service_snapshot := jsonb_build_object('id', v_service.id, 'code', v_service.code, 'name', v_service.name,
+    'service_level', v_service.service_level, 'default_price', v_service.default_price, 'price_per_km', v_service.price_per_km,
+    'free_km', v_service.free_km);
+  d.package_details := input -> 'package';
+  d.delivery_fee := v_quote.price;
+  d.unit_size := v_quote.unit_size;
+  d.unit_size_source := v_quote.unit_size_source;
+  d.distance_km := round(v_km::numeric, 3);
+  return d;
+end $$;
+
+-- sql/40_functions/delivery/deliveries/32_create.sql
+
+-- Deliveries come to be: as drafts, which bind nobody, or as orders, which are paid for and wait for a driver.
+
+-- The warehouse a staged delivery goes through. Fails: warehouse_not_found, staging_warehouse_required.
+create or replace function delivery.staging_of(input jsonb) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_field text := case when input ->> 'warehouse_id' is not null then 'warehouse_id'
+    when input ->> 'dropoff_warehouse_id' is not null then 'dropoff_warehouse_id' else 'pickup_warehouse_id' end;
+  v_asked uuid := (input ->> v_field)::uuid;
+  v_id uuid;
+begin
+  select w.id into v_id from warehousing.warehouses w
+  where w.id = coalesce(v_asked, (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid)
+    and w.deleted_at is null and w.status in ('active', 'full');
+  if v_id is null and v_asked is not null then
+    perform app.fail('warehouse_not_found', jsonb_build_object('field', v_field));
+  elsif v_id is null then
+    perform app.fail('staging_warehouse_required', '{"field": "warehouse_id"}');
+  end if;
+  return v_id;
+end $$;
+
+-- Fills what a customer's return takes over from what it returns: people and places, the other way round.
+-- Fails: delivery_not_found, original_not_delivered.
+create or replace function delivery.customer_return_input(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_original delivery.deliveries;
+  v_filled jsonb;
+begin
+  select p.* into v_original from delivery.deliveries o
+  join delivery.deliveries p on p.tenant_id = o.tenant_id and p.id = delivery.parcel_of(o)
+  where o.id = (input ->> 'original_delivery_id')::uuid;
+  if not found then
+    perform app.fail('delivery_not_found', '{"field": "original_delivery_id"}');
+  end if;
+  if v_original.status <> 'delivered' or v_original.delivery_flow in ('customer_return', 'operational_return') then
+    perform app.fail('original_not_delivered', jsonb_build_object('field', 'original_delivery_id', 'status', v_original.status));
+  end if;
+  v_filled := jsonb_build_object('delivery_service_id',
+    app.settings('general', 'delivery') #>> '{return_requests,default_delivery_service_id}');
+  if input ->> 'customer_id' is null and input ->> 'institution_user_id' is null then
+    v_filled := v_filled || jsonb_build_object('customer_id', v_original.customer_id, 'institution_user_id', v_original.institution_user_id);
+  end if;
+  if num_nonnulls(input -> 'pickup', input ->> 'pickup_address_id', input ->> 'pickup_warehouse_id') = 0 then
+    v_filled := v_filled || jsonb_build_object('pickup_address_id', v_original.dropoff_address_id);
+  end if;
+  if num_nonnulls(input -> 'dropoff', input ->> 'dropoff_address_id', input ->> 'dropoff_warehouse_id') = 0 then
+    v_filled := v_filled || jsonb_build_object('dropoff_address_id', v_original.pickup_address_id);
+  end if;
+  return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
+end $$;
+
+-- Writes what is in a parcel: the items of its package, or the parcel as one. Fails: invalid_package (a number that
+-- no parcel has).
+create or replace function delivery.delivery_items_write(d delivery.deliveries) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_items jsonb := case when jsonb_typeof(d.package_details -> 'items') = 'array' and jsonb_array_length(d.package_details -> 'items') > 0
+    then d.package_details -> 'items' else '[{}]' end;
+begin
+  if exists (
+      select from jsonb_array_elements(v_items) i, unnest('{quantity,weight,length,width,height}'::text[]) n (name),
+        delivery.read_measure(i -> n.name) m where m.measure > 1000000) then
+    perform app.fail('invalid_package', '{"field": "package"}');
+  end if;
+  insert into delivery.delivery_items (tenant_id, delivery_id, position, name, quantity, weight, length, width, height)
+  select d.tenant_id, d.id, n.position, coalesce(nullif(trim(left(n.item ->> 'name', 200)), ''), 'Parcel ' || d.delivery_code),
+    coalesce((delivery.read_measure(n.item -> 'quantity')).measure, 1), (delivery.read_measure(n.item -> 'weight')).measure,
+    (delivery.read_measure(n.item -> 'length')).measure, (delivery.read_measure(n.item -> 'width')).measure,
+    (delivery.read_measure(n.item -> 'height')).measure
+  from jsonb_array_elements(v_items) with ordinality n (item, position);
+end $$;
+
+-- A draft becomes an order: its fee is charged, a staged one gets its legs. The delivery is locked and pending.
+create or replace function delivery.delivery_order(d delivery.deliveries) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform money.delivery_fee_charge(d.id);
+  if d.staging_warehouse_id is not null then
+    perform delivery.delivery_legs_create(array[d.id], d.staging_warehouse_id);
+  end if;
+end $$;
+
+-- Makes a delivery. {delivery_service_id, payer_type, payment_method, pickup and dropoff (see delivery_place), customer_id?,
+-- institution_user_id?, cod_amount?, unit_size?, package?, recipient?, staged?, warehouse_id?, status? draft|pending,
+-- delivery_flow? standard|customer_return, original_delivery_id?, barcode?, external_reference_id?, notes?, promised_at?,
+-- carrier_type?, carrier_code?} -> the delivery
+-- Fails: what delivery_terms, staging_of and customer_return_input fail with, insufficient_wallet_balance,
+-- delivery_barcode_taken, return_already_exists.
+create or replace function delivery.delivery_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_staged boolean := coalesce((input ->> 'staged')::boolean, false);
+begin
+  if input ->> 'delivery_flow' = 'customer_return' then
+    input := delivery.customer_return_input(input);
+    -- Two returns of one delivery at the same moment: the second waits here and then finds the first.
+    perform private.deliveries_hold(array[(input ->> 'original_delivery_id')::uuid]);
+  end if;
+  if v_staged then
+    input := input || jsonb_build_object('warehouse_id', delivery.staging_of(input)) - '{pickup_warehouse_id,dropoff_warehouse_id}'::text[];
+  end if;
+  d := delivery.delivery_terms(input);
+  d.id := gen_random_uuid();
+  d.original_delivery_id := (input ->> 'original_delivery_id')::uuid;
+  d.status := coalesce(input ->> 'status', 'pending');
+  if v_staged then
+    d.delivery_flow := 'pnd_parent';
+    d.staging_warehouse_id := (input ->> 'warehouse_id')::uuid;
+  end if;
+  d.delivery_code := app.take_numbers('delivery_code');
+  d.barcode := coalesce(input ->> 'barcode', delivery.barcode_of_code(d.delivery_code));
+  perform delivery.delivery_insert(d);
+  perform delivery.delivery_items_write(d);
+  if d.status = 'pending' then
+    perform delivery.delivery_order(d);
+  end if;
+  return delivery.delivery_made(d.id);
+end $$;
+
+-- The barcode of a delivery that came with none.
+create or replace function delivery.barcode_of_code(code bigint) returns text
+language sql immutable set search_path = '' as $$
+  select 'PD' || lpad(code::text, 10, '0')
+$$;
+
+-- Writes a delivery that has been worked out.
+create or replace function delivery.delivery_insert(d delivery.deliveries) returns void
+language sql set search_path = '' as $$
+  insert into delivery.deliveries (id, tenant_id, delivery_code, barcode, external_reference_id, original_delivery_id, delivery_flow, status,
+    customer_id, institution_user_id, delivery_service_id, carrier_type, carrier_code, payer_type, payment_method, cod_amount, delivery_fee,
+    currency, unit_size, unit_size_source, package_details, distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot,
+    dropoff_snapshot, pickup_zone_id, dropoff_zone_id, pickup_warehouse_id, dropoff_warehouse_id, current_warehouse_id, staging_warehouse_id,
+    recipient, notes, service_snapshot, status_reason, promised_at, created_by)
+  values (d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d.original_delivery_id, d.delivery_flow, d.status,
+    d.customer_id, d.institution_user_id, d.delivery_service_id, d.carrier_type, d.carrier_code, d.payer_type, d.payment_method, d.cod_amount,
+    d.delivery_fee, d.currency, d.unit_size, d.unit_size_source, d.package_details, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
+    d.pickup_snapshot, d.dropoff_snapshot, d.pickup_zone_id, d.dropoff_zone_id, d.pickup_warehouse_id, d.dropoff_warehouse_id,
+    d.current_warehouse_id, d.staging_warehouse_id, d.recipient, d.notes, d.service_snapshot, d.status_reason, d.promised_at, d.created_by)
+$$;
+
+-- What creating and changing a delivery answers.
+create or replace function delivery.delivery_made(delivery_id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('id', d.id, 'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
+    'status', d.status, 'delivery_flow', d.delivery_flow, 'price', d.delivery_fee, 'unit_size', d.unit_size,
+    'unit_size_source', d.unit_size_source, 'currency', d.currency, 'cod_amount', d.cod_amount,
+    'original_delivery_id', d.original_delivery_id, 'legs', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', l.id, 'leg', l.leg, 'sequence_plan', l.sequence_plan,
+        'delivery_code', l.delivery_code, 'status', l.status) order by l.sequence_plan), '[]')
+      from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id)))
+  from delivery.deliveries d where d.id = delivery_made.delivery_id
+$$;
+
+-- sql/40_functions/delivery/deliveries/34_drafts.sql
+
+-- What happens to a delivery before it is under way: a draft is changed and submitted, an order changes carriers.
+
+-- A delivery the caller sees, with its family locked. Fails: delivery_not_found.
+create or replace function delivery.delivery_lock(delivery_id uuid) returns delivery.deliveries
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
+begin
+  perform from delivery.deliveries x where x.id = delivery_lock.delivery_id;
+  if not found then
+    perform app.fail('delivery_not_found');
+  end if;
+  perform private.deliveries_hold(array[delivery_lock.delivery_id]);
+  -- As it is now, whoever held it before.
+  select * into d from delivery.deliveries x where x.id = delivery_lock.delivery_id;
+  return d;
+end $$;
+
+-- Refuses a move from any other status than these. Fails: invalid_status_transition.
+create or replace function delivery.require_move(d delivery.deliveries, allowed text[], target text) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if d.status <> all (allowed) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', target));
+  end if;
+end $$;
+
+-- Those who may change an order that has not set out: operations any, its customer or institution their own.
+-- Fails: forbidden.
+create or replace function delivery.require_owner(d delivery.deliveries) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if not app.has_permission('manage:operations:tenant')
+      and not coalesce(app.user_id() in (d.customer_id, d.institution_user_id), false) then
+    perform app.fail('forbidden');
+  end if;
+end $$;
+
+-- Changes a draft; what is sent replaces what stands, and the price is worked out anew. {id, ...} -> the delivery
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, what delivery_create fails with.
+create or replace function delivery.delivery_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
+  v_old jsonb;
+  v_end text;
+begin
+  perform delivery.require_owner(d);
+  perform delivery.require_move(d, '{draft}', 'draft');
+  v_old := jsonb_strip_nulls(jsonb_build_object('customer_id', d.customer_id, 'institution_user_id', d.institution_user_id,
+    'delivery_service_id', d.delivery_service_id, 'payer_type', d.payer_type, 'payment_method', d.payment_method, 'cod_amount', d.cod_amount,
+    'unit_size', case d.unit_size_source when 'unit_size' then d.unit_size end, 'package', d.package_details, 'recipient', d.recipient,
+    'external_reference_id', d.external_reference_id, 'notes', d.notes, 'promised_at', d.promised_at, 'carrier_type', d.carrier_type,
+    'carrier_code', d.carrier_code, 'pickup_address_id', d.pickup_address_id, 'dropoff_address_id', d.dropoff_address_id,
+    'pickup_warehouse_id', d.pickup_warehouse_id, 'dropoff_warehouse_id', d.dropoff_warehouse_id));
+  -- A place is said in one way: a new one takes the others away.
+  foreach v_end in array '{pickup,dropoff}'::text[] loop
+    if input ?| array[v_end, v_end || '_address_id', v_end || '_warehouse_id'] then
+      v_old := v_old - array[v_end || '_address_id', v_end || '_warehouse_id'];
+    end if;
+  end loop;
+  if input ?| '{customer_id,institution_user_id}' then
+    v_old := v_old - '{customer_id,institution_user_id}'::text[];
+  end if;
+  input := v_old || input || jsonb_build_object('delivery_flow', case d.delivery_flow when 'pnd_parent' then 'standard' else d.delivery_flow end);
+  perform delivery.delivery_rewrite(d, delivery.delivery_terms(jsonb_strip_nulls(input)), input);
+  return delivery.delivery_made(d.id);
+end $$;
+
+-- Puts new terms into a draft.
+create or replace function delivery.delivery_rewrite(d delivery.deliveries, t delivery.deliveries, input jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  update delivery.deliveries x set barcode = coalesce(input ->> 'barcode', x.barcode), customer_id = t.customer_id,
+    institution_user_id = t.institution_user_id, delivery_service_id = t.delivery_service_id, service_snapshot = t.service_snapshot,
+    carrier_type = t.carrier_type, carrier_code = t.carrier_code, payer_type = t.payer_type, payment_method = t.payment_method,
+    cod_amount = t.cod_amount, delivery_fee = t.delivery_fee, currency = t.currency, unit_size = t.unit_size,
+    unit_size_source = t.unit_size_source, package_details = t.package_details, distance_km = t.distance_km,
+    pickup_address_id = t.pickup_address_id, dropoff_address_id = t.dropoff_address_id, pickup_snapshot = t.pickup_snapshot,
+    dropoff_snapshot = t.dropoff_snapshot, pickup_zone_id = t.pickup_zone_id, dropoff_zone_id = t.dropoff_zone_id,
+    pickup_warehouse_id = t.pickup_warehouse_id, dropoff_warehouse_id = t.dropoff_warehouse_id, recipient = t.recipient, notes = t.notes,
+    external_reference_id = t.external_reference_id, promised_at = t.promised_at
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  if t.package_details is distinct from d.package_details then
+    perform private.delivery_items_clear(d.id);
+    t.id := d.id;
+    t.delivery_code := d.delivery_code;
+    perform delivery.delivery_items_write(t);
+  end if;
+end $$;
+
+-- Forgets what is in a draft's parcel, before it is written anew. A definer: nobody else removes items.
+create or replace function private.delivery_items_clear(draft_id uuid) returns void
+language sql security definer set search_path = '' as $$
+  delete from delivery.delivery_items i using delivery.deliveries d
+  where d.tenant_id = app.tenant_id() and d.id = draft_id and d.status = 'draft' and i.tenant_id = d.tenant_id and i.delivery_id = d.id
+$$;
+
+grant execute on function private.delivery_items_clear(uuid) to barid_caller;
+
+-- draft -> pending: the order is given and paid for. {id} -> the delivery
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, insufficient_wallet_balance.
+create or replace function delivery.delivery_submit(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
+begin
+  perform delivery.require_owner(d);
+  if d.parent_id is not null then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'pending'));
+  end if;
+  perform delivery.require_move(d, '{draft}', 'pending');
+  update delivery.deliveries x set status = 'pending' where x.tenant_id = d.tenant_id and x.id = d.id;
+  perform delivery.delivery_order(d);
+  return delivery.delivery_made(d.id);
+end $$;
+
+-- Gives a waiting delivery to another company to carry, or takes it back. {id, carrier_type, carrier_code?} -> the delivery
+-- Fails: delivery_not_found, invalid_status_transition, carrier_code_required.
+create or replace function delivery.delivery_carrier(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
+begin
+  perform delivery.require_move(d, '{draft,pending}', d.status);
+  if input ->> 'carrier_type' = 'external' and input ->> 'carrier_code' is null then
+    perform app.fail('carrier_code_required', '{"field": "carrier_code"}');
+  end if;
+  update delivery.deliveries x set carrier_type = input ->> 'carrier_type',
+    carrier_code = case input ->> 'carrier_type' when 'external' then input ->> 'carrier_code' end
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+end $$;
+
+-- sql/40_functions/delivery/deliveries/40_carriers.sql
+
+-- What every move of a carried delivery asks first: which leg is meant, who carries it, and what proves it.
+
+-- The delivery a move is about, its family locked: of a staged parcel the leg under way (the first one that has not
+-- ended), else the last. Fails: delivery_not_found.
+create or replace function delivery.delivery_to_move(delivery_id uuid) returns delivery.deliveries
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_lock(delivery_to_move.delivery_id);
+  v_leg delivery.deliveries;
+begin
+  if d.delivery_flow = 'pnd_parent' then
+    select * into v_leg from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id
+    order by l.status in ('delivered', 'cancelled', 'draft'), case when l.status in ('delivered', 'cancelled') then -l.sequence_plan else l.sequence_plan end
+    limit 1;
+    -- A draft has no legs yet.
+    if found then
+      return v_leg;
+    end if;
+  end if;
+  return d;
+end $$;
+
+-- The live assignment of a delivery: the caller's own, or for operations whoever has it; null when nobody does.
+-- Fails: forbidden (the caller neither carries it nor sends those who do).
+create or replace function delivery.require_carrier(d delivery.deliveries) returns delivery.assignments
+language plpgsql stable set search_path = '' as $$
+declare
+  a delivery.assignments;
+begin
+  select * into a from delivery.assignments x
+  where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status in ('pending', 'assigned', 'accepted');
+  if not app.has_permission('manage:operations:tenant') and a.driver_id is distinct from app.user_id() then
+    perform app.fail('forbidden');
+  end if;
+  return a;
+end $$;
+
+-- Ends the live assignment of a delivery, which lightens its driver's load.
+create or replace function delivery.assignment_end(a delivery.assignments, ended_as text) returns void
+language sql set search_path = '' as $$
+  update delivery.assignments x set status = ended_as, ended_at = clock_timestamp()
+  where x.tenant_id = a.tenant_id and x.id = a.id and x.status in ('pending', 'assigned', 'accepted')
+$$;
+
+-- Which proofs a delivery needs at a stage, {photo_required, signature_required}: the tenant's setting
+-- delivery.proof_settings, and the service's own signature at the door. A leg that ends in a warehouse needs none:
+-- staff count it there.
+create or replace function delivery.proof_needs(d delivery.deliveries, stage text) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object(
+    'photo_required', n.asked and app.boolean_or(s #> array[stage, 'photo_required'], false),
+    'signature_required', n.asked and (app.boolean_or(s #> array[stage, 'signature_required'], false)
+      or (stage = 'delivery' and d.delivery_flow <> 'operational_return' and coalesce((
+        select app.boolean_or(v.service_options -> 'signature_required', false) from delivery.delivery_services v
+        where v.tenant_id = d.tenant_id and v.id = d.delivery_service_id), false))))
+  from app.settings('delivery', 'proof_settings') s,
+    (select not (stage = 'delivery' and d.dropoff_warehouse_id is not null) as asked) n
+$$;
+
+-- Keeps the proofs of a stage and refuses the move when one that is needed is missing.
+-- proof: {photo_urls?, signature_url?, signed_by?} or null. Fails: invalid_proof_url, delivery_proof_required.
+create or replace function delivery.delivery_proofs_keep(d delivery.deliveries, p_stage text, proof jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_photos text[] := array(select jsonb_array_elements_text(coalesce(nullif(proof -> 'photo_urls', 'null'), '[]')));
+  v_signature text := proof ->> 'signature_url';
+  v_needs jsonb := delivery.proof_needs(d, p_stage);
+  v_missing text;
+begin
+  perform delivery.require_proof_urls(v_photos, 'proof.photo_urls');
+  perform delivery.require_proof_urls(array_remove(array[v_signature], null), 'proof.signature_url');
+  insert into delivery.delivery_proofs (tenant_id, delivery_id, stage, kind, url, signed_by, created_by)
+  select d.tenant_id, d.id, p_stage, n.kind, n.url, case n.kind when 'signature' then proof ->> 'signed_by' end, app.user_id()
+  from (
+    select 'photo' as kind, url from unnest(v_photos) url
+    union all
+    select 'signature', v_signature where v_signature is not null
+  ) n
+  where not exists (select from delivery.delivery_proofs p
+    where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = n.kind and p.url = n.url);
+  select k.kind into v_missing from (values ('photo', 'proof.photo_urls'), ('signature', 'proof.signature_url')) k (kind, field)
+  where (v_needs ->> (k.kind || '_required'))::boolean and not exists (
+    select from delivery.delivery_proofs p where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = k.kind)
+  limit 1;
+  if v_missing is not null then
+    perform app.fail('delivery_proof_required', jsonb_build_object('field',
+      case v_missing when 'photo' then 'proof.photo_urls' else 'proof.signature_url' end, 'stage', p_stage));
+  end if;
+end $$;
+
+-- Where a new proof of a delivery goes in the bucket, for those who carry it or send those who do.
+-- {id, stage, kind, extension} -> {path}. Fails: delivery_not_found, forbidden.
+create or replace function delivery.delivery_proof_place(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+begin
+  perform delivery.require_carrier(d);
+  return jsonb_build_object('path', format('%s/deliveries/%s/%s-%s-%s.%s', d.tenant_id, d.id, input ->> 'stage',
+    input ->> 'kind', gen_random_uuid(), input ->> 'extension'));
+end $$;
+
+-- The parcel of a delivery as it is, also for a driver who sees a leg of it: for what the parcel's terms decide.
+create or replace function private.parcel_terms(d delivery.deliveries) returns delivery.deliveries
+language sql stable security definer set search_path = '' as $$
+  select p.* from delivery.deliveries p where p.tenant_id = app.tenant_id() and p.id = coalesce(d.parent_id, d.id)
+$$;
+
+-- Notes where a parcel is, on itself and its legs; null: somebody carries it.
+create or replace function private.parcel_at(parcel uuid, warehouse uuid) returns void
+language sql security definer set search_path = '' as $$
+  update delivery.deliveries d set current_warehouse_id = warehouse
+  where d.tenant_id = app.tenant_id() and (d.id = parcel or d.parent_id = parcel) and d.current_warehouse_id is distinct from warehouse
+$$;
+
+grant execute on function private.parcel_terms(delivery.deliveries), private.parcel_at(uuid, uuid) to barid_caller;
+
+-- sql/40_functions/delivery/deliveries/42_carry.sql
+
+-- The driver's part: he takes a parcel, sets out with it and hands it over. Each locks the family, makes one legal
+-- move and answers the delivery as lists show it.
+
+-- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common.
+-- Fails: forbidden, invalid_status_transition, assignment_not_accepted, invalid_proof_url, delivery_proof_required.
+create or replace function delivery.delivery_taken(d delivery.deliveries, input jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  a delivery.assignments := delivery.require_carrier(d);
+begin
+  perform delivery.require_move(d, '{assigned,accepted}', 'picked_up');
+  if a.status is distinct from 'assigned' and a.status is distinct from 'accepted' then
+    perform app.fail('assignment_not_accepted', jsonb_build_object('status', a.status));
+  end if;
+  update delivery.deliveries x set status = 'picked_up', picked_up_at = clock_timestamp(), status_reason = null, status_notes = null
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  perform delivery.delivery_proofs_keep(d, 'pickup', input -> 'proof');
+  perform delivery.require_cash(private.parcel_terms(d), 'pickup', input -> 'cash_collected');
+  perform money.cash_collected(delivery.parcel_of(d), 'pickup', a.driver_id);
+end $$;
+
+-- What is said to be collected must be what is due; said nothing, it is what is due.
+-- cash: {cod?, delivery_fee?} or null. Fails: cash_amount_mismatch.
+create or replace function delivery.require_cash(parcel delivery.deliveries, stage text, cash jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_due record := money.cash_due(parcel, stage);
+begin
+  if coalesce(jsonb_typeof(cash), 'null') <> 'null' and (coalesce((cash ->> 'cod')::numeric, 0) <> v_due.cod
+      or coalesce((cash ->> 'delivery_fee')::numeric, 0) <> v_due.delivery_fee) then
+    perform app.fail('cash_amount_mismatch', jsonb_build_object('field', 'cash_collected', 'due',
+      jsonb_build_object('cod', v_due.cod, 'delivery_fee', v_due.delivery_fee, 'currency', parcel.currency)));
+  end if;
+end $$;
+
+-- assigned|accepted -> picked_up, at a door. {id, proof?, cash_collected?, latitude?, longitude?} -> {delivery}
+-- Fails: delivery_not_found, what delivery_taken fails with, cash_amount_mismatch, pickup_by_handoff (it waits in a
+-- warehouse: it is taken over there).
+create or replace function delivery.delivery_pickup(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  v_handoff uuid;
+begin
+  perform delivery.require_carrier(d);
+  perform delivery.require_move(d, '{assigned,accepted}', 'picked_up');
+  select h.id into v_handoff from delivery.package_handoffs h
+  where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.status = 'pending';
+  if v_handoff is not null or delivery.leaves_warehouse(d) then
+    perform app.fail('pickup_by_handoff', jsonb_build_object('handoff_id', v_handoff));
+  end if;
+  perform delivery.delivery_taken(d, input);
+  perform private.parcel_at(delivery.parcel_of(d), null);
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+end $$;
+
+-- picked_up -> in_transit; what another company carries leaves from pending. {id, latitude?, longitude?} -> {delivery}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition.
+create or replace function delivery.delivery_depart(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+begin
+  perform delivery.require_carrier(d);
+  perform delivery.require_move(d, case d.carrier_type when 'external' then '{pending,picked_up}'::text[] else '{picked_up}' end, 'in_transit');
+  update delivery.deliveries x set status = 'in_transit', picked_up_at = coalesce(x.picked_up_at, clock_timestamp())
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+end $$;
+
+-- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner; and in a warehouse
+-- the parcel's receipt. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_proof_url, delivery_proof_required,
+-- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it).
+create or replace function delivery.delivery_complete(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  a delivery.assignments := delivery.require_carrier(d);
+  v_parcel delivery.deliveries := private.parcel_terms(d);
+  -- At the receiver's door; a leg into a warehouse ends before it.
+  v_door boolean := d.delivery_flow <> 'pnd_inbound';
+  v_due record;
+begin
+  perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
+  if v_door then
+    v_due := money.cash_due(v_parcel, 'dropoff');
+    perform delivery.require_cash(v_parcel, 'dropoff', input -> 'cash_collected');
+    if a.driver_id is null and v_due.cod + v_due.delivery_fee > 0 then
+      perform app.fail('delivery_has_no_driver');
+    end if;
+  end if;
+  update delivery.deliveries x set status = 'delivered', delivered_at = clock_timestamp(), status_reason = null, status_notes = null,
+    recipient = x.recipient || jsonb_strip_nulls(jsonb_build_object('received_by', input ->> 'recipient_name'))
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
+  perform private.receipts_call_off(d.id);
+  perform delivery.assignment_end(a, 'completed');
+  if v_door then
+    perform money.cash_collected(v_parcel.id, 'dropoff', a.driver_id);
+  end if;
+  if d.dropoff_warehouse_id is not null then
+    perform private.parcel_arrives(d.id);
+  end if;
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+end $$;
+
+-- sql/40_functions/delivery/deliveries/44_fail.sql
+
+-- What happens when a delivery does not come to its door: it fails, is tried again, or comes back.
+
+-- True when a failed attempt counts: at the customer's door, not on the way into a warehouse or back to a sender.
+create or replace function delivery.attempt_counts(d delivery.deliveries) returns boolean
+language sql immutable set search_path = '' as $$
+  select d.delivery_flow in ('standard', 'pnd_outbound')
+$$;
+
+-- picked_up|in_transit -> failed. {id, reason, notes?} -> {delivery}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition.
+create or replace function delivery.delivery_fail(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+begin
+  perform delivery.require_carrier(d);
+  perform delivery.require_move(d, '{picked_up,in_transit}', 'failed');
+  update delivery.deliveries x set status = 'failed', status_reason = input ->> 'reason', status_notes = input ->> 'notes',
+    attempts_used = x.attempts_used + case when delivery.attempt_counts(d) then 1 else 0 end
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+end $$;
+
+-- failed -> in_transit with the driver who has it, or with reassign -> pending for another one.
+-- {id, reassign?, override_reason?, notes?} -> {delivery}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, delivery_attempts_exhausted (as many as the service
+-- allows were made; operations may give an override_reason), return_through_warehouse (it left a warehouse as a
+-- parcel of its own: for another driver it comes back there first).
+create or replace function delivery.delivery_retry(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  a delivery.assignments := delivery.require_carrier(d);
+  v_operations boolean := app.has_permission('manage:operations:tenant');
+  v_reassign boolean := coalesce((input ->> 'reassign')::boolean, false);
+  v_override text := input ->> 'override_reason';
+  v_allowed integer;
+begin
+  perform delivery.require_move(d, '{failed}', case when v_reassign then 'pending' else 'in_transit' end);
+  if not v_operations and (v_reassign or v_override is not null) then
+    perform app.fail('forbidden');
+  end if;
+  if v_reassign and delivery.leaves_warehouse(d) then
+    perform app.fail('return_through_warehouse');
+  end if;
+  if not v_reassign and a.id is null and d.carrier_type = 'internal' then
+    perform app.fail('delivery_has_no_driver');
+  end if;
+  select s.allowed_delivery_attempts into v_allowed from delivery.delivery_services s
+  where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id;
+  if delivery.attempt_counts(d) and d.attempts_used >= coalesce(v_allowed, 1) and v_override is null then
+    perform app.fail('delivery_attempts_exhausted', jsonb_build_object('field', 'override_reason',
+      'attempts_used', d.attempts_used, 'allowed_delivery_attempts', coalesce(v_allowed, 1)));
+  end if;
+  update delivery.deliveries x set status = case when v_reassign then 'pending' else 'in_transit' end,
+    status_reason = v_override, status_notes = input ->> 'notes'
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  -- On its way again: what was to be received of it stays with the driver.
+  perform private.receipts_call_off(d.id);
+  if v_reassign then
+    perform delivery.assignment_end(a, 'returned');
+  end if;
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+end $$;
+
+-- picked_up|in_transit|failed -> returned. {id, reason?, notes?, warehouse_id?} -> {delivery, receiving_order_id}
+-- What left a warehouse goes back there: its receipt is expected, its driver answers for it until then, and
+-- received it waits for another one. Anything else is back with its sender, for good, unless warehouse_id names
+-- a warehouse that takes it in.
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, warehouse_not_found.
+create or replace function delivery.delivery_return(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  a delivery.assignments := delivery.require_carrier(d);
+  v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_receipt uuid;
+begin
+  perform delivery.require_move(d, '{picked_up,in_transit,failed}', 'returned');
+  if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
+    perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
+  end if;
+  update delivery.deliveries x set status = 'returned', status_reason = coalesce(input ->> 'reason', x.status_reason),
+    status_notes = input ->> 'notes'
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  if not delivery.leaves_warehouse(d) then
+    perform private.delivery_returned_for_good(d.id);
+  end if;
+  if not (delivery.leaves_warehouse(d) or v_warehouse is not null) then
+    perform delivery.assignment_end(a, 'returned');
+  end if;
+  perform delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return');
+  if delivery.leaves_warehouse(d) or v_warehouse is not null then
+    v_receipt := private.receipt_expect(d.id, v_warehouse, d.status = 'failed');
+  end if;
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'receiving_order_id', v_receipt);
+end $$;
+
+-- A leg that came back to the sender ends its parcel: what was to follow is not to come. A definer: a driver does
+-- not see the next leg.
+create or replace function private.delivery_returned_for_good(p_delivery uuid) returns void
+language sql security definer set search_path = '' as $$
+  update delivery.deliveries l set status = 'cancelled', status_reason = d.status_reason
+  from delivery.deliveries d
+  where d.tenant_id = app.tenant_id() and d.id = p_delivery and d.status = 'returned'
+    and l.tenant_id = d.tenant_id and l.parent_id = d.parent_id and l.status = 'draft'
+$$;
+
+grant execute on function private.delivery_returned_for_good(uuid) to barid_caller;
+
+-- Gives the fee back when the policy in force says so for what happened; a leg out of a warehouse that will set out
+-- again has not come back yet. -> true when money moved
+create or replace function delivery.delivery_refund_on(d delivery.deliveries, policy text) returns boolean
+language plpgsql set search_path = '' as $$
+declare
+  v_service delivery.delivery_services;
+begin
+  if policy = 'refund_delivery_fee_on_return' and delivery.leaves_warehouse(d) then
+    return false;
+  end if;
+  select * into v_service from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id;
+  if (delivery.service_policy(v_service) #>> array['payment_policies', policy])::boolean then
+    return money.delivery_fee_refund(delivery.parcel_of(d));
+  end if;
+  return false;
+end $$;
+
+-- sql/40_functions/delivery/deliveries/46_cancel.sql
+
+-- Deliveries that are called off before anybody has them in hand.
+
+-- Calls a delivery off before anybody has it in hand: the parcel and its legs together, the fee by the policy in
+-- force, drivers freed, what was picked put back. {id, reason} -> {delivery, refunded}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, insufficient_wallet_balance.
+create or replace function delivery.delivery_cancel(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
+  v_operations boolean := app.has_permission('manage:operations:tenant');
+  v_under_way text;
+  v_picks uuid[];
+  v_refunded boolean;
+begin
+  select * into d from delivery.deliveries x where x.id = delivery.parcel_of(d);
+  if not found then
+    perform app.fail('forbidden');
+  end if;
+  perform delivery.require_owner(d);
+  perform delivery.require_move(d, case when v_operations then '{draft,pending,assigned,accepted}' else '{draft,pending}' end::text[], 'cancelled');
+  select l.status into v_under_way from delivery.deliveries l
+  where l.tenant_id = d.tenant_id and l.parent_id = d.id and l.status not in ('draft', 'pending', 'assigned', 'accepted') limit 1;
+  if found then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', v_under_way, 'to', 'cancelled'));
+  end if;
+  update delivery.deliveries x set status = 'cancelled', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
+  where x.tenant_id = d.tenant_id and case when d.delivery_flow = 'pnd_parent' and exists (
+      select from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id)
+    then x.parent_id = d.id else x.id = d.id end;
+  v_picks := private.delivery_let_go(d.id);
+  v_refunded := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
+  perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
+  return jsonb_build_object('refunded', v_refunded, 'delivery', delivery.delivery_row(d.id));
+end $$;
+
+-- Frees all that was bound to a parcel that will not leave now: handoffs, picks, drivers, and the original that
+-- waited for its return. -> the picks, whose stock the caller puts back after the wallets.
+-- A definer: a customer who cancels sees none of it.
+create or replace function private.delivery_let_go(parcel uuid) returns uuid[]
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_family uuid[] := array(select x.id from delivery.deliveries x where x.tenant_id = v_tenant and (x.id = parcel or x.parent_id = parcel));
+  v_picks uuid[];
+begin
+  update delivery.package_handoffs h set status = 'cancelled'
+  where h.tenant_id = v_tenant and h.delivery_id = any (v_family) and h.status = 'pending';
+  with cancelled as (
+    update warehousing.picking_orders p set status = 'cancelled'
+    where p.tenant_id = v_tenant and p.delivery_id = any (v_family) and p.status in ('pending', 'in_progress', 'completed')
+    returning p.id
+  )
+  select coalesce(array_agg(c.id order by c.id), '{}') into v_picks from cancelled c;
+  update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
+  where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.status in ('pending', 'assigned', 'accepted');
+  -- Not sent back after all: the original leg may set out again.
+  update delivery.deliveries o set status = 'pending', status_reason = null, status_notes = null
+  from delivery.deliveries r
+  where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return' and r.status = 'cancelled'
+    and o.tenant_id = v_tenant and (o.parent_id = r.original_delivery_id or o.id = r.original_delivery_id)
+    and o.delivery_flow = 'pnd_outbound' and o.status = 'returned';
+  return v_picks;
+end $$;
+
+grant execute on function private.delivery_let_go(uuid) to barid_caller;
+
+-- sql/40_functions/delivery/deliveries/50_execute.sql
+
+-- Parcels that leave a warehouse: picked by Execute, taken over by their driver, or sent back to who sent them.
+
+-- Prepares a parcel for its driver: one completed picking order with all of it reserved. Again: the same order.
+-- {id, warehouse_id?} -> {picking_order{id, reference_number, status, warehouse_id, delivery_id, item_details}, delivery}
+-- Fails: delivery_not_found, delivery_not_executable (goes from door to door), invalid_status_transition,
+-- warehouse_preparation_inconsistent (not all of it lies in that warehouse).
+create or replace function delivery.delivery_execute(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  v_asked uuid := (input ->> 'warehouse_id')::uuid;
+  v_pick uuid;
+  v_found jsonb;
+  v_reference text;
+begin
+  if not delivery.leaves_warehouse(d) then
+    perform app.fail('delivery_not_executable');
+  end if;
+  select p.id into v_pick from warehousing.picking_orders p
+  where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.status = 'completed';
+  if not found then
+    perform delivery.require_move(d, '{pending}', 'executed');
+    if coalesce(v_asked, d.pickup_warehouse_id) <> d.pickup_warehouse_id then
+      perform app.fail('warehouse_preparation_inconsistent');
+    end if;
+    v_pick := gen_random_uuid();
+    -- Somebody may have written the next number by hand.
+    while v_reference is null or exists (select from warehousing.picking_orders p
+        where p.tenant_id = d.tenant_id and p.reference_number = v_reference) loop
+      v_reference := 'PKO-' || lpad(app.take_numbers('picking_order')::text, 6, '0');
+    end loop;
+    -- The items of a parcel, where each lies; whatever is missing is one and the same refusal.
+    begin
+      v_found := warehousing.stock_reserve('picking_order', v_pick, (
+        select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'quantity', i.quantity, 'warehouse_id', d.pickup_warehouse_id) order by i.position)
+        from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d) and i.item_id is not null));
+    exception when sqlstate 'RULE0' then
+      if sqlerrm <> 'insufficient_stock' then
+        raise;
+      end if;
+      v_found := null;
+    end;
+    if coalesce(jsonb_array_length(v_found), 0) = 0 then
+      perform app.fail('warehouse_preparation_inconsistent');
+    end if;
+    insert into warehousing.picking_orders (id, tenant_id, reference_number, warehouse_id, order_type, status, delivery_id, completed_date,
+      created_by, picking_progress)
+    values (v_pick, d.tenant_id, v_reference, d.pickup_warehouse_id, 'individual',
+      'completed', d.id, clock_timestamp(), app.user_id(), jsonb_build_object('total_items', jsonb_array_length(v_found),
+        'picked_items', jsonb_array_length(v_found), 'start_time', now(), 'end_time', now()));
+    insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
+    select d.tenant_id, v_pick, f.position, f.warehouse_id, f.item_id, f.bin_id, f.quantity, f.quantity, 'picked'
+    from rows from (jsonb_to_recordset(v_found) as (warehouse_id uuid, item_id uuid, bin_id uuid, quantity bigint))
+      with ordinality f (warehouse_id, item_id, bin_id, quantity, position);
+    perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'picking_order.completed', 'source_module', 'warehousing',
+      'entity_type', 'picking_order', 'entity_id', v_pick, 'event_data', jsonb_build_object('picking_order_id', v_pick,
+        'delivery_id', d.id, 'warehouse_id', d.pickup_warehouse_id, 'actor_id', app.user_id()))));
+  end if;
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'picking_order', (
+    select jsonb_build_object('id', p.id, 'reference_number', p.reference_number, 'status', p.status, 'warehouse_id', p.warehouse_id,
+      'delivery_id', p.delivery_id, 'completed_date', p.completed_date, 'item_details', (
+        select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity,
+          'picked_quantity', i.picked_quantity, 'status', i.status) order by i.position)
+        from warehousing.picking_order_items i where i.tenant_id = p.tenant_id and i.picking_order_id = p.id))
+    from warehousing.picking_orders p where p.id = v_pick));
+end $$;
+
+-- Sends a parcel that lies in a warehouse back to who sent it: a delivery of its own, with its own barcode, free of
+-- charge. The original waits as returned. {id, delivery_service_id?, reason?, notes?} -> the new delivery
+-- Fails: delivery_not_found, service_not_found, delivery_not_in_warehouse, invalid_status_transition, return_already_exists.
+create or replace function delivery.delivery_operational_return(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  n delivery.deliveries;
+  v_place jsonb;
+  v_zone uuid;
+  v_service delivery.delivery_services;
+  v_picks uuid[];
+begin
+  if d.delivery_flow not in ('pnd_outbound', 'pnd_inbound', 'standard') or d.current_warehouse_id is null then
+    perform app.fail('delivery_not_in_warehouse');
+  end if;
+  perform delivery.require_move(d, case d.delivery_flow when 'pnd_inbound' then '{returned}'::text[] else '{pending,returned}' end, 'returned');
+  if exists (select from warehousing.receiving_orders r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending') then
+    perform app.fail('delivery_not_in_warehouse');
+  end if;
+  select * into n from delivery.deliveries x where x.tenant_id = d.tenant_id and x.id = delivery.parcel_of(d);
+  select * into v_service from delivery.delivery_services s
+  where s.id = coalesce((input ->> 'delivery_service_id')::uuid, n.delivery_service_id) and (input ->> 'delivery_service_id' is null or s.deleted_at is null);
+  if not found then
+    perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
+  end if;
+  if d.status = 'pending' then
+    update delivery.deliveries x set status = 'returned', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
+    where x.tenant_id = d.tenant_id and x.id = d.id;
+  end if;
+  v_picks := private.delivery_let_go(n.id);
+
+  select to_jsonb(a), a.zone_id, a.id into v_place, v_zone, n.dropoff_address_id
+  from warehousing.warehouses w join delivery.addresses_list a on a.id = w.address_id
+  where w.tenant_id = d.tenant_id and w.id = d.current_warehouse_id;
+  n.original_delivery_id := n.id;
+  n.id := gen_random_uuid();
+  n.recipient := jsonb_strip_nulls(jsonb_build_object('name', coalesce(delivery.person_name(coalesce(n.institution_user_id, n.customer_id)),
+    app.localized(n.pickup_snapshot -> 'title')), 'phone', n.pickup_snapshot #>> '{contact_info,phone}'));
+  -- From the warehouse (just read into the drop-off) to where it was picked up.
+  select n.dropoff_address_id, n.pickup_address_id, v_place, n.pickup_snapshot, v_zone, n.pickup_zone_id
+  into n.pickup_address_id, n.dropoff_address_id, n.pickup_snapshot, n.dropoff_snapshot, n.pickup_zone_id, n.dropoff_zone_id;
+  n.pickup_warehouse_id := d.current_warehouse_id;
+  n.current_warehouse_id := d.current_warehouse_id;
+  n.dropoff_warehouse_id := null;
+  n.staging_warehouse_id := null;
+  n.delivery_flow := 'operational_return';
+  n.status := 'pending';
+  n.carrier_type := 'internal';
+  n.carrier_code := null;
+  n.payer_type := 'sender';
+  n.payment_method := 'cash';
+  n.cod_amount := 0;
+  n.delivery_fee := 0;
+  n.distance_km := null;
+  n.delivery_service_id := v_service.id;
+  n.external_reference_id := null;
+  n.promised_at := null;
+  n.status_reason := input ->> 'reason';
+  n.notes := input ->> 'notes';
+  n.created_by := app.user_id();
+  n.delivery_code := app.take_numbers('delivery_code');
+  n.barcode := delivery.barcode_of_code(n.delivery_code);
+  perform delivery.delivery_insert(n);
+  insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, quantity, weight, length, width, height)
+  select i.tenant_id, n.id, i.position, i.item_id, i.name, i.quantity, i.weight, i.length, i.width, i.height
+  from delivery.delivery_items i where i.tenant_id = n.tenant_id and i.delivery_id = n.original_delivery_id;
+  -- What was picked for the way out goes back to its bins; numbers are taken before stock, as everywhere.
+  perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
+  return delivery.delivery_made(n.id);
+end $$;
+
+-- The name of a person, or null.
+create or replace function delivery.person_name(person uuid) returns text
+language sql stable set search_path = '' as $$
+  select p.full_name from tenancy.profiles p where p.id = person
+$$;
+
+-- sql/40_functions/delivery/deliveries/60_exceptions.sql
+
+-- What went wrong with a delivery. As long as one is open, no driver is given the delivery.
+
+-- Opens one. {id, type, notes?, items?: [{delivery_item_id, quantity?, condition?}]} -> {exception, receiving_order_id}
+-- What left a warehouse and is on the road is expected back there.
+-- Fails: delivery_not_found, forbidden, delivery_item_not_found, delivery_ended.
+create or replace function delivery.delivery_exception_open(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
+  v_items jsonb := coalesce(nullif(input -> 'items', 'null'), '[]');
+  v_id uuid;
+  v_place bigint;
+  v_receipt uuid;
+  v_moving uuid;
+begin
+  if not app.has_permission('manage:module:warehouse') then
+    perform delivery.require_carrier(d);
+  end if;
+  if d.status in ('delivered', 'cancelled') then
+    perform app.fail('delivery_ended', jsonb_build_object('status', d.status));
+  end if;
+  select n.position - 1 into v_place
+  from rows from (jsonb_to_recordset(v_items) as (delivery_item_id uuid)) with ordinality n (delivery_item_id, position)
+  where not exists (select from delivery.delivery_items i
+    where i.tenant_id = d.tenant_id and i.id = n.delivery_item_id and i.delivery_id = delivery.parcel_of(d))
+  order by n.position limit 1;
+  if found then
+    perform app.fail('delivery_item_not_found', jsonb_build_object('field', format('items.%s.delivery_item_id', v_place)));
+  end if;
+  insert into delivery.delivery_exceptions (tenant_id, delivery_id, type, items, notes, created_by)
+  values (d.tenant_id, d.id, input ->> 'type', v_items, input ->> 'notes', app.user_id())
+  returning id into v_id;
+  -- Noted of a staged parcel, it concerns the leg that is on the road.
+  select l.id into v_moving from delivery.deliveries l
+  where l.tenant_id = d.tenant_id and (l.id = d.id or l.parent_id = d.id) and delivery.leaves_warehouse(l)
+    and l.status in ('picked_up', 'in_transit', 'failed', 'returned') and l.current_warehouse_id is null;
+  if found then
+    v_receipt := private.receipt_expect(v_moving, null, true);
+  end if;
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'delivery_exception.opened', 'source_module', 'delivery',
+    'entity_type', 'delivery_exception', 'entity_id', v_id, 'event_data', jsonb_build_object('exception_id', v_id, 'delivery_id', d.id,
+      'delivery_code', d.delivery_code, 'type', input ->> 'type', 'receiving_order_id', v_receipt, 'actor_id', app.user_id()))));
+  return jsonb_build_object('receiving_order_id', v_receipt,
+    'exception', (select to_jsonb(e) from delivery.delivery_exceptions_list e where e.id = v_id));
+end $$;
+
+-- open -> resolved. {id, resolution, notes?} -> {exception}. Resolved on the road, nothing is expected back.
+-- Fails: delivery_exception_not_found, delivery_exception_resolved.
+create or replace function delivery.delivery_exception_resolve(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  e delivery.delivery_exceptions;
+begin
+  select * into e from delivery.delivery_exceptions x where x.id = v_id;
+  if not found then
+    perform app.fail('delivery_exception_not_found');
+  end if;
+  perform private.deliveries_hold(array[e.delivery_id]);
+  update delivery.delivery_exceptions x set status = 'resolved', resolution = input ->> 'resolution',
+    resolution_notes = input ->> 'notes', resolved_by = app.user_id(), resolved_at = clock_timestamp()
+  where x.id = v_id and x.status = 'open';
+  if not found then
+    perform app.fail('delivery_exception_resolved');
+  end if;
+  perform private.receipts_call_off(l.id) from delivery.deliveries l
+  where l.tenant_id = e.tenant_id and (l.id = e.delivery_id or l.parent_id = e.delivery_id) and l.status in ('picked_up', 'in_transit')
+    and not delivery.has_open_exception(l.id) and (l.parent_id is null or not delivery.has_open_exception(l.parent_id));
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'delivery_exception.resolved', 'source_module', 'delivery',
+    'entity_type', 'delivery_exception', 'entity_id', v_id, 'event_data', jsonb_build_object('exception_id', v_id,
+      'delivery_id', e.delivery_id, 'resolution', input ->> 'resolution', 'actor_id', app.user_id()))));
+  return jsonb_build_object('exception', (select to_jsonb(l) from delivery.delivery_exceptions_list l where l.id = v_id));
+end $$;
+
+-- sql/40_functions/delivery/deliveries/70_reads.sql
+
+-- Reading deliveries.
+
+-- A delivery as lists show it, or null.
+create or replace function delivery.delivery_row(delivery_id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select to_jsonb(l) from delivery.deliveries_list l where l.id = delivery_row.delivery_id
+$$;
+
+-- A delivery with all that belongs to it, as far as the caller may see it. {id} -> {delivery}
+-- Fails: delivery_not_found.
+create or replace function delivery.delivery_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_parcel uuid;
+  v_family uuid[];
+begin
+  select * into d from delivery.deliveries x where x.id = (input ->> 'id')::uuid;
+  if not found then
+    perform app.fail('delivery_not_found');
+  end if;
+  v_parcel := delivery.parcel_of(d);
+  v_family := array(select x.id from delivery.deliveries x where x.tenant_id = d.tenant_id and x.parent_id = d.id) || d.id || v_parcel;
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id) || jsonb_build_object(
+    'package_details', d.package_details, 'staging_warehouse_id', d.staging_warehouse_id,
+    'legs', (select coalesce(jsonb_agg(to_jsonb(l) order by l.sequence_plan), '[]') from delivery.deliveries_list l where l.parent_id = d.id),
+    'exceptions', (select coalesce(jsonb_agg(to_jsonb(e) - 'delivery' order by e.created_at desc, e.id), '[]')
+      from delivery.delivery_exceptions_list e where e.delivery_id = any (v_family)),
+    'collections', (select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'driver_id', c.driver_id, 'collection_stage', c.collection_stage,
+        'amount', c.amount, 'cod_amount', c.cod_amount, 'delivery_fee_amount', c.delivery_fee_amount,
+        'allocations', jsonb_build_object('cod', c.cod_amount, 'delivery_fee', c.delivery_fee_amount), 'currency', c.currency,
+        'status', c.status, 'collected_at', c.collected_at) order by c.collected_at), '[]')
+      from money.cod_collections c where c.tenant_id = d.tenant_id and c.delivery_id = v_parcel),
+    'items', (select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'item_id', i.item_id, 'name', i.name, 'quantity', i.quantity,
+        'weight', i.weight, 'length', i.length, 'width', i.width, 'height', i.height) order by i.position), '[]')
+      from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel),
+    'history', (select coalesce(jsonb_agg(jsonb_build_object('id', h.id, 'from_status', h.from_status, 'to_status', h.to_status,
+        'actor', case when h.actor_id is not null then jsonb_build_object('id', h.actor_id, 'full_name', coalesce(delivery.person_name(h.actor_id), '')) end,
+        'note', h.note, 'created_at', h.created_at) order by h.id), '[]')
+      from delivery.delivery_status_history h where h.tenant_id = d.tenant_id and h.delivery_id = d.id),
+    'proofs', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'delivery_id', p.delivery_id, 'stage', p.stage, 'kind', p.kind,
+        'url', p.url, 'signed_by', p.signed_by, 'created_by', p.created_by, 'created_at', p.created_at) order by p.created_at, p.id), '[]')
+      from delivery.delivery_proofs p where p.tenant_id = d.tenant_id and p.delivery_id = any (v_family)),
+    'payments', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
+        'amount', p.amount, 'currency', p.currency, 'processed_at', p.processed_at, 'created_at', p.created_at) order by p.created_at, p.id), '[]')
+      from money.payments p where p.tenant_id = d.tenant_id and p.delivery_id = v_parcel),
+    'handoff', (select to_jsonb(h) from delivery.handoffs_list h where h.delivery_id = any (v_family) order by h.created_at desc limit 1),
+    'returns', (select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'delivery_code', r.delivery_code, 'barcode', r.barcode,
+        'status', r.status, 'delivery_flow', r.delivery_flow) order by r.created_at), '[]')
+      from delivery.deliveries r where r.tenant_id = d.tenant_id and r.original_delivery_id = v_parcel),
+    'proof_requirements', jsonb_build_object('pickup', delivery.proof_needs(d, 'pickup'), 'delivery', delivery.proof_needs(d, 'delivery')),
+    'policy', (select delivery.service_policy(s) from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id)));
+end $$;
+
+-- Ids of deliveries whose number, barcode, reference or recipient contains a text. A definer because ILIKE is not
+-- leakproof: under row-level security PostgreSQL may not use the trigram index for it. It looks at the caller's own
+-- tenant only, and answers ids that the caller still has to read through the policies.
+create or replace function private.deliveries_matching(part text) returns setof uuid
+language plpgsql stable security definer rows 20 set search_path = '' as $$
+begin
+  return query execute $query$
+    select d.id from delivery.deliveries d where d.tenant_id = $1 and (d.delivery_code::text || ' ' || d.barcode || ' '
+      || coalesce(d.external_reference_id, '') || ' ' || coalesce(d.recipient ->> 'name', '') || ' ' || coalesce(d.recipient ->> 'phone', ''))
+      operator(pg_catalog.~~*) $2
+  $query$ using app.tenant_id(), app.contains_pattern(part);
+end $$;
+
+grant execute on function private.deliveries_matching(text) to barid_caller;
 
 -- sql/40_functions/delivery/delivery_types.sql
 
@@ -3831,6 +6122,62 @@ begin
   where v.id = v_id;
   return (select to_jsonb(v) from delivery.vehicles_list v where v.id = v_id);
 end $$;
+
+-- sql/40_functions/delivery/handoffs/10_pickup.sql
+
+-- Parcels that wait in a warehouse to be put into a driver's hands.
+
+-- The driver takes a picked parcel over: handoff completed, picking order handed off, stock out of the house, custody
+-- his, delivery picked_up. {id, proof?, cash_collected?, latitude?, longitude?} -> {handoff, delivery}
+-- Fails: handoff_not_found, forbidden, handoff_not_pending, invalid_status_transition, assignment_not_accepted,
+-- invalid_proof_url, delivery_proof_required, cash_amount_mismatch, warehouse_preparation_inconsistent.
+create or replace function delivery.handoff_pickup(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  h delivery.package_handoffs;
+  d delivery.deliveries;
+begin
+  select * into h from delivery.package_handoffs x where x.id = v_id;
+  if not found then
+    perform app.fail('handoff_not_found');
+  end if;
+  d := delivery.delivery_lock(h.delivery_id);
+  select * into h from delivery.package_handoffs x where x.id = v_id for no key update;
+  if not found then
+    perform app.fail('handoff_not_found');
+  end if;
+  perform delivery.require_carrier(d);
+  if h.status <> 'pending' then
+    perform app.fail('handoff_not_pending', jsonb_build_object('status', h.status));
+  end if;
+  perform private.picking_hand_off(h.picking_order_id, d.id);
+  perform delivery.delivery_taken(d, input);
+  update delivery.package_handoffs x set status = 'completed', custody = 'driver', completed_at = clock_timestamp()
+  where x.tenant_id = h.tenant_id and x.id = h.id;
+  perform private.parcel_at(delivery.parcel_of(d), null);
+  perform warehousing.stock_exit('picking_order', h.picking_order_id, 'pick');
+  return jsonb_build_object('handoff', (select to_jsonb(r) from delivery.handoffs_list r where r.id = v_id),
+    'delivery', delivery.delivery_row(d.id));
+end $$;
+
+-- completed -> handed_off for the pick of a delivery. A definer: the driver sees no picking orders.
+-- Fails: warehouse_preparation_inconsistent.
+create or replace function private.picking_hand_off(p_pick uuid, p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update warehousing.picking_orders p set status = 'handed_off'
+  where p.tenant_id = app.tenant_id() and p.id = p_pick and p.delivery_id = p_delivery and p.status = 'completed'
+    and exists (select from warehousing.stock s where s.tenant_id = p.tenant_id and s.reserved_for_id = p.id and s.quantity > 0);
+  if not found then
+    perform app.fail('warehouse_preparation_inconsistent');
+  end if;
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'picking_order.handed_off', 'source_module', 'warehousing',
+    'entity_type', 'picking_order', 'entity_id', p_pick, 'event_data', jsonb_build_object('picking_order_id', p_pick,
+      'delivery_id', p_delivery, 'actor_id', app.user_id()))));
+end $$;
+
+grant execute on function private.picking_hand_off(uuid, uuid) to barid_caller;
 
 -- sql/40_functions/delivery/institutions.sql
 
@@ -4016,6 +6363,51 @@ language sql stable set search_path = '' as $$
       where p.tenant_id = app.tenant_id() and p.manifest_id = manifest_has_proof.manifest_id
         and p.stage = manifest_has_proof.stage and p.kind || '_required' = need.key))
 $$;
+
+-- sql/40_functions/delivery/manifests/14_staging.sql
+
+-- Manifest orders that are staged through a warehouse: who carries them in when nobody was named.
+
+-- The driver of setting delivery.assignment_change_settings, where transfer_manifest's
+-- allow_warehouse_staging_without_assigned_driver lets an unassigned leg into the warehouse use him; else null.
+create or replace function delivery.staging_driver() returns uuid
+language sql stable set search_path = '' as $$
+  select app.as_uuid(app.settings('delivery', 'assignment_change_settings') ->> 'default_driver_id')
+  where delivery.manifest_settings() -> 'allow_warehouse_staging_without_assigned_driver' = 'true'
+$$;
+
+-- Holds that driver, if there is one, before any wallet is locked: the order of locks has the driver
+-- first, and orders are paid before their legs exist. Called where manifest orders are made.
+create or replace function delivery.staging_driver_lock() returns void
+language plpgsql set search_path = '' as $$
+begin
+  if delivery.staging_warehouse() is not null then
+    perform from delivery.drivers d where d.tenant_id = app.tenant_id() and d.user_id = delivery.staging_driver() for no key update;
+  end if;
+end $$;
+
+-- Gives the legs into the warehouse of new manifest orders to that driver. It belongs here, where the
+-- orders are made: the parcels lie at the processing point, staging them is the next thing that happens,
+-- and nobody is at hand to choose a driver for each. What he may not get (inactive, no vehicle, full, a
+-- zone he does not go to) stays unassigned, for the dispatcher, and never keeps an order from being made.
+create or replace function delivery.staged_legs_assign(parent_ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_driver uuid := delivery.staging_driver();
+  v_plan jsonb;
+  v_fit jsonb;
+begin
+  if v_driver is null or not exists (select from delivery.drivers d where d.tenant_id = app.tenant_id() and d.user_id = v_driver) then
+    return;
+  end if;
+  v_plan := delivery.assignments_plan(parent_ids, v_driver, null, true);
+  select jsonb_agg(l.line order by l.place) into v_fit
+  from jsonb_array_elements(v_plan -> 'lines') with ordinality l (line, place)
+  where l.line ->> 'code' is null and (l.line ->> 'unstaged_inbound')::boolean;
+  if v_plan ->> 'code' is null and v_fit is not null then
+    perform delivery.assignments_write(v_plan || jsonb_build_object('lines', v_fit), '{"bulk": true}');
+  end if;
+end $$;
 
 -- sql/40_functions/delivery/manifests/20_guards.sql
 
@@ -4583,7 +6975,8 @@ end $$;
 -- {item_ids (in scan order), destination (from delivery.manifest_destination)} -> {failures: [{item_id, code}]}
 -- Items that already have an order, or are not fit for one any more, are passed over. An item whose
 -- price cannot be found or whose wallet is short fails alone and stays received.
--- Locks: manifests by id (shared: two parts of one manifest run side by side), items by id, wallets by id.
+-- Locks: manifests by id (shared: two parts of one manifest run side by side), items by id, the default
+-- driver where he gets what is made, wallets by id.
 create or replace function delivery.manifest_orders_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -4596,6 +6989,7 @@ begin
   where m.id in (select i.manifest_id from delivery.transfer_manifest_items i where i.id = any (v_ids))
   order by m.id for share;
   perform from delivery.transfer_manifest_items i where i.id = any (v_ids) order by i.id for no key update;
+  perform delivery.staging_driver_lock();
 
   select jsonb_agg(o.line order by o.place) into v_orders from delivery.manifest_orders_priced(v_ids, v_destination) o;
   v_orders := delivery.manifest_orders_paid(coalesce(v_orders, '[]'));
@@ -4748,6 +7142,8 @@ begin
 
   if v_staging is not null then
     perform delivery.delivery_legs_create((select array_agg((l ->> 'delivery_id')::uuid) from jsonb_array_elements(lines) l), v_staging);
+    perform delivery.staged_legs_assign(array(select (l.line ->> 'delivery_id')::uuid
+      from jsonb_array_elements(lines) with ordinality l (line, place) order by l.place));
   end if;
 
   insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, actor_id, processed_at)
@@ -4785,7 +7181,7 @@ begin
     customer_id, institution_user_id, delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size,
     unit_size_source, package_details, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot,
     pickup_zone_id, dropoff_zone_id, pickup_warehouse_id, dropoff_warehouse_id, recipient, service_snapshot, manifest_id,
-    source_snapshot, snapshot_version, label_assignment, created_by)
+    source_snapshot, snapshot_version, label_assignment, external_reference_id, notes, promised_at, created_by)
   select p.tenant_id, v_first + 2 * (asked.position - 1) + g.sequence_plan - 1, p.barcode, p.id, g.leg, g.sequence_plan, g.flow, g.status,
     p.customer_id, p.institution_user_id, p.delivery_service_id, p.payer_type, p.payment_method, 0, p.currency, p.unit_size,
     p.unit_size_source, p.package_details,
@@ -4793,7 +7189,8 @@ begin
     case g.leg when 'A' then p.pickup_snapshot else to_jsonb(a) end, case g.leg when 'A' then to_jsonb(a) else p.dropoff_snapshot end,
     case g.leg when 'A' then p.pickup_zone_id else a.zone_id end, case g.leg when 'A' then a.zone_id else p.dropoff_zone_id end,
     case g.leg when 'B' then w.id end, case g.leg when 'A' then w.id end,
-    p.recipient, p.service_snapshot, p.manifest_id, p.source_snapshot, p.snapshot_version, p.label_assignment, p.created_by
+    p.recipient, p.service_snapshot, p.manifest_id, p.source_snapshot, p.snapshot_version, p.label_assignment, p.external_reference_id,
+    p.notes, p.promised_at, p.created_by
   from unnest(parent_ids) with ordinality asked (id, position)
   join delivery.deliveries p on p.tenant_id = app.tenant_id() and p.id = asked.id
   join warehousing.warehouses w on w.tenant_id = p.tenant_id and w.id = warehouse
@@ -5723,6 +8120,339 @@ begin
   into v_cleared from cleared c;
   perform delivery.manifest_events_add(coalesce(v_cleared, '[]'));
 end $$;
+
+-- sql/40_functions/delivery/performance/10_changes.sql
+
+-- Notes whose performance may have changed, in the transaction that changes it.
+
+-- A delivery that came to an end, left it again, or whose figures were corrected.
+create or replace function private.performance_deliveries_noted() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into delivery.performance_changes (tenant_id, delivery_id)
+  select n.tenant_id, n.id from new_rows n join old_rows o on o.id = n.id
+  where n.status <> o.status and (n.status in ('delivered', 'failed', 'returned', 'cancelled') or o.status in ('delivered', 'failed', 'returned', 'cancelled'))
+    or (n.picked_up_at, n.delivered_at, n.promised_at, n.distance_km, n.cod_amount, n.delivery_fee)
+      is distinct from (o.picked_up_at, o.delivered_at, o.promised_at, o.distance_km, o.cod_amount, o.delivery_fee);
+  return null;
+end $$;
+
+-- A way that was measured. Who has the delivery matters when it ends, which is noted above.
+create or replace function private.performance_assignments_noted() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into delivery.performance_changes (tenant_id, delivery_id)
+  select n.tenant_id, n.delivery_id from new_rows n join old_rows o on o.id = n.id
+  where n.route_details is distinct from o.route_details
+    or (n.status <> o.status and (n.status in ('rejected', 'returned') or o.ended_at is distinct from n.ended_at));
+  return null;
+end $$;
+
+drop trigger if exists performance_deliveries_noted on delivery.deliveries;
+create trigger performance_deliveries_noted after update on delivery.deliveries referencing old table as old_rows new table as new_rows
+  for each statement execute function private.performance_deliveries_noted();
+drop trigger if exists performance_assignments_noted on delivery.assignments;
+create trigger performance_assignments_noted after update on delivery.assignments referencing old table as old_rows new table as new_rows
+  for each statement execute function private.performance_assignments_noted();
+
+-- sql/40_functions/delivery/performance/20_refresh.sql
+
+-- Brings the figures of drivers up to date. What a delivery counts as is kept beside them, so the cost of a
+-- refresh follows what changed and never the history.
+
+-- Takes back what these deliveries counted for and counts them as they are now (null: all). Planned anew each
+-- time: a thousand deliveries are looked up, all of them are read.
+create or replace function private.performance_apply(tenant uuid, ids uuid[]) returns void
+language plpgsql set search_path = '' set plan_cache_mode = 'force_custom_plan' as $$
+declare
+  v_zone text;
+begin
+  perform set_config('app.tenant_id', tenant::text, true);
+  v_zone := app.timezone();
+  if ids is null then
+    delete from delivery.performance_deliveries f where f.tenant_id = tenant;
+    delete from delivery.driver_performance m where m.tenant_id = tenant;
+  else
+    with gone as (
+      delete from delivery.performance_deliveries f where f.tenant_id = tenant and f.delivery_id = any (ids) returning f.*
+    )
+    update delivery.driver_performance m set
+      total_deliveries = m.total_deliveries - g.total, successful_deliveries = m.successful_deliveries - g.successful,
+      failed_deliveries = m.failed_deliveries - (g.total - g.successful), on_time_deliveries = m.on_time_deliveries - g.on_time,
+      late_deliveries = m.late_deliveries - g.late, timed_deliveries = m.timed_deliveries - g.timed,
+      total_minutes = m.total_minutes - g.minutes, measured_deliveries = m.measured_deliveries - g.measured,
+      total_distance_km = m.total_distance_km - g.km, total_delivery_value = m.total_delivery_value - g.value
+    from (
+      select f.driver_id, f.period_year, f.period_month, count(*) as total, count(*) filter (where f.successful) as successful,
+        count(*) filter (where f.on_time) as on_time, count(*) filter (where not f.on_time) as late,
+        count(f.minutes) as timed, coalesce(sum(f.minutes), 0) as minutes,
+        count(f.distance_km) as measured, coalesce(sum(f.distance_km), 0) as km, sum(f.value) as value
+      from gone f group by f.driver_id, f.period_year, f.period_month
+    ) g
+    where m.tenant_id = tenant and m.driver_id = g.driver_id and m.period_year = g.period_year and m.period_month = g.period_month;
+  end if;
+
+  -- In the month of its creation, by the tenant's clock.
+  insert into delivery.performance_deliveries (tenant_id, delivery_id, driver_id, period_year, period_month, successful, on_time, minutes,
+    distance_km, value)
+  select e.tenant_id, e.delivery_id, e.driver_id, extract(year from e.created_at at time zone v_zone),
+    extract(month from e.created_at at time zone v_zone), e.successful, e.on_time, e.minutes, e.distance_km, e.value
+  from delivery.ended_deliveries e where e.tenant_id = tenant and (ids is null or e.delivery_id = any (ids));
+  insert into delivery.driver_performance as m (tenant_id, driver_id, period_year, period_month, total_deliveries,
+    successful_deliveries, failed_deliveries, on_time_deliveries, late_deliveries, timed_deliveries, total_minutes,
+    measured_deliveries, total_distance_km, total_delivery_value)
+  select tenant, f.driver_id, f.period_year, f.period_month, count(*), count(*) filter (where f.successful),
+    count(*) filter (where not f.successful), count(*) filter (where f.on_time), count(*) filter (where not f.on_time),
+    count(f.minutes), coalesce(sum(f.minutes), 0), count(f.distance_km), coalesce(sum(f.distance_km), 0), sum(f.value)
+  from delivery.performance_deliveries f
+  where f.tenant_id = tenant and (ids is null or f.delivery_id = any (ids))
+  group by f.driver_id, f.period_year, f.period_month
+  on conflict on constraint driver_performance_pkey do update set
+    total_deliveries = m.total_deliveries + excluded.total_deliveries,
+    successful_deliveries = m.successful_deliveries + excluded.successful_deliveries,
+    failed_deliveries = m.failed_deliveries + excluded.failed_deliveries,
+    on_time_deliveries = m.on_time_deliveries + excluded.on_time_deliveries,
+    late_deliveries = m.late_deliveries + excluded.late_deliveries,
+    timed_deliveries = m.timed_deliveries + excluded.timed_deliveries, total_minutes = m.total_minutes + excluded.total_minutes,
+    measured_deliveries = m.measured_deliveries + excluded.measured_deliveries,
+    total_distance_km = m.total_distance_km + excluded.total_distance_km,
+    total_delivery_value = m.total_delivery_value + excluded.total_delivery_value;
+  delete from delivery.driver_performance m where m.tenant_id = tenant and m.total_deliveries = 0;
+  insert into delivery.performance_state as s (tenant_id, computed_at) values (tenant, clock_timestamp())
+  on conflict on constraint performance_state_pkey do update set computed_at = excluded.computed_at,
+    rebuild_asked_at = case when ids is not null then s.rebuild_asked_at end;
+end $$;
+
+-- Counts what changed since the last time, of one tenant or of all; answers how many deliveries. Run by cron.
+-- One refresh of a tenant at a time. What a transaction changes is seen with its note or not at all.
+create or replace function private.performance_refresh(only_tenant uuid default null) returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid;
+  v_ids uuid[];
+  v_count bigint := 0;
+begin
+  for v_tenant in
+    select distinct c.tenant_id from delivery.performance_changes c where only_tenant is null or c.tenant_id = only_tenant order by 1
+  loop
+    perform pg_advisory_xact_lock(hashtextextended('delivery.performance ' || v_tenant, 0));
+    with taken as (
+      delete from delivery.performance_changes c where c.tenant_id = v_tenant returning c.delivery_id
+    )
+    select array_agg(distinct t.delivery_id) into v_ids from taken t;
+    continue when v_ids is null;
+    -- A parent has the price and the promise of its legs.
+    v_ids := v_ids || array(select l.id from delivery.deliveries l
+      where l.tenant_id = v_tenant and l.parent_id = any (v_ids) and l.id <> all (v_ids));
+    perform private.performance_apply(v_tenant, v_ids);
+    v_count := v_count + cardinality(v_ids);
+  end loop;
+  -- The others are up to date as well.
+  update delivery.performance_state s set computed_at = clock_timestamp() where only_tenant is null or s.tenant_id = only_tenant;
+  return v_count;
+end $$;
+
+-- Counts a tenant anew, or one of its months.
+create or replace function private.performance_rebuild(tenant uuid, in_year integer default null, in_month integer default null) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_ids uuid[];
+begin
+  perform pg_advisory_xact_lock(hashtextextended('delivery.performance ' || tenant, 0));
+  if in_year is null then
+    delete from delivery.performance_changes c where c.tenant_id = tenant;
+    perform private.performance_apply(tenant, null);
+    return;
+  end if;
+  perform set_config('app.tenant_id', tenant::text, true);
+  select array_agg(f.id) into v_ids
+  from (
+    select d.id from delivery.deliveries d
+    where d.tenant_id = tenant
+      and d.created_at >= make_timestamptz(in_year, in_month, 1, 0, 0, 0, app.timezone())
+      and d.created_at < (make_date(in_year, in_month, 1) + interval '1 month') at time zone app.timezone()
+    union
+    select f.delivery_id from delivery.performance_deliveries f
+    where f.tenant_id = tenant and f.period_year = in_year and f.period_month = in_month
+  ) f;
+  perform private.performance_apply(tenant, coalesce(v_ids, '{}'));
+end $$;
+
+-- Carries out the rebuilds that were too big for the request that asked for them. Run by cron.
+create or replace function private.performance_rebuilds() returns integer
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid;
+  v_count integer := 0;
+begin
+  for v_tenant in select s.tenant_id from delivery.performance_state s where s.rebuild_asked_at is not null order by s.rebuild_asked_at loop
+    perform private.performance_rebuild(v_tenant);
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end $$;
+
+-- sql/40_functions/delivery/performance/30_reads.sql
+
+-- The figures of drivers as reports show them. Rates are percent with two decimals, and null where there
+-- is nothing to divide by.
+
+create or replace function delivery.percent(part numeric, whole numeric) returns numeric
+language sql immutable set search_path = '' as $$
+  select round(100 * part / nullif(whole, 0), 2)
+$$;
+
+-- One row a driver: of one month, or of all time when it is null.
+create or replace function delivery.performance_rows(in_year integer, in_month integer)
+returns table (driver_id uuid, driver_name text, period_month integer, period_year integer, total_deliveries bigint,
+  successful_deliveries bigint, failed_deliveries bigint, on_time_deliveries bigint, late_deliveries bigint, success_rate numeric,
+  on_time_rate numeric, average_delivery_time_minutes numeric, total_distance_km numeric, km_per_delivery numeric,
+  total_delivery_value numeric, timed_deliveries bigint, total_minutes numeric)
+language sql stable set search_path = '' as $$
+  select m.driver_id, m.driver_name, in_month, in_year, sum(m.total_deliveries)::bigint, sum(m.successful_deliveries)::bigint,
+    sum(m.failed_deliveries)::bigint, sum(m.on_time_deliveries)::bigint, sum(m.late_deliveries)::bigint,
+    delivery.percent(sum(m.successful_deliveries), sum(m.total_deliveries)),
+    delivery.percent(sum(m.on_time_deliveries), sum(m.on_time_deliveries + m.late_deliveries)),
+    round(sum(m.total_minutes) / nullif(sum(m.timed_deliveries), 0), 2), sum(m.total_distance_km),
+    round(sum(m.total_distance_km) / nullif(sum(m.measured_deliveries), 0), 3), sum(m.total_delivery_value),
+    sum(m.timed_deliveries)::bigint, sum(m.total_minutes)
+  from delivery.performance_months m
+  where m.tenant_id = (select app.tenant_id()) and (in_year is null or (m.period_year = in_year and m.period_month = in_month))
+  group by m.driver_id, m.driver_name
+$$;
+
+-- {month?, year?, page, page_size, search?, sort_by, sort_order, column_filters, driver_id?} -> the report:
+-- {month, year, pagination, available_months, summary, data, computed_at}. Fails: driver_not_found.
+-- The names of columns come from a fixed list; values are parameters.
+create or replace function delivery.performance_list(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_year integer := (input ->> 'year')::integer;
+  v_month integer := (input ->> 'month')::integer;
+  v_driver uuid := (input ->> 'driver_id')::uuid;
+  v_size integer := (input ->> 'page_size')::integer;
+  v_page bigint := (input ->> 'page')::bigint;
+  v_conditions text := '';
+  v_filter record;
+  v_answer jsonb;
+begin
+  if v_driver is not null and not exists (select from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_driver) then
+    perform app.fail('driver_not_found', '{"field": "driver_id"}');
+  end if;
+  for v_filter in select f.key, f.value from jsonb_each(input -> 'column_filters') f loop
+    v_conditions := v_conditions || case
+      when v_filter.key = 'driver_name' then format(' and r.driver_name ilike app.contains_pattern(%L)', v_filter.value #>> '{}')
+      when jsonb_typeof(v_filter.value) = 'object' then
+        case when v_filter.value ->> 'min' is null then '' else format(' and r.%I >= %L', v_filter.key, (v_filter.value ->> 'min')::numeric) end
+        || case when v_filter.value ->> 'max' is null then '' else format(' and r.%I <= %L', v_filter.key, (v_filter.value ->> 'max')::numeric) end
+      else format(' and r.%I = %L', v_filter.key, (v_filter.value #>> '{}')::numeric)
+    end;
+  end loop;
+  execute format($query$
+    with r as materialized (
+      select r.* from delivery.performance_rows($1, $2) r
+      where ($3 is null or r.driver_id = $3) and ($4 is null or r.driver_name ilike app.contains_pattern($4)) %s
+    )
+    select jsonb_build_object(
+      'pagination', jsonb_build_object('page', $5, 'page_size', $6, 'total_records', count(*), 'total_pages', ceil(count(*)::numeric / $6)),
+      'summary', jsonb_build_object('total_deliveries', coalesce(sum(r.total_deliveries), 0),
+        'successful_deliveries', coalesce(sum(r.successful_deliveries), 0), 'failed_deliveries', coalesce(sum(r.failed_deliveries), 0),
+        'success_rate', delivery.percent(sum(r.successful_deliveries), sum(r.total_deliveries)),
+        'on_time_rate', delivery.percent(sum(r.on_time_deliveries), sum(r.on_time_deliveries + r.late_deliveries)),
+        'avg_delivery_time_minutes', round(sum(r.total_minutes) / nullif(sum(r.timed_deliveries), 0), 2),
+        'total_delivery_value', coalesce(sum(r.total_delivery_value), 0), 'active_drivers', count(*),
+        'top_drivers', (select coalesce(jsonb_agg(jsonb_build_object('driver_id', t.driver_id, 'driver_name', t.driver_name,
+            'total_deliveries', t.total_deliveries, 'success_rate', t.success_rate)
+            order by t.total_deliveries desc, t.success_rate desc nulls last, t.driver_name, t.driver_id), '[]')
+          from (select * from r order by r.total_deliveries desc, r.success_rate desc nulls last, r.driver_name, r.driver_id limit 5) t)),
+      'data', (select coalesce(jsonb_agg(p.row order by p.place), '[]') from (
+        select to_jsonb(r) - '{timed_deliveries,total_minutes}'::text[] as row,
+          row_number() over (order by r.%I %s nulls last, r.driver_name, r.driver_id) as place
+        from r) p where p.place > ($5 - 1) * $6 and p.place <= $5 * $6))
+    from r$query$, v_conditions, input ->> 'sort_by', case when input ->> 'sort_order' = 'asc' then 'asc' else 'desc' end)
+  into v_answer using v_year, v_month, v_driver, input ->> 'search', v_page, v_size;
+  return v_answer || jsonb_build_object('month', v_month, 'year', v_year,
+    'available_months', (select coalesce(jsonb_agg(jsonb_build_object('year', m.period_year, 'month', m.period_month)
+        order by m.period_year desc, m.period_month desc), '[]')
+      from (select distinct m.period_year, m.period_month from delivery.driver_performance m where m.tenant_id = v_tenant) m),
+    'computed_at', (select s.computed_at from delivery.performance_state s where s.tenant_id = v_tenant));
+end $$;
+
+-- A change in percent, null from nothing.
+create or replace function delivery.percent_change(from_value numeric, to_value numeric) returns numeric
+language sql immutable set search_path = '' as $$
+  select round(100 * (to_value - from_value) / nullif(from_value, 0), 2)
+$$;
+
+-- {driver_id} -> {driver, current_month, previous_month, changes, history (six months, oldest first), computed_at}
+-- Months by the tenant's clock; one without deliveries is there with zeros. Fails: driver_not_found.
+create or replace function delivery.performance_detail(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_driver uuid := (input ->> 'driver_id')::uuid;
+  v_this date := date_trunc('month', now() at time zone app.timezone())::date;
+  v_who jsonb;
+  v_months jsonb;
+  v_now jsonb;
+  v_before jsonb;
+begin
+  select jsonb_build_object('driver_id', d.user_id, 'driver_name', p.full_name, 'avatar_url', to_jsonb(p) -> 'avatar_url') into v_who
+  from delivery.drivers d join tenancy.profiles p on p.id = d.user_id where d.tenant_id = v_tenant and d.user_id = v_driver;
+  if v_who is null then
+    perform app.fail('driver_not_found', '{"field": "driver_id"}');
+  end if;
+  select jsonb_agg(jsonb_build_object('year', extract(year from g.month)::integer, 'month', extract(month from g.month)::integer,
+      'total_deliveries', coalesce(m.total_deliveries, 0), 'successful_deliveries', coalesce(m.successful_deliveries, 0),
+      'failed_deliveries', coalesce(m.failed_deliveries, 0), 'on_time_deliveries', coalesce(m.on_time_deliveries, 0),
+      'late_deliveries', coalesce(m.late_deliveries, 0),
+      'success_rate', delivery.percent(m.successful_deliveries, m.total_deliveries),
+      'on_time_rate', delivery.percent(m.on_time_deliveries, m.on_time_deliveries + m.late_deliveries),
+      'average_delivery_time_minutes', round(m.total_minutes / nullif(m.timed_deliveries, 0), 2),
+      'total_distance_traveled', coalesce(m.total_distance_km, 0),
+      'kilometers_per_delivery', round(m.total_distance_km / nullif(m.measured_deliveries, 0), 3),
+      'total_delivery_value', coalesce(m.total_delivery_value, 0)) order by g.month) into v_months
+  from generate_series(v_this - interval '5 months', v_this, interval '1 month') g (month)
+  left join delivery.driver_performance m on m.tenant_id = v_tenant and m.driver_id = v_driver
+    and m.period_year = extract(year from g.month) and m.period_month = extract(month from g.month);
+  v_now := v_months -> 5;
+  v_before := v_months -> 4;
+  return jsonb_build_object('driver', v_who, 'current_month', v_now, 'previous_month', v_before, 'history', v_months,
+    'changes', (select jsonb_object_agg(c.name, delivery.percent_change((v_before ->> c.field)::numeric, (v_now ->> c.field)::numeric))
+      from (values ('total_deliveries', 'total_deliveries'), ('success_rate', 'success_rate'), ('on_time_rate', 'on_time_rate'),
+        ('avg_delivery_time', 'average_delivery_time_minutes'), ('total_delivery_value', 'total_delivery_value')) c (name, field)),
+    'computed_at', (select s.computed_at from delivery.performance_state s where s.tenant_id = v_tenant));
+end $$;
+
+-- A tenant's figures are made by a definer: no request writes them. All of a big tenant take longer than a
+-- request may, so they are left to the clock, which looks every minute.
+create or replace function private.performance_rebuild_asked(in_year integer, in_month integer) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_big boolean := (app.tally('deliveries') ->> 'entries')::bigint > 100000;
+begin
+  if not app.has_permission('manage:operations:tenant') then
+    perform app.fail('forbidden');
+  end if;
+  if v_big and in_year is null then
+    insert into delivery.performance_state as s (tenant_id, rebuild_asked_at) values (v_tenant, clock_timestamp())
+    on conflict on constraint performance_state_pkey do update set rebuild_asked_at = coalesce(s.rebuild_asked_at, excluded.rebuild_asked_at);
+  else
+    perform private.performance_rebuild(v_tenant, in_year, in_month);
+  end if;
+  return jsonb_build_object('status', case when v_big and in_year is null then 'queued' else 'done' end,
+    'computed_at', (select s.computed_at from delivery.performance_state s where s.tenant_id = v_tenant));
+end $$;
+
+-- Makes the figures anew: {month?, year?} -> {status: done | queued, computed_at}
+create or replace function delivery.performance_rebuild(input jsonb) returns jsonb
+language sql set search_path = '' as $$
+  select private.performance_rebuild_asked((input ->> 'year')::integer, (input ->> 'month')::integer)
+$$;
+
+grant execute on function private.performance_rebuild_asked(integer, integer) to barid_caller;
 
 -- sql/40_functions/delivery/pricing/10_measure.sql
 
@@ -7591,6 +10321,141 @@ language sql security definer set search_path = '' as $$
 $$;
 
 grant execute on function money.balances_locked(uuid[]) to barid_caller;
+
+-- sql/40_functions/money/payments_of_deliveries.sql
+
+-- What a delivery does to the books. Definers, since a customer who orders and a driver who takes cash write no
+-- payments; each reads what is due from the delivery itself, which its core has locked.
+
+-- Who pays as the sender of a delivery and gets its COD: the institution, else the customer; null: nobody known.
+create or replace function money.owner_wallet(d delivery.deliveries) returns uuid
+language sql security definer set search_path = '' as $$
+  select case
+    when d.institution_user_id is not null then money.account_of('wallet', 'institution', d.institution_user_id, d.currency::text)
+    when d.customer_id is not null then money.account_of('wallet', 'customer', d.customer_id, d.currency::text) end
+$$;
+
+-- Charges the fee of a delivery that becomes an order: a wallet now, a gateway later; cash is taken by a driver.
+-- Fails: insufficient_wallet_balance.
+create or replace function money.delivery_fee_charge(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_wallet uuid;
+  v_payment uuid;
+  v_line jsonb;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  if d.payment_method = 'cash' or d.delivery_fee = 0 then
+    return;
+  end if;
+  v_wallet := case when d.payment_method = 'wallet' then money.owner_wallet(d) end;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, actor_id, processed_at)
+  values (d.tenant_id, 'DELIVERY', 'DELIVERY_FEE', case when v_wallet is null then 'pending' else 'SUCCESS' end, d.payment_method,
+    d.delivery_fee, d.currency, v_wallet, d.id, app.user_id(), case when v_wallet is not null then now() end)
+  returning id into v_payment;
+  if v_wallet is null then
+    return;
+  end if;
+  v_line := jsonb_build_object('journal', 'fee', 'kind', 'delivery_fee', 'reference_type', 'payment', 'reference_id', v_payment,
+    'description', 'Delivery ' || d.delivery_code);
+  perform money.post(jsonb_build_array(
+    v_line || jsonb_build_object('account_id', v_wallet, 'amount', -d.delivery_fee),
+    v_line || jsonb_build_object('account_id', money.account_of('wallet', 'tenant', null, d.currency::text), 'amount', d.delivery_fee)));
+end $$;
+
+-- Gives the fee of a delivery back, once: what was paid goes to the owner's wallet, what was not yet paid is no
+-- longer asked for. Cash that was taken stays taken. -> true when money moved
+-- Fails: insufficient_wallet_balance (the tenant's wallet is short).
+create or replace function money.delivery_fee_refund(p_delivery uuid) returns boolean
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_paid money.payments;
+  v_wallet uuid;
+  v_payment uuid;
+  v_line jsonb;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  update money.payments p set status = 'CANCELLED', processed_at = now()
+  where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'pending';
+  select * into v_paid from money.payments p
+  where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'
+    and p.payment_method <> 'cash' and p.amount > 0
+    and not exists (select from money.payments r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.type = 'REFUND')
+  for no key update;
+  v_wallet := coalesce(v_paid.account_id, money.owner_wallet(d));
+  if v_paid.id is null or v_wallet is null then
+    return false;
+  end if;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, reference,
+    actor_id, processed_at)
+  values (d.tenant_id, 'DELIVERY', 'REFUND', 'SUCCESS', 'wallet', v_paid.amount, v_paid.currency, v_wallet, d.id, v_paid.id::text,
+    app.user_id(), now())
+  returning id into v_payment;
+  v_line := jsonb_build_object('journal', 'refund', 'kind', 'delivery_fee_refund', 'reference_type', 'payment',
+    'reference_id', v_paid.id, 'description', 'Delivery ' || d.delivery_code);
+  perform money.post(jsonb_build_array(
+    v_line || jsonb_build_object('account_id', money.account_of('wallet', 'tenant', null, d.currency::text), 'amount', -v_paid.amount),
+    v_line || jsonb_build_object('account_id', v_wallet, 'amount', v_paid.amount)));
+  return true;
+end $$;
+
+-- What a driver has to take in cash for a parcel at a stage, 'pickup' or 'dropoff'. The sender's fee is taken with
+-- the parcel; a receiver pays his fee and the COD at the door.
+create or replace function money.cash_due(d delivery.deliveries, stage text, out cod numeric, out delivery_fee numeric)
+language sql immutable set search_path = '' as $$
+  select case when stage = 'dropoff' then d.cod_amount else 0 end,
+    case when d.payment_method = 'cash' and d.payer_type = case stage when 'pickup' then 'sender' else 'receiver' end then d.delivery_fee else 0 end
+$$;
+
+-- Books the cash a driver took for a parcel at a stage: one row of cash, the driver's account, and at the door the
+-- COD to its owner's wallet. Nothing due, or taken at that stage before: nothing happens.
+create or replace function money.cash_collected(p_parcel uuid, p_stage text, p_driver uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_due record;
+  v_row uuid;
+  v_owner uuid;
+  v_cash jsonb;
+  v_credit jsonb;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_parcel;
+  v_due := money.cash_due(d, p_stage);
+  if v_due.cod + v_due.delivery_fee = 0 then
+    return;
+  end if;
+  insert into money.cod_collections (tenant_id, delivery_id, driver_id, collection_stage, amount, cod_amount, delivery_fee_amount,
+    currency, collected_at, delivery_code, delivery_number, external_reference_id, customer_name, delivery_address)
+  values (d.tenant_id, d.id, p_driver, p_stage, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
+    now(), d.delivery_code, d.delivery_code::text, d.external_reference_id,
+    coalesce((select p.full_name from tenancy.profiles p where p.id = coalesce(d.customer_id, d.institution_user_id)), d.recipient ->> 'name', ''),
+    coalesce(d.dropoff_snapshot ->> 'full_address', ''))
+  on conflict on constraint cash_already_collected do nothing
+  returning id into v_row;
+  if v_row is null then
+    return;
+  end if;
+  v_cash := jsonb_build_object('journal', 'cash', 'kind', 'cash_collected', 'reference_type', 'cod_collection', 'reference_id', v_row,
+    'description', 'Delivery ' || d.delivery_code);
+  v_cash := jsonb_build_array(
+    v_cash || jsonb_build_object('account_id', money.account_of('external', 'tenant', null, d.currency::text), 'amount', -(v_due.cod + v_due.delivery_fee)),
+    v_cash || jsonb_build_object('account_id', money.account_of('driver_cash', 'driver', p_driver, d.currency::text), 'amount', v_due.cod + v_due.delivery_fee));
+  if v_due.cod > 0 then
+    v_owner := coalesce(money.owner_wallet(d), app.refuse('customer_required_for_cod'));
+    v_credit := jsonb_build_object('journal', 'cod', 'kind', 'cod_credit', 'reference_type', 'cod_collection', 'reference_id', v_row,
+      'description', 'Delivery ' || d.delivery_code);
+    v_cash := v_cash || jsonb_build_array(
+      v_credit || jsonb_build_object('account_id', money.account_of('cod_clearing', 'tenant', null, d.currency::text), 'amount', -v_due.cod),
+      v_credit || jsonb_build_object('account_id', v_owner, 'amount', v_due.cod));
+  end if;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, actor_id, processed_at)
+  select d.tenant_id, 'DELIVERY', p.type, 'SUCCESS', 'cash', p.amount, d.currency, p.account, d.id, app.user_id(), now()
+  from (values ('COD_COLLECTION', v_due.cod, v_owner), ('DELIVERY_FEE', v_due.delivery_fee, null)) p (type, amount, account)
+  where p.amount > 0;
+  perform money.post(v_cash);
+end $$;
 
 -- sql/40_functions/money/verify.sql
 
@@ -11164,6 +14029,287 @@ begin
   return warehousing.picking_order_get(jsonb_build_object('id', v_order.id));
 end $$;
 
+-- sql/40_functions/warehousing/receiving/10_expect.sql
+
+-- Parcels on their way into a warehouse. Definers, since it is a driver's act that makes a receipt expected, and he
+-- sees nothing of a warehouse; each reads the caller's tenant alone, and the family of the delivery is locked.
+
+-- Makes what is in a parcel known to warehouses: an inventory item for each thing that nobody sells.
+create or replace function private.parcel_items_known(parcel uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  with made as (
+    insert into warehousing.inventory_items (tenant_id, name, sku, barcode, parcel_delivery_id)
+    select i.tenant_id, i.name, 'PARCEL-' || d.delivery_code || '-' || i.position, d.barcode, d.id
+    from delivery.delivery_items i
+    join delivery.deliveries d on d.tenant_id = i.tenant_id and d.id = i.delivery_id
+    where i.tenant_id = app.tenant_id() and i.delivery_id = parcel and i.item_id is null
+    returning id, tenant_id, sku
+  )
+  update delivery.delivery_items i set item_id = m.id
+  from made m, delivery.deliveries d
+  where i.tenant_id = m.tenant_id and i.delivery_id = parcel and d.tenant_id = i.tenant_id and d.id = parcel
+    and m.sku = 'PARCEL-' || d.delivery_code || '-' || i.position;
+end $$;
+
+-- A pending receipt of a delivery's parcel at a warehouse, with a line for each thing in it; the one there is already,
+-- if there is one. A parcel that was never written down in parts is one thing.
+create or replace function private.receipt_open(d delivery.deliveries, warehouse uuid, source text, exception uuid default null) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_id uuid;
+  v_parcel delivery.deliveries := private.parcel_terms(d);
+begin
+  select r.id into v_id from warehousing.receiving_orders r
+  where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending';
+  if found then
+    update warehousing.receiving_orders r set exception_id = exception, source = receipt_open.source
+    where r.tenant_id = d.tenant_id and r.id = v_id and exception is not null and r.source <> 'inbound';
+    return v_id;
+  end if;
+  if not exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id) then
+    perform delivery.delivery_items_write(v_parcel);
+  end if;
+  perform private.parcel_items_known(v_parcel.id);
+  insert into warehousing.receiving_orders (tenant_id, reference_number, warehouse_id, source, delivery_id, exception_id, created_by)
+  values (d.tenant_id, 'RCV-' || lpad(app.take_numbers('receiving_order')::text, 6, '0'), warehouse, source, d.id, exception, app.user_id())
+  returning id into v_id;
+  insert into warehousing.receiving_order_items (tenant_id, receiving_order_id, position, warehouse_id, item_id, quantity)
+  select d.tenant_id, v_id, i.position, warehouse, i.item_id, i.quantity
+  from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id;
+  return v_id;
+end $$;
+
+-- A delivery that comes back: to where it left from, unless another warehouse is named. -> the receiving order
+create or replace function private.receipt_expect(p_delivery uuid, p_warehouse uuid, p_failed boolean) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_exception uuid;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  select e.id into v_exception from delivery.delivery_exceptions e
+  where e.tenant_id = d.tenant_id and e.delivery_id in (d.id, d.parent_id) and e.status = 'open' order by e.created_at desc, e.id limit 1;
+  return private.receipt_open(d, coalesce(p_warehouse, d.pickup_warehouse_id),
+    case when p_failed or v_exception is not null then 'failed_delivery_return' else 'delivery_return_handoff' end, v_exception);
+end $$;
+
+-- Nothing is to be received of a delivery any more.
+create or replace function private.receipts_call_off(p_delivery uuid) returns void
+language sql security definer set search_path = '' as $$
+  update warehousing.receiving_orders r set status = 'cancelled'
+  where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending' and r.source <> 'inbound'
+$$;
+
+-- A delivery that ended at its warehouse: received at once where staff need not count it and a default receiving bin
+-- is there (setting general.warehouse.handoff_required), otherwise expected.
+create or replace function private.parcel_arrives(p_delivery uuid) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_order uuid;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  v_order := private.receipt_open(d, d.dropoff_warehouse_id, 'inbound');
+  if not app.boolean_or(app.settings('general', 'warehouse') -> 'handoff_required', false)
+      and warehousing.default_receiving_bin(d.dropoff_warehouse_id) is not null then
+    perform private.receipt_take(v_order, null, null);
+  end if;
+  return v_order;
+end $$;
+
+grant execute on function private.receipt_expect(uuid, uuid, boolean), private.receipts_call_off(uuid), private.parcel_arrives(uuid) to barid_caller;
+
+-- sql/40_functions/warehousing/receiving/20_take.sql
+
+-- Taking a receipt: stock, and what it means for the delivery that brought it.
+
+-- Writes into the lines of a receipt what came, where to and in which condition.
+-- details: [{item_id?, bin_id?, received_quantity?, condition?}] or null; a line is named by its item, else by its
+-- place. The first bin named serves for lines without one, then the default receiving bin of the warehouse.
+-- Fails: inventory_item_not_found, validation_failed, bin_not_found, bin_inactive, bin_id_required_for_received_items.
+create or replace function private.receipt_fill(r warehousing.receiving_orders, details jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_details jsonb := coalesce(nullif(details, 'null'), '[]');
+  v_bin uuid := coalesce((v_details #>> '{0,bin_id}')::uuid, warehousing.default_receiving_bin(r.warehouse_id));
+  v_wrong record;
+begin
+  select n.position - 1 as place into v_wrong
+  from rows from (jsonb_to_recordset(v_details) as (item_id uuid)) with ordinality n (item_id, position)
+  where case when n.item_id is null
+    then n.position > (select count(*) from warehousing.receiving_order_items i where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id)
+    else not exists (select from warehousing.receiving_order_items i
+      where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id and i.item_id = n.item_id) end
+  limit 1;
+  if found then
+    perform app.fail('inventory_item_not_found', jsonb_build_object('field', format('item_details.%s.item_id', v_wrong.place)));
+  end if;
+  update warehousing.receiving_order_items i set
+    received_quantity = coalesce(n.received_quantity, i.quantity),
+    bin_id = coalesce(n.bin_id, v_bin),
+    condition = coalesce(n.condition, 'good')
+  from warehousing.receiving_order_items o
+  left join rows from (jsonb_to_recordset(v_details) as (item_id uuid, bin_id uuid, received_quantity bigint, condition text))
+    with ordinality n (item_id, bin_id, received_quantity, condition, position)
+    on case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end
+  where o.tenant_id = r.tenant_id and o.receiving_order_id = r.id and i.id = o.id
+    -- Refused by name before the bin's own reference would refuse it.
+    and (n.bin_id is null or exists (select from warehousing.bins b
+      where b.tenant_id = r.tenant_id and b.warehouse_id = r.warehouse_id and b.id = n.bin_id))
+    and (v_bin is null or exists (select from warehousing.bins b
+      where b.tenant_id = r.tenant_id and b.warehouse_id = r.warehouse_id and b.id = v_bin));
+  select i.*, b.is_active as bin_active into v_wrong from warehousing.receiving_order_items i
+  left join warehousing.bins b on b.tenant_id = i.tenant_id and b.id = i.bin_id
+  where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id
+    and (i.received_quantity is null or i.received_quantity > i.quantity or (i.received_quantity > 0 and b.is_active is not true))
+  order by i.position limit 1;
+  if found then
+    if v_wrong.received_quantity is null then
+      perform app.fail('bin_not_found', '{"field": "item_details.0.bin_id"}');
+    elsif v_wrong.received_quantity > v_wrong.quantity then
+      perform app.fail('received_too_much', jsonb_build_object('field', 'item_details.0.received_quantity', 'expected', v_wrong.quantity));
+    elsif v_wrong.bin_id is null then
+      perform app.fail('bin_id_required_for_received_items', '{"field": "item_details.0.bin_id"}');
+    end if;
+    perform app.fail('bin_inactive', '{"field": "item_details.0.bin_id"}');
+  end if;
+end $$;
+
+-- Receives a pending receipt: a movement of stock for each thing in the parcel, and the delivery's next step:
+--   inbound            the parcel lies in the warehouse; the next leg waits for a driver
+--   back from the road its driver is free; what left a warehouse waits to leave it again, its exception stays open
+-- The order is locked. Fails: what receipt_fill fails with.
+create or replace function private.receipt_take(p_order uuid, details jsonb, notes text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  r warehousing.receiving_orders;
+  d delivery.deliveries;
+begin
+  select * into strict r from warehousing.receiving_orders o where o.tenant_id = app.tenant_id() and o.id = p_order for no key update;
+  perform private.receipt_fill(r, details);
+  update warehousing.receiving_orders o set status = 'received', custody = 'in_warehouse', received_at = clock_timestamp(),
+    received_by = app.user_id(), notes = coalesce(receipt_take.notes, o.notes)
+  where o.tenant_id = r.tenant_id and o.id = r.id;
+  select * into d from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id;
+  if found then
+    perform private.parcel_received(d, r);
+  end if;
+  perform warehousing.stock_receive((
+    select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'warehouse_id', i.warehouse_id, 'bin_id', i.bin_id,
+      'quantity', i.received_quantity, 'status', case i.condition when 'damaged' then 'damaged' else 'available' end) order by i.position)
+    from warehousing.receiving_order_items i
+    where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id and i.received_quantity > 0),
+    'receive', 'receiving_order', r.id);
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'receiving_order.received', 'source_module', 'warehousing',
+    'entity_type', 'receiving_order', 'entity_id', r.id, 'event_data', jsonb_build_object('receiving_order_id', r.id,
+      'reference_number', r.reference_number, 'warehouse_id', r.warehouse_id, 'delivery_id', r.delivery_id, 'source', r.source,
+      'actor_id', app.user_id()))));
+end $$;
+
+-- What a receipt does to the delivery that brought the parcel.
+create or replace function private.parcel_received(d delivery.deliveries, r warehousing.receiving_orders) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if r.source = 'inbound' then
+    perform private.parcel_at(delivery.parcel_of(d), r.warehouse_id);
+    update delivery.deliveries n set status = 'pending', pickup_warehouse_id = coalesce(n.pickup_warehouse_id, r.warehouse_id)
+    where n.tenant_id = d.tenant_id and n.parent_id = d.parent_id and n.sequence_plan = d.sequence_plan + 1 and n.status = 'draft';
+    return;
+  end if;
+  if d.status in ('picked_up', 'in_transit', 'failed') then
+    update delivery.deliveries x set status = 'returned' where x.tenant_id = d.tenant_id and x.id = d.id;
+  end if;
+  perform private.parcel_at(delivery.parcel_of(d), r.warehouse_id);
+  if delivery.leaves_warehouse(d) then
+    -- It sets out from where it is now.
+    update delivery.deliveries x set status = 'pending', pickup_warehouse_id = w.id, pickup_address_id = a.id,
+      pickup_snapshot = case when x.pickup_warehouse_id = w.id then x.pickup_snapshot else to_jsonb(a) end,
+      pickup_zone_id = case when x.pickup_warehouse_id = w.id then x.pickup_zone_id else a.zone_id end
+    from warehousing.warehouses w
+    join delivery.addresses_list a on a.id = w.address_id
+    where x.tenant_id = d.tenant_id and x.id = d.id and x.status = 'returned' and w.tenant_id = d.tenant_id and w.id = r.warehouse_id;
+  end if;
+  update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
+  where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted');
+end $$;
+
+grant execute on function private.receipt_take(uuid, jsonb, text) to barid_caller;
+
+-- Receives or calls off. {id, status: received|cancelled, item_details?, notes?} -> {order}; the same again answers
+-- the same. Calling off the receipt of a return sends its driver on; a parcel that was already handed over can only
+-- be received.
+-- Fails: receiving_order_not_found, forbidden (no staff of that warehouse), invalid_status_transition, what
+-- receipt_take fails with.
+create or replace function warehousing.receiving_order_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  v_target text := input ->> 'status';
+  r warehousing.receiving_orders;
+begin
+  select * into r from warehousing.receiving_orders o where o.id = v_id;
+  if not found then
+    perform app.fail('receiving_order_not_found');
+  end if;
+  if r.delivery_id is not null then
+    perform private.deliveries_hold(array[r.delivery_id]);
+  end if;
+  select * into r from warehousing.receiving_orders o where o.id = v_id for no key update;
+  if not (app.has_permission('manage:operations:tenant') or app.has_permission('manage:module:warehouse')) and not exists (
+      select from warehousing.warehouse_staff s
+      where s.tenant_id = r.tenant_id and s.warehouse_id = r.warehouse_id and s.user_id = app.user_id() and s.is_active) then
+    perform app.fail('forbidden');
+  end if;
+  if r.status <> v_target then
+    if r.status <> 'pending' then
+      perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', v_target));
+    end if;
+    if v_target = 'received' then
+      perform private.receipt_take(r.id, input -> 'item_details', input ->> 'notes');
+    else
+      perform warehousing.receiving_order_cancel(r, input ->> 'notes');
+    end if;
+  end if;
+  return jsonb_build_object('order', warehousing.receiving_order_row(v_id));
+end $$;
+
+-- pending -> cancelled; a return that is called off goes on with its driver. Fails: invalid_status_transition.
+create or replace function warehousing.receiving_order_cancel(r warehousing.receiving_orders, notes text) returns void
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
+begin
+  select * into d from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id;
+  if d.id is not null and (d.status = 'delivered' or (d.status = 'returned' and not (delivery.leaves_warehouse(d) and exists (
+      select from delivery.assignments a where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('assigned', 'accepted'))))) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', 'cancelled'));
+  end if;
+  update warehousing.receiving_orders o set status = 'cancelled', notes = coalesce(receiving_order_cancel.notes, o.notes)
+  where o.tenant_id = r.tenant_id and o.id = r.id;
+  if d.status = 'returned' then
+    update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id;
+  end if;
+end $$;
+
+-- Fails: receiving_order_not_found.
+create or replace function warehousing.receiving_order_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_order jsonb := warehousing.receiving_order_row((input ->> 'id')::uuid);
+begin
+  if v_order is null then
+    perform app.fail('receiving_order_not_found');
+  end if;
+  return jsonb_build_object('order', v_order);
+end $$;
+
+-- A receiving order as lists show it, or null.
+create or replace function warehousing.receiving_order_row(order_id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select to_jsonb(r) from warehousing.receiving_orders_list r where r.id = receiving_order_row.order_id
+$$;
+
 -- sql/40_functions/warehousing/stock/10_post.sql
 
 -- The only writer of stock and its movements. Definers, since nobody else may touch those tables, and
@@ -11887,6 +15033,11 @@ select app.tenant_table('delivery.bulk_assignments', own => '{driver_id}', write
 select app.tenant_table('delivery.assignments', own => '{driver_id}', writes => 'insert, update', writers => 'true');
 select app.tenant_table('public.delivery_realtime_assignments', own => '{driver_id}', writes => '', audit => false);
 select app.tenant_table('delivery.package_handoffs', own => '{driver_id}', writes => 'insert, update', writers => 'true');
+-- Figures of drivers are made by private.performance_refresh() alone.
+select app.tenant_table('delivery.performance_changes', own => '{}', writes => '', audit => false);
+select app.tenant_table('delivery.performance_deliveries', own => '{}', writes => '', audit => false);
+select app.tenant_table('delivery.driver_performance', own => '{}', writes => '', audit => false);
+select app.tenant_table('delivery.performance_state', own => '{}', writes => '', audit => false);
 
 -- A warehouse's stock is moved by warehousing.stock_post() alone.
 select app.tenant_table('warehousing.bins', own => '{}', writes => 'insert, update');
@@ -11907,7 +15058,7 @@ select app.tenant_table('warehousing.waybill_deliveries', own => '{}');
 select app.tenant_table('warehousing.waybill_discrepancies', own => '{}', writes => 'insert, update');
 
 -- Cash is written by definers in money: with the move that takes it, and with its settlement.
-select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '');
+select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '', audit => false);
 select app.tenant_table('money.cod_settlements', own => '{driver_id}', writes => '', audit => false);
 select app.tenant_table('money.cod_settlement_items', own => '{}', writes => '', audit => false);
 select app.tenant_table('money.settlement_receipts', own => '{}', writes => '', audit => false);
@@ -12090,6 +15241,27 @@ create policy tenant on warehousing.warehouses for all to barid_caller
       or (access_mode = 'select_users') = exists (
         select from warehousing.warehouse_users u
         where u.tenant_id = warehouses.tenant_id and u.warehouse_id = warehouses.id and u.user_id = (select app.user_id()))));
+
+-- sql/50_policies/12_assignments_realtime.sql
+
+-- A driver's app subscribes to its rows through Supabase Realtime, which judges as `authenticated` with the
+-- subscriber's token. Reading is all there is: the rows are written by a trigger alone.
+drop policy if exists subscribers on public.delivery_realtime_assignments;
+create policy subscribers on public.delivery_realtime_assignments for select to authenticated
+  using (tenant_id = (select app.tenant_id()) and driver_id = (select app.user_id()));
+grant select on public.delivery_realtime_assignments to authenticated;
+-- The policy calls these; without usage of the schema nobody else can.
+grant execute on function app.tenant_id(), app.user_id() to authenticated;
+
+do $$
+begin
+  if not exists (select from pg_publication where pubname = 'supabase_realtime') then
+    raise notice 'there is no publication supabase_realtime: nobody hears of assignments';
+  elsif not exists (select from pg_publication_tables where pubname = 'supabase_realtime'
+      and schemaname = 'public' and tablename = 'delivery_realtime_assignments') then
+    alter publication supabase_realtime add table public.delivery_realtime_assignments;
+  end if;
+end $$;
 
 -- sql/50_policies/20_platform.sql
 
@@ -12328,6 +15500,8 @@ begin
   perform cron.schedule('barid_tallies_fold', '* * * * *', 'select private.tallies_fold()');
   perform cron.schedule('barid_receipts_sweep', '*/10 * * * *', 'select private.receipts_sweep()');
   perform cron.schedule('barid_cod_reconcile', '17 2 * * *', 'select private.cod_reconcile_all()');
+  perform cron.schedule('barid_performance_refresh', '*/15 * * * *', 'select private.performance_refresh()');
+  perform cron.schedule('barid_performance_rebuilds', '* * * * *', 'select private.performance_rebuilds()');
   perform cron.schedule('barid_idempotency_purge', '7 * * * *', 'select private.idempotency_purge()');
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
   perform cron.schedule('barid_wizard_runs_purge', '31 3 * * *', 'select private.wizard_runs_purge()');

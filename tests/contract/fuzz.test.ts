@@ -174,7 +174,8 @@ function faultsOf({ endpoint }: Operation, raw: Raw, { status, type, text, ms }:
   if (!type.startsWith("application/json")) return [...faults, `answers ${type}`];
   const body = JSON.parse(text);
   if (typeof body.success !== "boolean") faults.push("success is no boolean");
-  if (status >= 400 && (body.success !== false || !isErrorCode(body.code))) {
+  const told = endpoint.keyless ? body.code === undefined : isErrorCode(body.code);
+  if (status >= 400 && (body.success !== false || !told)) {
     faults.push(`code ${body.code}`);
   }
   if (

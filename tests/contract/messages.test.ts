@@ -16,6 +16,19 @@ const holes = (text: string) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort(
 
 /** Refusals the database makes on our own faults only: clients meet `conflict` or `internal_server_error`. */
 const internalConstraints = new Set([
+  // Deliveries under way: written by cores that ask first.
+  "cash_already_collected",
+  "cash_is_its_parts",
+  "cash_state_and_times",
+  "delivery_already_picked",
+  "movement_has_an_end",
+  "receipt_already_expected",
+  "received_when",
+  "receiving_reference_exists",
+  "reserved_for_somebody",
+  "resolved_when",
+  "serial_is_one",
+  "stock_place",
   // Rows written by our own functions, which never write them otherwise.
   "account_exists",
   "cash_already_collected",
@@ -28,6 +41,7 @@ const internalConstraints = new Set([
   "printed_somewhere",
   "settlement_is_its_parts",
   "coordinates_incomplete",
+  "custody_follows",
   "delivery_already_picked",
   "delivery_barcode_taken",
   "delivery_code_reserved_twice",
@@ -46,6 +60,10 @@ const internalConstraints = new Set([
   "order_created_means_received",
   "proof_kept_twice",
   "received_means_when_and_by_whom",
+  "realtime_assignment",
+  "realtime_bulk",
+  "realtime_of_one_or_many",
+  "realtime_waits_while_pending",
   "receiving_event_once",
   "reserved_for_somebody",
   "resolved_says_how",

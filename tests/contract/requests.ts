@@ -42,6 +42,14 @@ export function schemaOf(operation: Operation, part: typeof parts[number]): Sche
 /** The ids a field may hold, found by the words its name ends in; the first that fits counts. */
 const kinds: [RegExp, keyof Things][] = [
   [/tenant_?id$/i, "tenant"],
+  [/^to_driver_id$/, "driver2"],
+  [/driver_id$|driverId$/, "driver"],
+  // Deliveries under way
+  [/delivery_exception_id$/, "delivery_exception"],
+  [/delivery_item_id$/, "delivery_item"],
+  [/receiving_order_id$/, "receiving_order"],
+  [/handoff_id$/, "handoff"],
+  [/bin_id$/, "bin"],
   [/institution_user_id$|owner_id$/, "institution"],
   [/cod_collection_ids?$|^cod-collection$/, "collection"],
   [/settlement_payment_id$/, "settlement"],
@@ -56,7 +64,6 @@ const kinds: [RegExp, keyof Things][] = [
   [/inventory_item_id$/, "inventory_item"],
   [/cart_item_id$/, "cart_item"],
   [/cart_?id$/i, "cart"],
-  [/driver_id$/, "driver"],
   [/branch_id$/, "branch"],
   [/branch_code$/, "branch_code"],
   [/address_id$/, "address"],
@@ -64,6 +71,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/^inventory_item_id$/, "inventory_item"],
   [/manifest_item_id$|item_ids?$|identifiers$/, "item"],
   [/manifest_id$/, "manifest"],
+  [/^parent_id$/, "delivery"],
   [/module_ids$/, "module"],
   [/service_?ids?$/i, "service"],
   [/delivery_type(_id)?$/, "delivery_type"],
@@ -84,7 +92,9 @@ const kinds: [RegExp, keyof Things][] = [
   [/barcodes?(_value)?$/, "barcode"],
   [/delivery_ids?$/, "delivery"],
   [/delivery_codes$/, "delivery_code"],
-  [/user_?ids?$|customer_id$/i, "user"],
+  [/user_?ids?$|customer_id$|^assigned_by$/i, "user"],
+  [/^bulk_?assignment_?id$/i, "bulk"],
+  [/^assignment_?id$/i, "assignment"],
   [/^(id|wallet_id)$/, "wallet"],
 ];
 
@@ -146,9 +156,24 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
     stage: "pickup",
     photo_urls: ["https://example.test/photo.jpg"],
   }),
+  "POST /delivery/deliveries": ({ address, user, service }, asked) => ({
+    delivery_service_id: service,
+    ...(asked === "pickup_location" ? {} : { pickup_address_id: address }),
+    ...(asked === "delivery_location" ? {} : { dropoff_address_id: address }),
+    ...(asked === "institution_user_id" ? {} : { customer_id: user }),
+    payment_method: "cash",
+    ...(asked === "original_delivery_id" ? { delivery_flow: "customer_return" } : {}),
+    ...(asked === "warehouse_id" ? { staged: true } : {}),
+    unit_size: 1,
+  }),
+  "PATCH /delivery/deliveries/:delivery_id": () => ({ notes: "Second floor" }),
+  "PUT /delivery/deliveries/:delivery_id": () => ({ notes: "Second floor" }),
+  "PUT /warehousing/receiving-orders/:receiving_order_id": ({ bin }, asked) =>
+    asked === "item_details" ? {} : { item_details: [{ bin_id: bin }] },
   "POST /delivery/services": restricted,
   "PUT /delivery/services/:serviceId": restricted,
   "GET /delivery/price": () => ({ units: "1" }),
+  "POST /delivery/assignments": ({ driver }) => ({ driver_id: driver }),
   "POST /delivery/drivers": ({ driver }) => ({ user_id: driver }),
   "POST /delivery/zones": () => ({
     polygon: { type: "Polygon", coordinates: [[[44, 33], [45, 33], [45, 34], [44, 33]]] },

@@ -122,6 +122,8 @@ const knownByTheDatabaseAlone = new Set([
   "user_not_driver",
   "cod_collections_not_pending",
   "no_pending_collections",
+  // The sequence calls tell no codes; their list has been handed over by then.
+  undefined,
 ]);
 
 test("the samples say something: with our own ids administrators meet no wrong input", async () => {

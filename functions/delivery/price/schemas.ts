@@ -33,6 +33,9 @@ const Loose = Object.fromEntries(placeKeys.map((key) => [
   }),
 ]));
 
+/** Units where they may be left out, also by an empty text. */
+export const unitsOf = z.union([z.literal("").transform(() => null), Units]).nullish();
+
 /** The legacy preview: units are said, never measured. */
 export const PriceQuery = z.object({ ...Loose, delivery_service_id: Id, units: Units })
   .transform(({ delivery_service_id, units, ...rest }, context) => ({
@@ -46,7 +49,7 @@ export const PriceQuery = z.object({ ...Loose, delivery_service_id: Id, units: U
 export const PriceBody = z.object({
   ...Loose,
   delivery_service_id: Id,
-  unit_size: z.union([z.literal("").transform(() => null), Units]).nullish(),
+  unit_size: unitsOf,
   package: Package.optional(),
   package_details: Package.optional(),
 }).transform(

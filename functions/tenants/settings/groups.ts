@@ -68,6 +68,7 @@ const deliveryGroups = {
       refund_delivery_fee_on_return: yesNo,
     }),
   }),
+  proof_settings: settings({ pickup: ProofNeeds, delivery: ProofNeeds }),
   cod: settings({
     driver_self_remit: z.enum(["allow", "require_receiver"]),
     // Cash must have been counted before it can be remitted.

@@ -1,7 +1,7 @@
 /** A row in every table of deliveries and of those who carry them. */
 import type { Added, Adding } from "./rows.ts";
 
-export async function addDeliveries({ one, made }: Adding): Added {
+export async function addDeliveries({ one, made, tenant }: Adding): Added {
   const { delivery, driver, vehicle } = made;
   const delivery_item = await one("delivery.delivery_items", {
     delivery_id: delivery,
@@ -28,9 +28,11 @@ export async function addDeliveries({ one, made }: Adding): Added {
     driver_id: driver,
     vehicle_id: vehicle,
     bulk_assignment_id: bulk,
-    status: "returned",
+    status: "accepted",
     units: 1,
   });
+  const driver2 = tenant.driver2.id;
+  await one("delivery.drivers", { user_id: driver2 }, "user_id");
   await one("public.delivery_realtime_assignments", {
     driver_id: driver,
     bulk_assignment_id: bulk,
@@ -46,5 +48,26 @@ export async function addDeliveries({ one, made }: Adding): Added {
     driver_id: driver,
     status: "cancelled",
   });
-  return { delivery_item, delivery_exception, bulk, assignment, handoff };
+  await one("delivery.performance_changes", { delivery_id: delivery });
+  const period = { driver_id: driver, period_year: 2026, period_month: 1 };
+  await one(
+    "delivery.performance_deliveries",
+    { ...period, delivery_id: delivery, successful: false, value: 0 },
+    "delivery_id",
+  );
+  await one("delivery.driver_performance", {
+    ...period,
+    total_deliveries: 1,
+    successful_deliveries: 0,
+    failed_deliveries: 1,
+    on_time_deliveries: 0,
+    late_deliveries: 0,
+    timed_deliveries: 0,
+    total_minutes: 0,
+    measured_deliveries: 0,
+    total_distance_km: 0,
+    total_delivery_value: 0,
+  }, "driver_id");
+  await one("delivery.performance_state", {}, "tenant_id");
+  return { driver2, delivery_item, delivery_exception, bulk, assignment, handoff };
 }

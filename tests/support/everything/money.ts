@@ -9,7 +9,16 @@ export async function addMoney({ tenant, one, json, next, made }: Adding): Added
     payment_method: "cash",
     amount: 100,
     currency: "IQD",
-    snapshot: json({}),
+    snapshot: json({
+      method: "remit",
+      scope: "selected",
+      driver: { id: made.driver, full_name: "Driver" },
+      receiver: { id: tenant.dispatcher.id, full_name: "Dispatcher" },
+      settled_at: "2026-01-01T00:00:00Z",
+      currency: "IQD",
+      collections: [],
+      totals: { count: 0, amount: 0, cod: 0, delivery_fee: 0 },
+    }),
   });
   await one("money.cod_settlements", {
     payment_id: settlement,

@@ -6,14 +6,16 @@ create or replace function delivery.move_is_legal(flow text, from_status text, t
 language sql immutable set search_path = '' as $$
   select flow = 'pnd_parent' or to_status = any (case from_status
     when 'draft' then '{pending,cancelled}'::text[]
-    when 'pending' then '{assigned,accepted,in_transit,cancelled}'
+    when 'pending' then case when flow in ('pnd_outbound', 'standard')
+      -- Out of the warehouse it goes back to where it came from, as an operational return.
+      then '{assigned,accepted,in_transit,cancelled,returned}'::text[] else '{assigned,accepted,in_transit,cancelled}' end
     when 'assigned' then '{pending,accepted,picked_up,returned,cancelled}'
     when 'accepted' then '{pending,picked_up,returned,cancelled}'
     when 'picked_up' then '{in_transit,delivered,failed,returned}'
     when 'in_transit' then '{pending,delivered,failed,returned}'
     when 'failed' then '{in_transit,pending,returned,cancelled}'
-    -- Back in the warehouse, an outbound leg sets out again.
-    when 'returned' then case when flow in ('pnd_outbound', 'operational_return') then '{pending}'::text[] else '{}' end
+    -- Back in the warehouse, an outbound leg sets out again; or its driver goes on, when the return is called off.
+    when 'returned' then case when flow in ('pnd_outbound', 'operational_return') then '{pending,in_transit}'::text[] else '{}' end
     else '{}' end)
 $$;
 
@@ -54,16 +56,18 @@ create or replace function private.deliveries_moved() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
   v_parents uuid[];
+  v_wrong record;
 begin
   if not exists (select from new_rows n join old_rows o on o.id = n.id where n.status <> o.status) then
     return null;
   end if;
-  if exists (select from new_rows n join old_rows o on o.id = n.id
-      where n.status <> o.status and not delivery.move_is_legal(n.delivery_flow, o.status, n.status)) then
-    perform app.fail('invalid_status_transition');
+  select o.status as was, n.status as becomes into v_wrong from new_rows n join old_rows o on o.id = n.id
+  where n.status <> o.status and not delivery.move_is_legal(n.delivery_flow, o.status, n.status) limit 1;
+  if found then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', v_wrong.was, 'to', v_wrong.becomes));
   end if;
   insert into delivery.delivery_status_history (tenant_id, delivery_id, from_status, to_status, actor_id, note)
-  select n.tenant_id, n.id, o.status, n.status, app.user_id(), n.status_reason
+  select n.tenant_id, n.id, o.status, n.status, app.user_id(), nullif(concat_ws(': ', n.status_reason, n.status_notes), '')
   from new_rows n join old_rows o on o.id = n.id
   where n.status <> o.status order by n.delivery_code, n.sequence_plan nulls first;
   -- Subscribers hear of parcels; a leg shows in its parent.
@@ -77,17 +81,18 @@ begin
   from new_rows n join old_rows o on o.id = n.id where n.status <> o.status and n.parent_id is not null;
   if v_parents is not null then
     perform from delivery.deliveries p where p.id = any (v_parents) order by p.id for no key update;
-    update delivery.deliveries p set status = f.status, status_reason = f.reason,
+    update delivery.deliveries p set status = f.status, status_reason = f.reason, status_notes = f.notes, attempts_used = f.attempts,
       picked_up_at = coalesce(p.picked_up_at, f.picked_up_at),
       delivered_at = case when f.status = 'delivered' then f.delivered_at end
     from (
       select l.tenant_id, l.parent_id, delivery.parent_status(array_agg(l.status order by l.sequence_plan)) as status,
         (array_agg(l.status_reason order by l.updated_at desc, l.sequence_plan desc))[1] as reason,
+        (array_agg(l.status_notes order by l.updated_at desc, l.sequence_plan desc))[1] as notes, sum(l.attempts_used) as attempts,
         min(l.picked_up_at) as picked_up_at, max(l.delivered_at) as delivered_at
       from delivery.deliveries l where l.parent_id = any (v_parents)
       group by l.tenant_id, l.parent_id
     ) f
-    where p.tenant_id = f.tenant_id and p.id = f.parent_id and p.status <> f.status;
+    where p.tenant_id = f.tenant_id and p.id = f.parent_id and (p.status <> f.status or p.attempts_used <> f.attempts);
   end if;
   return null;
 end $$;

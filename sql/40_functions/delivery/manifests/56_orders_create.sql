@@ -5,7 +5,8 @@
 -- {item_ids (in scan order), destination (from delivery.manifest_destination)} -> {failures: [{item_id, code}]}
 -- Items that already have an order, or are not fit for one any more, are passed over. An item whose
 -- price cannot be found or whose wallet is short fails alone and stays received.
--- Locks: manifests by id (shared: two parts of one manifest run side by side), items by id, wallets by id.
+-- Locks: manifests by id (shared: two parts of one manifest run side by side), items by id, the default
+-- driver where he gets what is made, wallets by id.
 create or replace function delivery.manifest_orders_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -18,6 +19,7 @@ begin
   where m.id in (select i.manifest_id from delivery.transfer_manifest_items i where i.id = any (v_ids))
   order by m.id for share;
   perform from delivery.transfer_manifest_items i where i.id = any (v_ids) order by i.id for no key update;
+  perform delivery.staging_driver_lock();
 
   select jsonb_agg(o.line order by o.place) into v_orders from delivery.manifest_orders_priced(v_ids, v_destination) o;
   v_orders := delivery.manifest_orders_paid(coalesce(v_orders, '[]'));

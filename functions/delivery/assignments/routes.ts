@@ -1,0 +1,174 @@
+import { can, either, role } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint, status } from "../../../shared/endpoint.ts";
+import type { ErrorCode } from "../../../shared/errors.ts";
+import { translate } from "../../../shared/i18n/index.ts";
+import { ids } from "../../../shared/schemas.ts";
+import {
+  AnswerAssignment,
+  AssignmentAnswered,
+  AssignmentCreated,
+  assignmentList,
+  AssignmentsResponse,
+  type BulkAnswer,
+  BulkAnswered,
+  BulkResponse,
+  CreateAssignment,
+  CreateBulk,
+  HandedOver,
+  HandOver,
+  Unassign,
+  Unassigned,
+} from "./schemas.ts";
+
+const staff = can("manage:operations:tenant");
+
+/** What keeps deliveries from being given to a driver, whoever asks and however many there are. */
+const obstacles: readonly ErrorCode[] = [
+  "driver_not_found",
+  "driver_not_active",
+  "driver_has_no_vehicle",
+  "vehicle_inactive",
+  "delivery_not_found",
+  "duplicate_deliveries",
+  "no_active_child_leg",
+  "delivery_carrier_not_internal",
+  "delivery_already_assigned",
+  "delivery_status_changed",
+  "delivery_has_open_exception",
+  "parent_exception_open",
+  "warehouse_item_exception_open",
+  "warehouse_preparation_inconsistent",
+  "driver_not_allowed_in_zones",
+  "insufficient_vehicle_capacity",
+  "invalid_status_transition",
+  "handoff_already_pending",
+];
+
+/** Who carries what: given by dispatchers, answered by drivers. */
+export const assignments: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/assignments",
+    summary: "List assignments; a driver finds his own",
+    access: either(can("view:tenant"), role("driver")),
+    query: assignmentList.query,
+    response: AssignmentsResponse,
+    errors: ["invalid_column_filters"],
+    async run({ db, query }) {
+      const { rows, page, limit, total, summary } = await assignmentList.run(db, query);
+      return { assignments: rows, page, limit, total, stats: summary };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/assignments",
+    summary: "Assign a delivery to a driver",
+    access: staff,
+    body: CreateAssignment,
+    response: AssignmentCreated,
+    status: 201,
+    errors: [
+      ...obstacles,
+      "assignment_driver_required",
+      "vehicle_not_found",
+      "driver_vehicle_taken",
+      "delivery_zone_validation_unavailable",
+      "driver_not_allowed_in_pickup_zone",
+      "driver_not_allowed_in_delivery_zone",
+    ],
+    run: ({ db, body }) => db.call("delivery.assignment_create", body),
+  }),
+  endpoint({
+    method: "post",
+    path: "/assignments/bulk",
+    summary: "Assign many deliveries to one driver, all or none; or say what would become of each",
+    access: staff,
+    body: CreateBulk,
+    response: BulkResponse,
+    status: 201,
+    errors: [...obstacles, "deliveries_zone_context_incomplete"],
+    async run({ db, body, language }) {
+      const answer = await db.call<BulkAnswer>("delivery.assignment_bulk_create", body);
+      if (!("dry_run" in answer)) return answer;
+      const results = answer.results.map((result) =>
+        result.code
+          ? {
+            ...result,
+            message: translate(language, result.code, { delivery_ids: [result.delivery_id] }),
+          }
+          : result
+      );
+      return { ...answer, results, [status]: 200 };
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/assignments/bulk/:bulkAssignmentId",
+    summary: "Accept or reject a bulk, all of it; for the driver who was given it",
+    access: role("driver"),
+    params: ids("bulkAssignmentId"),
+    body: AnswerAssignment,
+    response: BulkAnswered,
+    errors: ["bulk_assignment_not_found", "assignment_not_pending", "invalid_status_transition"],
+    async run({ db, params, body }) {
+      const bulk_assignment_id = params.bulkAssignmentId;
+      const answered = await db.call("delivery.assignments_answer", {
+        ...body,
+        bulk_assignment_id,
+      });
+      return { bulk_assignment_id, ...answered };
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/assignments/:assignmentId",
+    summary: "Accept or reject an assignment; for the driver who was given it",
+    access: role("driver"),
+    params: ids("assignmentId"),
+    body: AnswerAssignment,
+    response: AssignmentAnswered,
+    errors: ["assignment_not_found", "assignment_not_pending", "invalid_status_transition"],
+    async run({ db, params, body }) {
+      const assignment_id = params.assignmentId;
+      const answered = await db.call("delivery.assignments_answer", { ...body, assignment_id });
+      return { id: assignment_id, ...answered };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/assignments/:assignmentId/unassign",
+    summary: "Take a delivery from its driver before it is picked up",
+    access: staff,
+    params: ids("assignmentId"),
+    body: Unassign,
+    response: Unassigned,
+    errors: [
+      "assignment_not_found",
+      "assignment_ended",
+      "delivery_already_picked_up",
+      "invalid_status_transition",
+    ],
+    run: ({ db, params, body }) =>
+      db.call("delivery.assignment_unassign", { ...body, id: params.assignmentId }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/assignments/driver/:driverId/hand-over",
+    summary: "Move what a driver has not picked up yet to another driver, in the same order",
+    access: staff,
+    params: ids("driverId"),
+    body: HandOver,
+    response: HandedOver,
+    status: 201,
+    errors: [
+      ...obstacles,
+      "deliveries_zone_context_incomplete",
+      "same_driver",
+      "assignment_not_found",
+      "assignment_ended",
+      "nothing_to_hand_over",
+    ],
+    run: ({ db, params, body }) =>
+      db.call("delivery.assignments_hand_over", { ...body, driver_id: params.driverId }),
+  }),
+];

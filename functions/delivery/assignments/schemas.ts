@@ -1,0 +1,256 @@
+import { z } from "zod";
+import {
+  contains,
+  defineList,
+  type Filter,
+  id,
+  type ListQuery,
+  oneOf,
+  period,
+} from "../../../shared/list.ts";
+import { Id, Latitude, Longitude, LongText, Timestamp } from "../../../shared/schemas.ts";
+
+export const assignmentStatuses = [
+  "pending",
+  "assigned",
+  "accepted",
+  "rejected",
+  "completed",
+  "returned",
+] as const;
+
+const Instant = z.iso.datetime({ offset: true, local: true });
+const Position = z.int().min(1).max(1_000_000);
+const DeliveryIds = z.array(Id).min(1).max(1_000);
+
+export const CreateAssignment = z.object({
+  delivery_id: Id,
+  /** May be left out where the tenant's default driver carries manifest parcels into the warehouse. */
+  driver_id: Id.optional(),
+  vehicle_id: Id.optional(),
+  estimated_pickup_time: Instant.optional(),
+  estimated_delivery_time: Instant.optional(),
+  sequence_number: Position.optional(),
+  notes: LongText.optional(),
+});
+export const AssignmentCreated = z.object({ id: Id, resolved_delivery_id: Id.optional() });
+
+export const CreateBulk = z.object({
+  driver_id: Id,
+  delivery_ids: DeliveryIds,
+  /** Says of every delivery whether it would pass, and writes nothing. */
+  dry_run: z.boolean().optional(),
+});
+const BulkMade = z.object({
+  assignment_ids: z.array(Id),
+  bulk_assignment_id: Id,
+  count: z.int(),
+  total_units: z.number(),
+  driver_capacity_used: z.number(),
+  resolved_deliveries: z.array(z.object({ requested_delivery_id: Id, assigned_delivery_id: Id }))
+    .optional(),
+});
+const Foreseen = z.object({
+  delivery_id: Id,
+  assigned_delivery_id: Id.optional(),
+  ok: z.boolean(),
+  code: z.string().optional(),
+  message: z.string().optional(),
+  missing_zones: z.array(Id).optional(),
+});
+const BulkForeseen = z.object({
+  dry_run: z.literal(true),
+  ok: z.boolean(),
+  results: z.array(Foreseen),
+  capacity: z.object({ vehicle: z.number().nullable(), used: z.number(), after: z.number() }),
+});
+export const BulkResponse = z.union([BulkMade, BulkForeseen]);
+export type BulkAnswer = z.infer<typeof BulkMade> | z.infer<typeof BulkForeseen>;
+
+export const AnswerAssignment = z.object({
+  status: z.enum(["accepted", "rejected"]),
+  reason: LongText.optional(),
+});
+const Answered = z.object({ status: z.string(), updated_count: z.int() });
+export const BulkAnswered = Answered.extend({ bulk_assignment_id: Id });
+export const AssignmentAnswered = Answered.extend({ id: Id });
+
+export const Unassign = z.object({ reason: LongText.optional() });
+export const Unassigned = z.object({ id: Id, delivery_id: Id, status: z.literal("returned") });
+
+export const HandOver = z.object({ to_driver_id: Id, delivery_ids: DeliveryIds.optional() });
+export const HandedOver = z.object({
+  bulk_assignment_id: Id,
+  assignment_ids: z.array(Id),
+  count: z.int(),
+  total_units: z.number(),
+  driver_capacity_used: z.number(),
+  kept: z.array(z.object({ assignment_id: Id, delivery_id: Id, status: z.string() })),
+});
+
+const Who = z.object({ id: Id, full_name: z.string(), phone: z.string().nullable() });
+const Assignment = z.object({
+  id: Id,
+  tenant_id: Id,
+  delivery_id: Id,
+  bulk_assignment_id: Id.nullable(),
+  assignment_time: Timestamp,
+  status: z.enum(assignmentStatuses),
+  assignment_status: z.enum(assignmentStatuses),
+  requires_driver_response: z.boolean(),
+  sequence_number: z.int(),
+  estimated_pickup_time: Timestamp.nullable(),
+  estimated_delivery_time: Timestamp.nullable(),
+  notes: z.string().nullable(),
+  responded_at: Timestamp.nullable(),
+  response_reason: z.string().nullable(),
+  delivery: z.object({
+    id: Id,
+    delivery_code: z.int(),
+    external_reference_id: z.string().nullable(),
+    customer: Who.nullable(),
+  }).nullable(),
+  drivers: z.object({ id: Id, user: Who.nullable() }),
+  vehicle: z.object({ id: Id, name: z.string(), image_url: z.string().nullable() }).nullable(),
+  assigned_by: z.object({ id: Id, full_name: z.string() }).nullable(),
+  customer: Who.extend({ email: z.string().nullable() }).nullish(),
+  delivery_details: z.record(z.string(), z.unknown()).nullish(),
+  route: z.record(z.string(), z.unknown()).nullish(),
+});
+
+const extras = ["customer", "delivery_details", "route"] as const;
+type Extra = typeof extras[number];
+
+/** An id or a text of the delivery, found before the assignments are looked at. */
+const ofDelivery = (
+  filter: Filter,
+  column: string,
+  compare: (value: string) => string,
+): Filter => ({
+  ...filter,
+  condition: (value) =>
+    `r.delivery_id in (select d.id from delivery.deliveries d
+      where d.tenant_id = (select app.tenant_id()) and d.${column} ${
+      compare(`(${value} #>> '{}')`)
+    })`,
+});
+
+const assignments = defineList({
+  view: "delivery.assignments_list",
+  sort: ["assignment_time"],
+  params: {
+    status: oneOf("status", assignmentStatuses),
+    driver_id: id("driver_id"),
+    delivery_id: id("delivery_id"),
+    bulk_assignment_id: id("bulk_assignment_id"),
+    include: {
+      schema: z.string().max(100).regex(
+        /^\s*(customer|delivery_details|route)\s*(,\s*(customer|delivery_details|route)\s*)*$/,
+      ),
+      condition: () => "true",
+    },
+  },
+  columns: {
+    status: oneOf("status", assignmentStatuses),
+    driver_id: id("driver_id"),
+    vehicle_id: id("vehicle_id"),
+    delivery_id: id("delivery_id"),
+    assigned_by: id("assigned_by_id"),
+    bulk_assignment_id: id("bulk_assignment_id"),
+    external_reference_id: ofDelivery(
+      contains("delivery"),
+      "external_reference_id",
+      (value) => `ilike app.contains_pattern(${value})`,
+    ),
+    delivery_code: ofDelivery(
+      {
+        schema: z.union([
+          z.int().min(1).max(Number.MAX_SAFE_INTEGER),
+          z.string().regex(/^[1-9]\d{0,14}$/),
+        ]),
+        condition: () => "true",
+      },
+      "delivery_code",
+      (value) => `= ${value}::bigint`,
+    ),
+    assignment_time: period("assignment_time"),
+  },
+  limit: { default: 10, max: 100 },
+  tally: { name: "assignments", filters: ["status", "driver_id"] },
+  summary: { sql: () => stats },
+});
+
+/** Counters of the tenant, or of the driver's own rows; filters do not narrow them. Recently: within a day. */
+const stats = `(
+  select jsonb_build_object('totalAssignments', s.total, 'pendingAssignments', s.pending, 'completedAssignments', s.completed,
+    'recentlyAddedCount', (select count(*) from delivery.assignments a
+      where a.tenant_id = (select app.tenant_id()) and a.assignment_time >= now() - interval '24 hours'))
+  from (
+    select (app.tally('assignments') ->> 'entries')::bigint as total,
+      (app.tally('assignments', '{"status": "pending"}') ->> 'entries')::bigint as pending,
+      (app.tally('assignments', '{"status": "completed"}') ->> 'entries')::bigint as completed
+    where app.sees_tenant()
+    union all
+    select count(*), count(*) filter (where a.status = 'pending'), count(*) filter (where a.status = 'completed')
+    from delivery.assignments a where a.tenant_id = (select app.tenant_id()) and a.driver_id = (select app.user_id())
+    having not app.sees_tenant()
+  ) s)`;
+
+export const assignmentList = { query: assignments.query, run: runList };
+
+/** Columns a row is filtered by, which stand in it as objects already. */
+const hidden = ["driver_id", "vehicle_id", "assigned_by_id"];
+
+async function runList(db: Parameters<typeof assignments.run>[0], query: ListQuery) {
+  const { include, ...filters } = query.filters;
+  const asked = new Set(String(include ?? "").split(",").map((word) => word.trim()));
+  const page = await assignments.run(db, { ...query, filters });
+  const left = new Set([...hidden, ...extras.filter((name: Extra) => !asked.has(name))]);
+  const rows = page.rows.map((row) =>
+    Object.fromEntries(Object.entries(row).filter(([name]) => !left.has(name)))
+  );
+  return { ...page, rows };
+}
+
+export const AssignmentsResponse = z.object({
+  assignments: z.array(Assignment),
+  page: z.int(),
+  limit: z.int(),
+  total: z.int(),
+  stats: z.object({
+    totalAssignments: z.int(),
+    pendingAssignments: z.int(),
+    completedAssignments: z.int(),
+    recentlyAddedCount: z.int(),
+  }),
+});
+
+export const SequenceResponse = z.object({ assignments: z.array(Assignment), total: z.int() });
+export const SetSequence = z.object({
+  assignments: z.array(z.object({ assignment_id: Id, sequence_number: Position })).min(1).max(
+    1_000,
+  ),
+});
+export const SequenceSet = z.object({ updated_count: z.int() });
+
+export const SuggestSequence = z.object({ latitude: Latitude, longitude: Longitude }).partial()
+  .refine(({ latitude, longitude }) => (latitude === undefined) === (longitude === undefined), {
+    error: "invalid_coordinates",
+    path: ["latitude"],
+  });
+export const SequenceSuggested = z.object({
+  assignments: z.array(z.object({ assignment_id: Id, sequence_number: z.int() })),
+  stops: z.array(z.object({
+    assignment_id: Id,
+    delivery_id: Id,
+    delivery_code: z.int(),
+    type: z.enum(["pickup", "dropoff"]),
+    latitude: z.number(),
+    longitude: z.number(),
+    distance_km: z.number(),
+  })),
+  /** Assignments without coordinates: they keep their order, behind the others. */
+  unplaced: z.array(Id),
+  distance_km: z.number(),
+  distance_saved_km: z.number(),
+});

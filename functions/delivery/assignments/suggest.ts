@@ -1,0 +1,121 @@
+/** A driver's list as stops, in the order worth proposing. */
+import { orderStops } from "./route-order.ts";
+import type { Problem } from "./route-problem.ts";
+
+interface Point {
+  latitude: number;
+  longitude: number;
+}
+
+export interface DriverList {
+  /** Where he starts; null when nobody knows. */
+  start: Point | null;
+  /** In the order he has them now. */
+  assignments: {
+    assignment_id: string;
+    delivery_id: string;
+    delivery_code: number;
+    picked_up: boolean;
+    pickup: Point | null;
+    dropoff: Point | null;
+    pickup_by: string | null;
+    dropoff_by: string | null;
+  }[];
+}
+
+/** How fast a driver is taken to be where only the distance is known, and how long a stop takes him. */
+const kmPerHour = 30;
+const minutesAtStop = 3;
+
+interface Stop extends Point {
+  assignment: number;
+  type: "pickup" | "dropoff";
+  by: string | null;
+}
+
+/**
+ * Proposes an order: pickup before its drop-off, what was picked up only to be dropped, as little late for
+ * the promised times as can be, and as short as can be found. The current order is what it starts from, so
+ * a proposal is never worse. An assignment's number is the rank of its first stop that is left.
+ */
+export function suggest({ start, assignments }: DriverList, now: number) {
+  const stops: Stop[] = [];
+  const placed = assignments.filter(({ picked_up, pickup, dropoff }) =>
+    dropoff && (picked_up || pickup)
+  );
+  placed.forEach((assignment, index) => {
+    const { picked_up, pickup, dropoff, pickup_by, dropoff_by } = assignment;
+    if (!picked_up) stops.push({ ...pickup!, assignment: index, type: "pickup", by: pickup_by });
+    stops.push({ ...dropoff!, assignment: index, type: "dropoff", by: dropoff_by });
+  });
+  const problem = problemOf(stops, start, now);
+  const order = orderStops(problem);
+  const current = lengthOf(problem, stops.map((_, index) => index));
+  const proposed = lengthOf(problem, order);
+  const ranked = [...new Set(order.map((index) => stops[index].assignment))]
+    .map((index) => placed[index].assignment_id);
+  const unplaced = assignments.filter((one) => !placed.includes(one))
+    .map(({ assignment_id }) => assignment_id);
+  return {
+    assignments: [...ranked, ...unplaced].map((assignment_id, index) => ({
+      assignment_id,
+      sequence_number: index + 1,
+    })),
+    stops: order.map((index, position) => {
+      const { assignment, type, latitude, longitude } = stops[index];
+      const { assignment_id, delivery_id, delivery_code } = placed[assignment];
+      const way = distanceTo(problem, position ? order[position - 1] : -1, index);
+      return {
+        assignment_id,
+        delivery_id,
+        delivery_code,
+        type,
+        latitude,
+        longitude,
+        distance_km: rounded(way),
+      };
+    }),
+    unplaced,
+    distance_km: rounded(proposed),
+    distance_saved_km: rounded(current - proposed),
+  };
+}
+
+function problemOf(stops: Stop[], start: Point | null, now: number): Problem {
+  const pickups = new Map<number, number>();
+  stops.forEach(({ assignment, type }, index) => {
+    if (type === "pickup") pickups.set(assignment, index);
+  });
+  return {
+    count: stops.length,
+    distance: (a, b) => kilometres(stops[a], stops[b]),
+    fromStart: start ? (a) => kilometres(start, stops[a]) : undefined,
+    after: stops.map(({ assignment, type }) =>
+      type === "dropoff" ? pickups.get(assignment) ?? -1 : -1
+    ),
+    deadlines: stops.map(({ by }) => (by ? (Date.parse(by) - now) / 60_000 : Infinity)),
+    minutesPerUnit: 60 / kmPerHour,
+    minutesAtStop,
+  };
+}
+
+function distanceTo(problem: Problem, from: number, to: number): number {
+  return from < 0 ? problem.fromStart?.(to) ?? 0 : problem.distance(from, to);
+}
+
+function lengthOf(problem: Problem, order: number[]): number {
+  return order.reduce(
+    (sum, index, position) => sum + distanceTo(problem, position ? order[position - 1] : -1, index),
+    0,
+  );
+}
+
+function kilometres(a: Point, b: Point): number {
+  const radians = Math.PI / 180;
+  const half = (degrees: number) => Math.sin(degrees * radians / 2) ** 2;
+  const h = half(b.latitude - a.latitude) + Math.cos(a.latitude * radians) *
+      Math.cos(b.latitude * radians) * half(b.longitude - a.longitude);
+  return 2 * 6371.0088 * Math.asin(Math.min(1, Math.sqrt(h)));
+}
+
+const rounded = (km: number) => Math.round(km * 1000) / 1000;

@@ -1,0 +1,73 @@
+import {
+  contains,
+  defineList,
+  equal,
+  type Filter,
+  flag,
+  id,
+  number,
+  oneOf,
+  period,
+  since,
+  until,
+} from "../../../shared/list.ts";
+import { Id } from "../../../shared/schemas.ts";
+import { z } from "zod";
+import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
+
+const words = (list: readonly string[]) => list as unknown as [string, ...string[]];
+
+/** A part of number, barcode, reference, recipient's name or phone. */
+const search: Filter = {
+  schema: z.string().trim().max(200),
+  condition: (value) =>
+    `${value} #>> '{}' = '' or r.id = any (array(select private.deliveries_matching(${value} #>> '{}')))`,
+};
+
+/** What a driver carries or carried; an assignment that he rejected is none. */
+const driver: Filter = {
+  schema: Id,
+  condition: (value) =>
+    `r.id in (select a.delivery_id from delivery.assignments a where a.tenant_id = (select app.tenant_id())
+      and a.driver_id = (${value} #>> '{}')::uuid and a.status <> 'rejected')`,
+};
+
+const filters = {
+  status: oneOf("status", words(deliveryStatuses)),
+  driver_id: driver,
+  customer_id: id("customer_id"),
+  institution_user_id: id("institution_user_id"),
+  delivery_service_id: id("delivery_service_id"),
+  delivery_flow: oneOf("delivery_flow", words(deliveryFlows)),
+  carrier_type: oneOf("carrier_type", ["internal", "external"]),
+  carrier_code: equal("carrier_code"),
+  external_reference_id: contains("external_reference_id"),
+};
+
+export const deliveriesList = defineList({
+  view: "delivery.deliveries_list",
+  sort: ["created_at", "delivery_code", "status"],
+  params: {
+    ...filters,
+    search,
+    external_reference_id: equal("external_reference_id"),
+    parent_id: id("parent_id"),
+    manifest_id: id("manifest_id"),
+    current_warehouse_id: id("current_warehouse_id"),
+    date_from: since("created_at"),
+    date_to: until("created_at"),
+  },
+  columns: {
+    ...filters,
+    is_leg: flag("is_leg"),
+    payer_type: oneOf("payer_type", ["sender", "receiver"]),
+    payment_method: oneOf("payment_method", ["cash", "wallet", "gateway"]),
+    delivery_code: number("delivery_code"),
+    cod_amount: number("cod_amount"),
+    delivery_fee: number("delivery_fee"),
+    created_at: period("created_at"),
+    delivered_at: period("delivered_at"),
+  },
+  limit: { default: 20, max: 100 },
+  tally: { name: "deliveries", filters: ["status"] },
+});

@@ -1,0 +1,124 @@
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { ProofUpload, ProofUploadResponse } from "../manifests/schemas.ts";
+import { extensionOf } from "../manifests/schemas.ts";
+import { signUpload } from "../../../shared/storage.ts";
+import { itsDriver } from "../people.ts";
+import {
+  Complete,
+  DeliveryResponse,
+  Depart,
+  Fail,
+  Pickup,
+  Retry,
+  Return,
+  Returned,
+} from "./schemas.ts";
+
+const params = ids("delivery_id");
+const step = { method: "post", access: itsDriver, params, response: DeliveryResponse } as const;
+
+/** The steps of the driver who has a delivery, or of operations on his behalf; each is one legal move. */
+export const deliveryMoves: AnyEndpoint[] = [
+  endpoint({
+    ...step,
+    path: "/deliveries/:delivery_id/pickup",
+    summary: "The driver has the parcel: to picked_up; a sender's cash is taken with it",
+    body: Pickup,
+    errors: [
+      "delivery_not_found",
+      "invalid_status_transition",
+      "assignment_not_accepted",
+      "pickup_by_handoff",
+      "invalid_proof_url",
+      "delivery_proof_required",
+      "cash_amount_mismatch",
+    ],
+    run: ({ db, params, body }) =>
+      db.call("delivery.delivery_pickup", { ...body, id: params.delivery_id }),
+  }),
+  endpoint({
+    ...step,
+    path: "/deliveries/:delivery_id/depart",
+    summary: "The driver is on his way: picked_up to in_transit",
+    body: Depart,
+    errors: ["delivery_not_found", "invalid_status_transition"],
+    run: ({ db, params }) => db.call("delivery.delivery_depart", { id: params.delivery_id }),
+  }),
+  endpoint({
+    ...step,
+    path: "/deliveries/:delivery_id/complete",
+    summary: "Handed over: to delivered; cash is booked, the driver is free",
+    body: Complete,
+    errors: [
+      "delivery_not_found",
+      "invalid_status_transition",
+      "invalid_proof_url",
+      "delivery_proof_required",
+      "cash_amount_mismatch",
+      "delivery_has_no_driver",
+      "customer_required_for_cod",
+    ],
+    run: ({ db, params, body }) =>
+      db.call("delivery.delivery_complete", { ...body, id: params.delivery_id }),
+  }),
+  endpoint({
+    ...step,
+    path: "/deliveries/:delivery_id/fail",
+    summary: "It did not come to its door: to failed",
+    body: Fail,
+    errors: ["delivery_not_found", "invalid_status_transition"],
+    run: ({ db, params, body }) =>
+      db.call("delivery.delivery_fail", { ...body, id: params.delivery_id }),
+  }),
+  endpoint({
+    ...step,
+    path: "/deliveries/:delivery_id/retry",
+    summary: "Try again: failed to in_transit, or to pending for another driver",
+    body: Retry,
+    errors: [
+      "delivery_not_found",
+      "invalid_status_transition",
+      "delivery_attempts_exhausted",
+      "delivery_has_no_driver",
+      "return_through_warehouse",
+    ],
+    run: ({ db, params, body }) =>
+      db.call("delivery.delivery_retry", { ...body, id: params.delivery_id }),
+  }),
+  endpoint({
+    ...step,
+    path: "/deliveries/:delivery_id/return",
+    summary: "It comes back: to its warehouse, which then receives it, or to its sender",
+    body: Return,
+    response: Returned,
+    errors: [
+      "delivery_not_found",
+      "invalid_status_transition",
+      "warehouse_not_found",
+      "insufficient_wallet_balance",
+    ],
+    run: ({ db, params, body }) =>
+      db.call("delivery.delivery_return", { ...body, id: params.delivery_id }),
+  }),
+  endpoint({
+    method: "post",
+    access: itsDriver,
+    params,
+    path: "/deliveries/:delivery_id/proof-uploads",
+    summary: "Get an address to upload one proof to; name its path in the move it proves",
+    body: ProofUpload,
+    response: ProofUploadResponse,
+    status: 201,
+    errors: ["delivery_not_found"],
+    async run({ db, params, body }) {
+      const { path } = await db.call<{ path: string }>("delivery.delivery_proof_place", {
+        id: params.delivery_id,
+        stage: body.stage,
+        kind: body.kind,
+        extension: extensionOf(body.content_type),
+      });
+      return { data: { path, ...await signUpload("proofs", path) } };
+    },
+  }),
+];

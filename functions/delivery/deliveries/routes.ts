@@ -1,0 +1,156 @@
+import { can } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { AppError, type ErrorCode } from "../../../shared/errors.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { withLinks } from "../manifests/proofs.ts";
+import { orderers, staffOrDeliveryPeople } from "../people.ts";
+import { deliveriesList } from "./list.ts";
+import {
+  Cancel,
+  Cancelled,
+  CarrierChange,
+  CreateDelivery,
+  DeliveriesResponse,
+  DeliveryDetailResponse,
+  DeliveryMade,
+  DeliveryResponse,
+  UpdateDelivery,
+} from "./schemas.ts";
+
+const params = ids("delivery_id");
+const operations = can("manage:operations:tenant");
+
+/** What terms of a delivery may be refused for. */
+const terms: readonly ErrorCode[] = [
+  "customer_not_found",
+  "address_not_found",
+  "warehouse_not_found",
+  "delivery_place_required",
+  "delivery_service_id_required",
+  "service_not_found",
+  "delivery_service_not_available",
+  "service_not_for_returns",
+  "invalid_package",
+  "invalid_coordinates",
+  "unit_size_or_dimensions_required",
+  "can_not_use_this_delivery_for_this_unit_size",
+  "too_many_decimals",
+  "customer_required_for_cod",
+  "customer_required_for_wallet",
+  "wallet_is_the_senders",
+  "carrier_code_required",
+  "delivery_barcode_taken",
+];
+
+const change = {
+  summary: "Change a draft",
+  access: orderers,
+  params,
+  body: UpdateDelivery,
+  response: DeliveryMade,
+  errors: ["delivery_not_found", "invalid_status_transition", ...terms],
+  path: "/deliveries/:delivery_id",
+} as const;
+
+/** Proofs with their links; without, while the storage is away: the delivery is worth reading all the same. */
+async function linked<P extends { url: string }>(proofs: P[]) {
+  try {
+    return await withLinks(proofs);
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === "service_unavailable")) throw error;
+    return proofs.map((proof) => ({ ...proof, link: null }));
+  }
+}
+
+/** Making, reading and changing deliveries. What happens to them then: moves.ts, warehouse.ts. */
+export const deliveries: AnyEndpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/deliveries",
+    summary: "Order a delivery, or keep a draft of one",
+    access: orderers,
+    body: CreateDelivery,
+    response: DeliveryMade,
+    status: 201,
+    errors: [
+      ...terms,
+      "staging_warehouse_required",
+      "delivery_not_found",
+      "original_not_delivered",
+      "return_already_exists",
+      "insufficient_wallet_balance",
+    ],
+    run: ({ db, body }) => db.call("delivery.delivery_create", body),
+  }),
+  endpoint({
+    method: "get",
+    path: "/deliveries",
+    summary: "List deliveries; drivers, customers and institutions see their own",
+    access: staffOrDeliveryPeople,
+    query: deliveriesList.query,
+    response: DeliveriesResponse,
+    errors: ["invalid_column_filters"],
+    async run({ db, query }) {
+      const { rows, page, limit, total } = await deliveriesList.run(db, query);
+      return { deliveries: rows, page, limit, total };
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/deliveries/:delivery_id",
+    summary: "Read a delivery with its legs, driver, exceptions, cash, items, history and proofs",
+    access: staffOrDeliveryPeople,
+    params,
+    response: DeliveryDetailResponse,
+    errors: ["delivery_not_found"],
+    async run({ db, params }) {
+      const { delivery } = await db.call<{ delivery: { proofs: { url: string }[] } }>(
+        "delivery.delivery_get",
+        { id: params.delivery_id },
+      );
+      return { delivery: { ...delivery, proofs: await linked(delivery.proofs) } };
+    },
+  }),
+  ...(["patch", "put"] as const).map((method) =>
+    endpoint({
+      ...change,
+      method,
+      run: ({ db, params, body }) =>
+        db.call("delivery.delivery_update", { ...body, id: params.delivery_id }),
+    })
+  ),
+  endpoint({
+    method: "post",
+    path: "/deliveries/:delivery_id/submit",
+    summary: "Order what was a draft: it is charged and waits for a driver",
+    access: orderers,
+    params,
+    response: DeliveryMade,
+    errors: ["delivery_not_found", "invalid_status_transition", "insufficient_wallet_balance"],
+    run: ({ db, params }) => db.call("delivery.delivery_submit", { id: params.delivery_id }),
+  }),
+  endpoint({
+    method: "patch",
+    path: "/deliveries/:delivery_id/carrier",
+    summary: "Give a waiting delivery to another company to carry, or take it back",
+    access: operations,
+    params,
+    body: CarrierChange,
+    response: DeliveryResponse,
+    errors: ["delivery_not_found", "invalid_status_transition", "carrier_code_required"],
+    run: ({ db, params, body }) =>
+      db.call("delivery.delivery_carrier", { ...body, id: params.delivery_id }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/deliveries/:delivery_id/cancel",
+    summary: "Call a delivery off before anybody has it in hand",
+    access: orderers,
+    params,
+    body: Cancel,
+    response: Cancelled,
+    errors: ["delivery_not_found", "invalid_status_transition", "insufficient_wallet_balance"],
+    run: ({ db, params, body }) =>
+      db.call("delivery.delivery_cancel", { ...body, id: params.delivery_id }),
+  }),
+];

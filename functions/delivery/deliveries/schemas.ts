@@ -1,0 +1,287 @@
+import { z } from "zod";
+import {
+  Id,
+  JsonObject,
+  Latitude,
+  LocalizedText,
+  Longitude,
+  LongText,
+  Money,
+  Phone,
+  Text,
+  Timestamp,
+} from "../../../shared/schemas.ts";
+import { PhotoUrls, ProofUrl } from "../manifests/schemas.ts";
+import { Package, unitsOf } from "../price/schemas.ts";
+import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
+
+/** A place that is written down as an address. */
+const Place = z.object({
+  latitude: Latitude.optional(),
+  longitude: Longitude.optional(),
+  lat: Latitude.optional(),
+  lng: Longitude.optional(),
+  full_address: LongText.optional(),
+  title: LocalizedText.optional(),
+  city: Text.nullish(),
+  country: Text.nullish(),
+  contact_info: JsonObject.optional(),
+}).transform(({ lat, lng, ...place }, context) => {
+  const latitude = place.latitude ?? lat;
+  const longitude = place.longitude ?? lng;
+  if (latitude !== undefined && longitude !== undefined) return { ...place, latitude, longitude };
+  context.issues.push({
+    code: "custom",
+    message: "invalid_coordinates",
+    path: [latitude === undefined ? "latitude" : "longitude"],
+    input: place,
+  });
+  return z.NEVER;
+});
+
+const Recipient = z.looseObject({
+  name: z.string().trim().max(200).nullish(),
+  phone: Phone.nullish(),
+});
+
+const carrier = {
+  carrier_type: z.enum(["internal", "external"]),
+  carrier_code: z.string().trim().min(1).max(64).nullish(),
+};
+
+const fields = {
+  customer_id: Id.nullish(),
+  institution_user_id: Id.nullish(),
+  delivery_service_id: Id,
+  pickup_address_id: Id.nullish(),
+  pickup_location: Place.nullish(),
+  dropoff_address_id: Id.nullish(),
+  delivery_location: Place.nullish(),
+  pickup_warehouse_id: Id.nullish(),
+  dropoff_warehouse_id: Id.nullish(),
+  payer_type: z.enum(["sender", "receiver"]),
+  payment_method: z.enum(["cash", "wallet", "gateway"]),
+  cod_amount: Money.nullish(),
+  unit_size: unitsOf,
+  package: Package.optional(),
+  package_details: Package.optional(),
+  recipient: Recipient.optional(),
+  external_reference_id: z.string().trim().min(1).max(200).nullish(),
+  notes: LongText.nullish(),
+  promised_at: z.iso.datetime({ offset: true }).nullish(),
+  /** Not of the shapes that deliveries without one and items of manifests have. */
+  barcode: z.string().trim().regex(/^(?!PD\d{10}$|[A-Z]{2}\d{10}[A-Z]{2}$)[\w-]{4,64}$/).nullish(),
+  carrier_type: carrier.carrier_type.optional(),
+  carrier_code: carrier.carrier_code,
+};
+
+type Sent = Record<string, unknown> & { package?: unknown; package_details?: unknown };
+
+/** In the words of the database: places by their end, and the package that counts (see POST /price). */
+function inItsWords(
+  { package: box, package_details, pickup_location, delivery_location, ...rest }: Sent,
+) {
+  const legacy = package_details !== undefined && package_details !== null;
+  const used = legacy ? package_details : box;
+  return Object.fromEntries(
+    Object.entries({
+      ...rest,
+      pickup: pickup_location,
+      dropoff: delivery_location,
+      package: used,
+      package_field: used === undefined ? undefined : legacy ? "package_details" : "package",
+    }).filter(([, value]) => value !== undefined && value !== null),
+  );
+}
+
+export const CreateDelivery = z.object({
+  ...fields,
+  delivery_service_id: Id.nullish(),
+  staged: z.boolean().optional(),
+  /** The warehouse a staged delivery goes through; the tenant's default one when left out. */
+  warehouse_id: Id.nullish(),
+  status: z.enum(["draft", "pending"]).optional(),
+  delivery_flow: z.enum(["standard", "customer_return"]).optional(),
+  original_delivery_id: Id.nullish(),
+}).superRefine((body, context) => {
+  const isReturn = body.delivery_flow === "customer_return";
+  const refuse = (field: string) =>
+    context.issues.push({ code: "custom", path: [field], input: body });
+  if (!isReturn && !body.delivery_service_id) {
+    context.issues.push({
+      code: "invalid_type",
+      expected: "string",
+      path: ["delivery_service_id"],
+      input: undefined,
+      message: "",
+    });
+  }
+  if (isReturn !== Boolean(body.original_delivery_id)) refuse("original_delivery_id");
+  if (isReturn && body.staged) refuse("staged");
+}).transform(inItsWords);
+
+export const UpdateDelivery = z.object(fields).partial().refine(
+  (body) => Object.values(body).some((value) => value !== undefined),
+  { error: "nothing to change" },
+).transform(inItsWords);
+
+export const CarrierChange = z.object(carrier);
+
+const proof = z.object({
+  photo_urls: PhotoUrls.nullish(),
+  signature_url: ProofUrl.nullish(),
+  signed_by: z.string().trim().max(200).nullish(),
+}).nullish();
+const cash = z.object({ cod: Money.nullish(), delivery_fee: Money.nullish() }).nullish();
+const location = { latitude: Latitude.nullish(), longitude: Longitude.nullish() };
+
+export const Depart = z.object(location);
+export const Pickup = z.object({ proof, cash_collected: cash, ...location });
+export const Complete = Pickup.extend({ recipient_name: z.string().trim().max(200).nullish() });
+export const Fail = z.object({ reason: Text, notes: LongText.nullish() });
+export const Retry = z.object({
+  reassign: z.boolean().optional(),
+  override_reason: Text.nullish(),
+  notes: LongText.nullish(),
+});
+export const Return = z.object({
+  reason: Text.nullish(),
+  notes: LongText.nullish(),
+  warehouse_id: Id.nullish(),
+});
+export const Cancel = Fail;
+export const Execute = z.object({ warehouse_id: Id.nullish() });
+export const OperationalReturn = z.object({
+  delivery_service_id: Id.nullish(),
+  reason: Text.nullish(),
+  notes: LongText.nullish(),
+});
+
+const Named = z.object({ id: Id, code: z.string().nullable(), name: z.string().nullable() });
+const Person = z.object({ id: Id, full_name: z.string().nullable(), phone: z.string().nullable() });
+
+export const DeliveryRow = z.object({
+  id: Id,
+  tenant_id: Id,
+  delivery_code: z.int(),
+  barcode: z.string(),
+  external_reference_id: z.string().nullable(),
+  status: z.enum(deliveryStatuses),
+  status_reason: z.string().nullable(),
+  status_notes: z.string().nullable(),
+  delivery_flow: z.enum(deliveryFlows),
+  parent_id: Id.nullable(),
+  leg: z.enum(["A", "B"]).nullable(),
+  sequence_plan: z.int().nullable(),
+  original_delivery_id: Id.nullable(),
+  is_leg: z.boolean(),
+  customer_id: Id.nullable(),
+  institution_user_id: Id.nullable(),
+  customer: Person.nullable(),
+  institution: Person.nullable(),
+  delivery_service_id: Id,
+  delivery_service: Named,
+  carrier_type: carrier.carrier_type,
+  carrier_code: z.string().nullable(),
+  payer_type: fields.payer_type,
+  payment_method: fields.payment_method,
+  price: z.number(),
+  delivery_fee: z.number(),
+  cod_amount: z.number(),
+  currency: z.string(),
+  unit_size: z.number(),
+  unit_size_source: z.string(),
+  distance_km: z.number().nullable(),
+  pickup_address_id: Id,
+  dropoff_address_id: Id,
+  pickup_address: JsonObject,
+  dropoff_address: JsonObject,
+  pickup_zone_id: Id.nullable(),
+  dropoff_zone_id: Id.nullable(),
+  pickup_warehouse_id: Id.nullable(),
+  dropoff_warehouse_id: Id.nullable(),
+  current_warehouse_id: Id.nullable(),
+  recipient: JsonObject,
+  notes: z.string().nullable(),
+  manifest_id: Id.nullable(),
+  attempts_used: z.int(),
+  /** The live one, or the last that was not rejected. */
+  assignment: z.object({
+    id: Id,
+    status: z.string(),
+    driver_id: Id,
+    driver: Person,
+    vehicle_id: Id.nullable(),
+    assignment_time: Timestamp,
+  }).nullable(),
+  promised_at: Timestamp.nullable(),
+  picked_up_at: Timestamp.nullable(),
+  delivered_at: Timestamp.nullable(),
+  created_by: Id.nullable(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+
+const Needs = z.object({ photo_required: z.boolean(), signature_required: z.boolean() });
+
+export const DeliveryDetail = DeliveryRow.extend({
+  package_details: JsonObject.nullable(),
+  staging_warehouse_id: Id.nullable(),
+  legs: z.array(DeliveryRow),
+  exceptions: z.array(JsonObject),
+  collections: z.array(JsonObject),
+  items: z.array(JsonObject),
+  history: z.array(JsonObject),
+  /** `link`: where the picture can be fetched for five minutes; null when it is gone. */
+  proofs: z.array(JsonObject),
+  payments: z.array(JsonObject),
+  handoff: JsonObject.nullable(),
+  returns: z.array(JsonObject),
+  proof_requirements: z.object({ pickup: Needs, delivery: Needs }),
+  policy: JsonObject.nullable(),
+});
+
+export const DeliveryResponse = z.object({ delivery: DeliveryRow });
+export const DeliveryDetailResponse = z.object({ delivery: DeliveryDetail });
+export const DeliveriesResponse = z.object({
+  deliveries: z.array(DeliveryRow),
+  page: z.int(),
+  limit: z.int(),
+  total: z.int(),
+});
+export const DeliveryMade = z.object({
+  id: Id,
+  delivery: z.object({
+    id: Id,
+    delivery_code: z.int(),
+    barcode: z.string(),
+    status: z.enum(deliveryStatuses),
+    delivery_flow: z.enum(deliveryFlows),
+    price: z.number(),
+    unit_size: z.number(),
+    unit_size_source: z.string(),
+    currency: z.string(),
+    cod_amount: z.number(),
+    original_delivery_id: Id.nullable(),
+    legs: z.array(z.object({
+      id: Id,
+      leg: z.enum(["A", "B"]),
+      sequence_plan: z.int(),
+      delivery_code: z.int(),
+      status: z.enum(deliveryStatuses),
+    })),
+  }),
+});
+export const Returned = DeliveryResponse.extend({ receiving_order_id: Id.nullable() });
+export const Cancelled = DeliveryResponse.extend({ refunded: z.boolean() });
+export const Executed = DeliveryResponse.extend({
+  picking_order: z.object({
+    id: Id,
+    reference_number: z.string(),
+    status: z.string(),
+    warehouse_id: Id,
+    delivery_id: Id,
+    completed_date: Timestamp.nullable(),
+    item_details: z.array(JsonObject),
+  }),
+});

@@ -1,0 +1,47 @@
+import { can } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { scanners } from "../people.ts";
+import { DeliveryMade, Execute, Executed, OperationalReturn } from "./schemas.ts";
+
+const params = ids("delivery_id");
+
+/** What a warehouse does with a delivery that lies in it. */
+export const deliveryInWarehouse: AnyEndpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/deliveries/:delivery_id/execute",
+    summary: "Pick a parcel for its driver: all of it is reserved; again answers the same",
+    access: scanners,
+    params,
+    body: Execute,
+    response: Executed,
+    errors: [
+      "delivery_not_found",
+      "delivery_not_executable",
+      "invalid_status_transition",
+      "warehouse_preparation_inconsistent",
+    ],
+    run: ({ db, params, body }) =>
+      db.call("delivery.delivery_execute", { ...body, id: params.delivery_id }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/deliveries/:delivery_id/operational-return",
+    summary: "Send a parcel that lies in a warehouse back to its sender, as a delivery of its own",
+    access: can("manage:operations:tenant", "manage:module:warehouse"),
+    params,
+    body: OperationalReturn,
+    response: DeliveryMade,
+    status: 201,
+    errors: [
+      "delivery_not_found",
+      "delivery_not_in_warehouse",
+      "invalid_status_transition",
+      "service_not_found",
+      "return_already_exists",
+    ],
+    run: ({ db, params, body }) =>
+      db.call("delivery.delivery_operational_return", { ...body, id: params.delivery_id }),
+  }),
+];

@@ -1,0 +1,104 @@
+import { z } from "zod";
+import { can, either, role } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { contains, defineList, equal, id, oneOf, since, until } from "../../../shared/list.ts";
+import { Id, ids, JsonObject, LongText, Text, Timestamp } from "../../../shared/schemas.ts";
+import { scanners, staffOrDeliveryPeople } from "../people.ts";
+import { deliveryStatuses } from "../statuses.ts";
+
+const statuses = ["open", "resolved"] as const;
+
+const Exception = z.object({
+  id: Id,
+  tenant_id: Id,
+  delivery_id: Id,
+  type: z.string(),
+  status: z.enum(statuses),
+  items: z.array(JsonObject),
+  notes: z.string().nullable(),
+  resolution: z.string().nullable(),
+  resolution_notes: z.string().nullable(),
+  created_by: Id.nullable(),
+  resolved_by: Id.nullable(),
+  resolved_at: Timestamp.nullable(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  delivery_code: z.int(),
+  delivery_status: z.enum(deliveryStatuses),
+  delivery: JsonObject,
+});
+
+const NewException = z.object({
+  type: z.string().trim().min(1).max(64),
+  notes: LongText.nullish(),
+  items: z.array(z.object({
+    delivery_item_id: Id,
+    quantity: z.int().min(1).max(1_000_000).optional(),
+    condition: z.string().trim().min(1).max(64).optional(),
+  })).max(1_000).nullish(),
+});
+
+const exceptionsList = defineList({
+  view: "delivery.delivery_exceptions_list",
+  sort: ["created_at"],
+  params: {
+    status: oneOf("status", statuses as unknown as [string, ...string[]]),
+    delivery_id: id("delivery_id"),
+    type: equal("type"),
+    date_from: since("created_at"),
+    date_to: until("created_at"),
+  },
+  columns: {
+    status: oneOf("status", statuses as unknown as [string, ...string[]]),
+    type: contains("type"),
+  },
+  limit: { default: 20, max: 100 },
+});
+
+/** What went wrong with deliveries, and that it was settled. */
+export const deliveryExceptions: AnyEndpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/deliveries/:delivery_id/exceptions",
+    summary:
+      "Note what went wrong with a delivery; it is not given to a driver until that is resolved",
+    access: either(can("manage:operations:tenant", "manage:module:warehouse"), role("driver")),
+    params: ids("delivery_id"),
+    body: NewException,
+    response: z.object({ exception: Exception, receiving_order_id: Id.nullable() }),
+    status: 201,
+    errors: ["delivery_not_found", "delivery_item_not_found", "delivery_ended"],
+    run: ({ db, params, body }) =>
+      db.call("delivery.delivery_exception_open", { ...body, id: params.delivery_id }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/delivery-exceptions",
+    summary: "List exceptions; drivers, customers and institutions see those of their deliveries",
+    access: staffOrDeliveryPeople,
+    query: exceptionsList.query,
+    errors: ["invalid_column_filters"],
+    response: z.object({
+      exceptions: z.array(Exception),
+      page: z.int(),
+      limit: z.int(),
+      total: z.int(),
+    }),
+    async run({ db, query }) {
+      const { rows, page, limit, total } = await exceptionsList.run(db, query);
+      return { exceptions: rows, page, limit, total };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/delivery-exceptions/:delivery_exception_id/resolve",
+    summary: "Settle an exception",
+    access: scanners,
+    params: ids("delivery_exception_id"),
+    body: z.object({ resolution: Text, notes: LongText.nullish() }),
+    response: z.object({ exception: Exception }),
+    errors: ["delivery_exception_not_found", "delivery_exception_resolved"],
+    run: ({ db, params, body }) =>
+      db.call("delivery.delivery_exception_resolve", { ...body, id: params.delivery_exception_id }),
+  }),
+];

@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { can, either, role } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { defineList, id, oneOf } from "../../../shared/list.ts";
+import { Id, ids, JsonObject, NamedRef, Timestamp } from "../../../shared/schemas.ts";
+import { DeliveryResponse, Pickup } from "../deliveries/schemas.ts";
+import { itsDriver } from "../people.ts";
+
+const statuses = ["pending", "completed", "cancelled"] as const;
+
+const Handoff = z.object({
+  id: Id,
+  tenant_id: Id,
+  delivery_id: Id,
+  picking_order_id: Id,
+  assignment_id: Id.nullable(),
+  driver_id: Id.nullable(),
+  status: z.enum(statuses),
+  custody: z.enum(["warehouse", "driver"]),
+  warehouse_id: Id,
+  completed_at: Timestamp.nullable(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  delivery: JsonObject,
+  warehouse: NamedRef,
+  driver: z.object({ id: Id, full_name: z.string().nullable() }).nullable(),
+});
+
+const handoffsList = defineList({
+  view: "delivery.handoffs_list",
+  sort: ["created_at"],
+  params: {
+    driver_id: id("driver_id"),
+    delivery_id: id("delivery_id"),
+    warehouse_id: id("warehouse_id"),
+    status: oneOf("status", statuses as unknown as [string, ...string[]]),
+  },
+  limit: { default: 20, max: 100 },
+});
+
+/** Parcels that a warehouse puts into drivers' hands. */
+export const handoffs: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/handoffs",
+    summary: "List handoffs; drivers see their own",
+    access: either(can("view:tenant"), role("driver")),
+    query: handoffsList.query,
+    response: z.object({
+      handoffs: z.array(Handoff),
+      page: z.int(),
+      limit: z.int(),
+      total: z.int(),
+    }),
+    async run({ db, query }) {
+      const { rows, page, limit, total } = await handoffsList.run(db, query);
+      return { handoffs: rows, page, limit, total };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/handoffs/:handoff_id/pickup",
+    summary: "The driver takes a picked parcel over: stock leaves the house, custody is his",
+    access: itsDriver,
+    params: ids("handoff_id"),
+    body: Pickup,
+    response: DeliveryResponse.extend({ handoff: Handoff }),
+    errors: [
+      "handoff_not_found",
+      "handoff_not_pending",
+      "delivery_not_found",
+      "invalid_status_transition",
+      "assignment_not_accepted",
+      "invalid_proof_url",
+      "delivery_proof_required",
+      "cash_amount_mismatch",
+      "warehouse_preparation_inconsistent",
+    ],
+    run: ({ db, params, body }) =>
+      db.call("delivery.handoff_pickup", { ...body, id: params.handoff_id }),
+  }),
+];

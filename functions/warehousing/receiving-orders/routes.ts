@@ -1,0 +1,127 @@
+import { z } from "zod";
+import { can, either, role } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { defineList, id, oneOf, since, until } from "../../../shared/list.ts";
+import { Id, ids, JsonObject, LongText, NamedRef, Timestamp } from "../../../shared/schemas.ts";
+
+const statuses = ["pending", "received", "cancelled"] as const;
+const sources = [
+  "inbound",
+  "failed_delivery_return",
+  "delivery_return_handoff",
+  "supplier",
+] as const;
+const words = (list: readonly string[]) => list as unknown as [string, ...string[]];
+const conditions = z.enum(["good", "damaged"]);
+
+const Order = z.object({
+  id: Id,
+  tenant_id: Id,
+  reference_number: z.string(),
+  warehouse_id: Id,
+  source: z.enum(sources),
+  status: z.enum(statuses),
+  custody: z.enum(["awaiting_warehouse_receipt", "in_warehouse"]),
+  delivery_id: Id.nullable(),
+  exception_id: Id.nullable(),
+  notes: z.string().nullable(),
+  created_by: Id.nullable(),
+  received_by: Id.nullable(),
+  received_at: Timestamp.nullable(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  warehouse: NamedRef,
+  delivery: JsonObject.nullable(),
+  receiver: z.object({ id: Id, full_name: z.string().nullable() }).nullable(),
+  item_details: z.array(z.object({
+    item_id: Id,
+    item: z.object({ id: Id, name: z.string(), sku: z.string() }),
+    quantity: z.int(),
+    received_quantity: z.int().nullable(),
+    bin_id: Id.nullable(),
+    condition: conditions.nullable(),
+  })),
+});
+
+const Update = z.object({
+  status: z.enum(["received", "cancelled"]),
+  item_details: z.array(z.object({
+    item_id: Id.nullish(),
+    bin_id: Id.nullish(),
+    received_quantity: z.int().min(0).max(1_000_000_000).nullish(),
+    condition: conditions.nullish(),
+  })).max(1_000).nullish(),
+  notes: LongText.nullish(),
+});
+
+const ordersList = defineList({
+  view: "warehousing.receiving_orders_list",
+  search: ["reference_number"],
+  sort: ["created_at"],
+  params: {
+    warehouse_id: id("warehouse_id"),
+    status: oneOf("status", words(statuses)),
+    source: oneOf("source", words(sources)),
+    delivery_id: id("delivery_id"),
+    date_from: since("created_at"),
+    date_to: until("created_at"),
+  },
+  limit: { default: 20, max: 100 },
+});
+
+const lookers = can("view:tenant", "manage:operations:tenant", "manage:module:warehouse");
+
+/** Goods on their way into a warehouse. */
+export const receivingOrders: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/receiving-orders",
+    summary: "List receiving orders",
+    access: lookers,
+    query: ordersList.query,
+    response: z.object({
+      orders: z.array(Order),
+      page: z.int(),
+      limit: z.int(),
+      total: z.int(),
+    }),
+    async run({ db, query }) {
+      const { rows, page, limit, total } = await ordersList.run(db, query);
+      return { orders: rows, page, limit, total };
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/receiving-orders/:receiving_order_id",
+    summary: "Read a receiving order",
+    access: lookers,
+    params: ids("receiving_order_id"),
+    response: z.object({ order: Order }),
+    errors: ["receiving_order_not_found"],
+    run: ({ db, params }) =>
+      db.call("warehousing.receiving_order_get", { id: params.receiving_order_id }),
+  }),
+  endpoint({
+    method: "put",
+    path: "/receiving-orders/:receiving_order_id",
+    summary: "Receive what came, or call the receipt off; the same again answers the same",
+    access: either(
+      can("manage:operations:tenant", "manage:module:warehouse"),
+      role("warehouse_staff"),
+    ),
+    params: ids("receiving_order_id"),
+    body: Update,
+    response: z.object({ order: Order }),
+    errors: [
+      "receiving_order_not_found",
+      "invalid_status_transition",
+      "bin_id_required_for_received_items",
+      "bin_not_found",
+      "bin_inactive",
+      "inventory_item_not_found",
+      "received_too_much",
+    ],
+    run: ({ db, params, body }) =>
+      db.call("warehousing.receiving_order_update", { ...body, id: params.receiving_order_id }),
+  }),
+];

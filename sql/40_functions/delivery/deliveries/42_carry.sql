@@ -1,0 +1,106 @@
+-- The driver's part: he takes a parcel, sets out with it and hands it over. Each locks the family, makes one legal
+-- move and answers the delivery as lists show it.
+
+-- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common.
+-- Fails: forbidden, invalid_status_transition, assignment_not_accepted, invalid_proof_url, delivery_proof_required.
+create or replace function delivery.delivery_taken(d delivery.deliveries, input jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  a delivery.assignments := delivery.require_carrier(d);
+begin
+  perform delivery.require_move(d, '{assigned,accepted}', 'picked_up');
+  if a.status is distinct from 'assigned' and a.status is distinct from 'accepted' then
+    perform app.fail('assignment_not_accepted', jsonb_build_object('status', a.status));
+  end if;
+  update delivery.deliveries x set status = 'picked_up', picked_up_at = clock_timestamp(), status_reason = null, status_notes = null
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  perform delivery.delivery_proofs_keep(d, 'pickup', input -> 'proof');
+  perform delivery.require_cash(private.parcel_terms(d), 'pickup', input -> 'cash_collected');
+  perform money.cash_collected(delivery.parcel_of(d), 'pickup', a.driver_id);
+end $$;
+
+-- What is said to be collected must be what is due; said nothing, it is what is due.
+-- cash: {cod?, delivery_fee?} or null. Fails: cash_amount_mismatch.
+create or replace function delivery.require_cash(parcel delivery.deliveries, stage text, cash jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_due record := money.cash_due(parcel, stage);
+begin
+  if coalesce(jsonb_typeof(cash), 'null') <> 'null' and (coalesce((cash ->> 'cod')::numeric, 0) <> v_due.cod
+      or coalesce((cash ->> 'delivery_fee')::numeric, 0) <> v_due.delivery_fee) then
+    perform app.fail('cash_amount_mismatch', jsonb_build_object('field', 'cash_collected', 'due',
+      jsonb_build_object('cod', v_due.cod, 'delivery_fee', v_due.delivery_fee, 'currency', parcel.currency)));
+  end if;
+end $$;
+
+-- assigned|accepted -> picked_up, at a door. {id, proof?, cash_collected?, latitude?, longitude?} -> {delivery}
+-- Fails: delivery_not_found, what delivery_taken fails with, cash_amount_mismatch, pickup_by_handoff (it waits in a
+-- warehouse: it is taken over there).
+create or replace function delivery.delivery_pickup(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  v_handoff uuid;
+begin
+  perform delivery.require_carrier(d);
+  perform delivery.require_move(d, '{assigned,accepted}', 'picked_up');
+  select h.id into v_handoff from delivery.package_handoffs h
+  where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.status = 'pending';
+  if v_handoff is not null or delivery.leaves_warehouse(d) then
+    perform app.fail('pickup_by_handoff', jsonb_build_object('handoff_id', v_handoff));
+  end if;
+  perform delivery.delivery_taken(d, input);
+  perform private.parcel_at(delivery.parcel_of(d), null);
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+end $$;
+
+-- picked_up -> in_transit; what another company carries leaves from pending. {id, latitude?, longitude?} -> {delivery}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition.
+create or replace function delivery.delivery_depart(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+begin
+  perform delivery.require_carrier(d);
+  perform delivery.require_move(d, case d.carrier_type when 'external' then '{pending,picked_up}'::text[] else '{picked_up}' end, 'in_transit');
+  update delivery.deliveries x set status = 'in_transit', picked_up_at = coalesce(x.picked_up_at, clock_timestamp())
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+end $$;
+
+-- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner; and in a warehouse
+-- the parcel's receipt. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_proof_url, delivery_proof_required,
+-- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it).
+create or replace function delivery.delivery_complete(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  a delivery.assignments := delivery.require_carrier(d);
+  v_parcel delivery.deliveries := private.parcel_terms(d);
+  -- At the receiver's door; a leg into a warehouse ends before it.
+  v_door boolean := d.delivery_flow <> 'pnd_inbound';
+  v_due record;
+begin
+  perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
+  if v_door then
+    v_due := money.cash_due(v_parcel, 'dropoff');
+    perform delivery.require_cash(v_parcel, 'dropoff', input -> 'cash_collected');
+    if a.driver_id is null and v_due.cod + v_due.delivery_fee > 0 then
+      perform app.fail('delivery_has_no_driver');
+    end if;
+  end if;
+  update delivery.deliveries x set status = 'delivered', delivered_at = clock_timestamp(), status_reason = null, status_notes = null,
+    recipient = x.recipient || jsonb_strip_nulls(jsonb_build_object('received_by', input ->> 'recipient_name'))
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
+  perform private.receipts_call_off(d.id);
+  perform delivery.assignment_end(a, 'completed');
+  if v_door then
+    perform money.cash_collected(v_parcel.id, 'dropoff', a.driver_id);
+  end if;
+  if d.dropoff_warehouse_id is not null then
+    perform private.parcel_arrives(d.id);
+  end if;
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+end $$;

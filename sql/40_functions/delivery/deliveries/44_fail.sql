@@ -1,0 +1,126 @@
+-- What happens when a delivery does not come to its door: it fails, is tried again, or comes back.
+
+-- True when a failed attempt counts: at the customer's door, not on the way into a warehouse or back to a sender.
+create or replace function delivery.attempt_counts(d delivery.deliveries) returns boolean
+language sql immutable set search_path = '' as $$
+  select d.delivery_flow in ('standard', 'pnd_outbound')
+$$;
+
+-- picked_up|in_transit -> failed. {id, reason, notes?} -> {delivery}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition.
+create or replace function delivery.delivery_fail(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+begin
+  perform delivery.require_carrier(d);
+  perform delivery.require_move(d, '{picked_up,in_transit}', 'failed');
+  update delivery.deliveries x set status = 'failed', status_reason = input ->> 'reason', status_notes = input ->> 'notes',
+    attempts_used = x.attempts_used + case when delivery.attempt_counts(d) then 1 else 0 end
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+end $$;
+
+-- failed -> in_transit with the driver who has it, or with reassign -> pending for another one.
+-- {id, reassign?, override_reason?, notes?} -> {delivery}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, delivery_attempts_exhausted (as many as the service
+-- allows were made; operations may give an override_reason), return_through_warehouse (it left a warehouse as a
+-- parcel of its own: for another driver it comes back there first).
+create or replace function delivery.delivery_retry(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  a delivery.assignments := delivery.require_carrier(d);
+  v_operations boolean := app.has_permission('manage:operations:tenant');
+  v_reassign boolean := coalesce((input ->> 'reassign')::boolean, false);
+  v_override text := input ->> 'override_reason';
+  v_allowed integer;
+begin
+  perform delivery.require_move(d, '{failed}', case when v_reassign then 'pending' else 'in_transit' end);
+  if not v_operations and (v_reassign or v_override is not null) then
+    perform app.fail('forbidden');
+  end if;
+  if v_reassign and delivery.leaves_warehouse(d) then
+    perform app.fail('return_through_warehouse');
+  end if;
+  if not v_reassign and a.id is null and d.carrier_type = 'internal' then
+    perform app.fail('delivery_has_no_driver');
+  end if;
+  select s.allowed_delivery_attempts into v_allowed from delivery.delivery_services s
+  where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id;
+  if delivery.attempt_counts(d) and d.attempts_used >= coalesce(v_allowed, 1) and v_override is null then
+    perform app.fail('delivery_attempts_exhausted', jsonb_build_object('field', 'override_reason',
+      'attempts_used', d.attempts_used, 'allowed_delivery_attempts', coalesce(v_allowed, 1)));
+  end if;
+  update delivery.deliveries x set status = case when v_reassign then 'pending' else 'in_transit' end,
+    status_reason = v_override, status_notes = input ->> 'notes'
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  -- On its way again: what was to be received of it stays with the driver.
+  perform private.receipts_call_off(d.id);
+  if v_reassign then
+    perform delivery.assignment_end(a, 'returned');
+  end if;
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+end $$;
+
+-- picked_up|in_transit|failed -> returned. {id, reason?, notes?, warehouse_id?} -> {delivery, receiving_order_id}
+-- What left a warehouse goes back there: its receipt is expected, its driver answers for it until then, and
+-- received it waits for another one. Anything else is back with its sender, for good, unless warehouse_id names
+-- a warehouse that takes it in.
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, warehouse_not_found.
+create or replace function delivery.delivery_return(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  a delivery.assignments := delivery.require_carrier(d);
+  v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_receipt uuid;
+begin
+  perform delivery.require_move(d, '{picked_up,in_transit,failed}', 'returned');
+  if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
+    perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
+  end if;
+  update delivery.deliveries x set status = 'returned', status_reason = coalesce(input ->> 'reason', x.status_reason),
+    status_notes = input ->> 'notes'
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  if not delivery.leaves_warehouse(d) then
+    perform private.delivery_returned_for_good(d.id);
+  end if;
+  if not (delivery.leaves_warehouse(d) or v_warehouse is not null) then
+    perform delivery.assignment_end(a, 'returned');
+  end if;
+  perform delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return');
+  if delivery.leaves_warehouse(d) or v_warehouse is not null then
+    v_receipt := private.receipt_expect(d.id, v_warehouse, d.status = 'failed');
+  end if;
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'receiving_order_id', v_receipt);
+end $$;
+
+-- A leg that came back to the sender ends its parcel: what was to follow is not to come. A definer: a driver does
+-- not see the next leg.
+create or replace function private.delivery_returned_for_good(p_delivery uuid) returns void
+language sql security definer set search_path = '' as $$
+  update delivery.deliveries l set status = 'cancelled', status_reason = d.status_reason
+  from delivery.deliveries d
+  where d.tenant_id = app.tenant_id() and d.id = p_delivery and d.status = 'returned'
+    and l.tenant_id = d.tenant_id and l.parent_id = d.parent_id and l.status = 'draft'
+$$;
+
+grant execute on function private.delivery_returned_for_good(uuid) to barid_caller;
+
+-- Gives the fee back when the policy in force says so for what happened; a leg out of a warehouse that will set out
+-- again has not come back yet. -> true when money moved
+create or replace function delivery.delivery_refund_on(d delivery.deliveries, policy text) returns boolean
+language plpgsql set search_path = '' as $$
+declare
+  v_service delivery.delivery_services;
+begin
+  if policy = 'refund_delivery_fee_on_return' and delivery.leaves_warehouse(d) then
+    return false;
+  end if;
+  select * into v_service from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id;
+  if (delivery.service_policy(v_service) #>> array['payment_policies', policy])::boolean then
+    return money.delivery_fee_refund(delivery.parcel_of(d));
+  end if;
+  return false;
+end $$;

@@ -1,0 +1,65 @@
+-- Deliveries that are called off before anybody has them in hand.
+
+-- Calls a delivery off before anybody has it in hand: the parcel and its legs together, the fee by the policy in
+-- force, drivers freed, what was picked put back. {id, reason} -> {delivery, refunded}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, insufficient_wallet_balance.
+create or replace function delivery.delivery_cancel(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
+  v_operations boolean := app.has_permission('manage:operations:tenant');
+  v_under_way text;
+  v_picks uuid[];
+  v_refunded boolean;
+begin
+  select * into d from delivery.deliveries x where x.id = delivery.parcel_of(d);
+  if not found then
+    perform app.fail('forbidden');
+  end if;
+  perform delivery.require_owner(d);
+  perform delivery.require_move(d, case when v_operations then '{draft,pending,assigned,accepted}' else '{draft,pending}' end::text[], 'cancelled');
+  select l.status into v_under_way from delivery.deliveries l
+  where l.tenant_id = d.tenant_id and l.parent_id = d.id and l.status not in ('draft', 'pending', 'assigned', 'accepted') limit 1;
+  if found then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', v_under_way, 'to', 'cancelled'));
+  end if;
+  update delivery.deliveries x set status = 'cancelled', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
+  where x.tenant_id = d.tenant_id and case when d.delivery_flow = 'pnd_parent' and exists (
+      select from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id)
+    then x.parent_id = d.id else x.id = d.id end;
+  v_picks := private.delivery_let_go(d.id);
+  v_refunded := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
+  perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
+  return jsonb_build_object('refunded', v_refunded, 'delivery', delivery.delivery_row(d.id));
+end $$;
+
+-- Frees all that was bound to a parcel that will not leave now: handoffs, picks, drivers, and the original that
+-- waited for its return. -> the picks, whose stock the caller puts back after the wallets.
+-- A definer: a customer who cancels sees none of it.
+create or replace function private.delivery_let_go(parcel uuid) returns uuid[]
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_family uuid[] := array(select x.id from delivery.deliveries x where x.tenant_id = v_tenant and (x.id = parcel or x.parent_id = parcel));
+  v_picks uuid[];
+begin
+  update delivery.package_handoffs h set status = 'cancelled'
+  where h.tenant_id = v_tenant and h.delivery_id = any (v_family) and h.status = 'pending';
+  with cancelled as (
+    update warehousing.picking_orders p set status = 'cancelled'
+    where p.tenant_id = v_tenant and p.delivery_id = any (v_family) and p.status in ('pending', 'in_progress', 'completed')
+    returning p.id
+  )
+  select coalesce(array_agg(c.id order by c.id), '{}') into v_picks from cancelled c;
+  update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
+  where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.status in ('pending', 'assigned', 'accepted');
+  -- Not sent back after all: the original leg may set out again.
+  update delivery.deliveries o set status = 'pending', status_reason = null, status_notes = null
+  from delivery.deliveries r
+  where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return' and r.status = 'cancelled'
+    and o.tenant_id = v_tenant and (o.parent_id = r.original_delivery_id or o.id = r.original_delivery_id)
+    and o.delivery_flow = 'pnd_outbound' and o.status = 'returned';
+  return v_picks;
+end $$;
+
+grant execute on function private.delivery_let_go(uuid) to barid_caller;

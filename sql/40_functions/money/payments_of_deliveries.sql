@@ -1,0 +1,132 @@
+-- What a delivery does to the books. Definers, since a customer who orders and a driver who takes cash write no
+-- payments; each reads what is due from the delivery itself, which its core has locked.
+
+-- Who pays as the sender of a delivery and gets its COD: the institution, else the customer; null: nobody known.
+create or replace function money.owner_wallet(d delivery.deliveries) returns uuid
+language sql security definer set search_path = '' as $$
+  select case
+    when d.institution_user_id is not null then money.account_of('wallet', 'institution', d.institution_user_id, d.currency::text)
+    when d.customer_id is not null then money.account_of('wallet', 'customer', d.customer_id, d.currency::text) end
+$$;
+
+-- Charges the fee of a delivery that becomes an order: a wallet now, a gateway later; cash is taken by a driver.
+-- Fails: insufficient_wallet_balance.
+create or replace function money.delivery_fee_charge(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_wallet uuid;
+  v_payment uuid;
+  v_line jsonb;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  if d.payment_method = 'cash' or d.delivery_fee = 0 then
+    return;
+  end if;
+  v_wallet := case when d.payment_method = 'wallet' then money.owner_wallet(d) end;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, actor_id, processed_at)
+  values (d.tenant_id, 'DELIVERY', 'DELIVERY_FEE', case when v_wallet is null then 'pending' else 'SUCCESS' end, d.payment_method,
+    d.delivery_fee, d.currency, v_wallet, d.id, app.user_id(), case when v_wallet is not null then now() end)
+  returning id into v_payment;
+  if v_wallet is null then
+    return;
+  end if;
+  v_line := jsonb_build_object('journal', 'fee', 'kind', 'delivery_fee', 'reference_type', 'payment', 'reference_id', v_payment,
+    'description', 'Delivery ' || d.delivery_code);
+  perform money.post(jsonb_build_array(
+    v_line || jsonb_build_object('account_id', v_wallet, 'amount', -d.delivery_fee),
+    v_line || jsonb_build_object('account_id', money.account_of('wallet', 'tenant', null, d.currency::text), 'amount', d.delivery_fee)));
+end $$;
+
+-- Gives the fee of a delivery back, once: what was paid goes to the owner's wallet, what was not yet paid is no
+-- longer asked for. Cash that was taken stays taken. -> true when money moved
+-- Fails: insufficient_wallet_balance (the tenant's wallet is short).
+create or replace function money.delivery_fee_refund(p_delivery uuid) returns boolean
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_paid money.payments;
+  v_wallet uuid;
+  v_payment uuid;
+  v_line jsonb;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  update money.payments p set status = 'CANCELLED', processed_at = now()
+  where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'pending';
+  select * into v_paid from money.payments p
+  where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'
+    and p.payment_method <> 'cash' and p.amount > 0
+    and not exists (select from money.payments r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.type = 'REFUND')
+  for no key update;
+  v_wallet := coalesce(v_paid.account_id, money.owner_wallet(d));
+  if v_paid.id is null or v_wallet is null then
+    return false;
+  end if;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, reference,
+    actor_id, processed_at)
+  values (d.tenant_id, 'DELIVERY', 'REFUND', 'SUCCESS', 'wallet', v_paid.amount, v_paid.currency, v_wallet, d.id, v_paid.id::text,
+    app.user_id(), now())
+  returning id into v_payment;
+  v_line := jsonb_build_object('journal', 'refund', 'kind', 'delivery_fee_refund', 'reference_type', 'payment',
+    'reference_id', v_paid.id, 'description', 'Delivery ' || d.delivery_code);
+  perform money.post(jsonb_build_array(
+    v_line || jsonb_build_object('account_id', money.account_of('wallet', 'tenant', null, d.currency::text), 'amount', -v_paid.amount),
+    v_line || jsonb_build_object('account_id', v_wallet, 'amount', v_paid.amount)));
+  return true;
+end $$;
+
+-- What a driver has to take in cash for a parcel at a stage, 'pickup' or 'dropoff'. The sender's fee is taken with
+-- the parcel; a receiver pays his fee and the COD at the door.
+create or replace function money.cash_due(d delivery.deliveries, stage text, out cod numeric, out delivery_fee numeric)
+language sql immutable set search_path = '' as $$
+  select case when stage = 'dropoff' then d.cod_amount else 0 end,
+    case when d.payment_method = 'cash' and d.payer_type = case stage when 'pickup' then 'sender' else 'receiver' end then d.delivery_fee else 0 end
+$$;
+
+-- Books the cash a driver took for a parcel at a stage: one row of cash, the driver's account, and at the door the
+-- COD to its owner's wallet. Nothing due, or taken at that stage before: nothing happens.
+create or replace function money.cash_collected(p_parcel uuid, p_stage text, p_driver uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_due record;
+  v_row uuid;
+  v_owner uuid;
+  v_cash jsonb;
+  v_credit jsonb;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_parcel;
+  v_due := money.cash_due(d, p_stage);
+  if v_due.cod + v_due.delivery_fee = 0 then
+    return;
+  end if;
+  insert into money.cod_collections (tenant_id, delivery_id, driver_id, collection_stage, amount, cod_amount, delivery_fee_amount,
+    currency, collected_at, delivery_code, delivery_number, external_reference_id, customer_name, delivery_address)
+  values (d.tenant_id, d.id, p_driver, p_stage, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
+    now(), d.delivery_code, d.delivery_code::text, d.external_reference_id,
+    coalesce((select p.full_name from tenancy.profiles p where p.id = coalesce(d.customer_id, d.institution_user_id)), d.recipient ->> 'name', ''),
+    coalesce(d.dropoff_snapshot ->> 'full_address', ''))
+  on conflict on constraint cash_already_collected do nothing
+  returning id into v_row;
+  if v_row is null then
+    return;
+  end if;
+  v_cash := jsonb_build_object('journal', 'cash', 'kind', 'cash_collected', 'reference_type', 'cod_collection', 'reference_id', v_row,
+    'description', 'Delivery ' || d.delivery_code);
+  v_cash := jsonb_build_array(
+    v_cash || jsonb_build_object('account_id', money.account_of('external', 'tenant', null, d.currency::text), 'amount', -(v_due.cod + v_due.delivery_fee)),
+    v_cash || jsonb_build_object('account_id', money.account_of('driver_cash', 'driver', p_driver, d.currency::text), 'amount', v_due.cod + v_due.delivery_fee));
+  if v_due.cod > 0 then
+    v_owner := coalesce(money.owner_wallet(d), app.refuse('customer_required_for_cod'));
+    v_credit := jsonb_build_object('journal', 'cod', 'kind', 'cod_credit', 'reference_type', 'cod_collection', 'reference_id', v_row,
+      'description', 'Delivery ' || d.delivery_code);
+    v_cash := v_cash || jsonb_build_array(
+      v_credit || jsonb_build_object('account_id', money.account_of('cod_clearing', 'tenant', null, d.currency::text), 'amount', -v_due.cod),
+      v_credit || jsonb_build_object('account_id', v_owner, 'amount', v_due.cod));
+  end if;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, actor_id, processed_at)
+  select d.tenant_id, 'DELIVERY', p.type, 'SUCCESS', 'cash', p.amount, d.currency, p.account, d.id, app.user_id(), now()
+  from (values ('COD_COLLECTION', v_due.cod, v_owner), ('DELIVERY_FEE', v_due.delivery_fee, null)) p (type, amount, account)
+  where p.amount > 0;
+  perform money.post(v_cash);
+end $$;

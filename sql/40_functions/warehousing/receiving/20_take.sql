@@ -1,0 +1,187 @@
+-- Taking a receipt: stock, and what it means for the delivery that brought it.
+
+-- Writes into the lines of a receipt what came, where to and in which condition.
+-- details: [{item_id?, bin_id?, received_quantity?, condition?}] or null; a line is named by its item, else by its
+-- place. The first bin named serves for lines without one, then the default receiving bin of the warehouse.
+-- Fails: inventory_item_not_found, validation_failed, bin_not_found, bin_inactive, bin_id_required_for_received_items.
+create or replace function private.receipt_fill(r warehousing.receiving_orders, details jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_details jsonb := coalesce(nullif(details, 'null'), '[]');
+  v_bin uuid := coalesce((v_details #>> '{0,bin_id}')::uuid, warehousing.default_receiving_bin(r.warehouse_id));
+  v_wrong record;
+begin
+  select n.position - 1 as place into v_wrong
+  from rows from (jsonb_to_recordset(v_details) as (item_id uuid)) with ordinality n (item_id, position)
+  where case when n.item_id is null
+    then n.position > (select count(*) from warehousing.receiving_order_items i where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id)
+    else not exists (select from warehousing.receiving_order_items i
+      where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id and i.item_id = n.item_id) end
+  limit 1;
+  if found then
+    perform app.fail('inventory_item_not_found', jsonb_build_object('field', format('item_details.%s.item_id', v_wrong.place)));
+  end if;
+  update warehousing.receiving_order_items i set
+    received_quantity = coalesce(n.received_quantity, i.quantity),
+    bin_id = coalesce(n.bin_id, v_bin),
+    condition = coalesce(n.condition, 'good')
+  from warehousing.receiving_order_items o
+  left join rows from (jsonb_to_recordset(v_details) as (item_id uuid, bin_id uuid, received_quantity bigint, condition text))
+    with ordinality n (item_id, bin_id, received_quantity, condition, position)
+    on case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end
+  where o.tenant_id = r.tenant_id and o.receiving_order_id = r.id and i.id = o.id
+    -- Refused by name before the bin's own reference would refuse it.
+    and (n.bin_id is null or exists (select from warehousing.bins b
+      where b.tenant_id = r.tenant_id and b.warehouse_id = r.warehouse_id and b.id = n.bin_id))
+    and (v_bin is null or exists (select from warehousing.bins b
+      where b.tenant_id = r.tenant_id and b.warehouse_id = r.warehouse_id and b.id = v_bin));
+  select i.*, b.is_active as bin_active into v_wrong from warehousing.receiving_order_items i
+  left join warehousing.bins b on b.tenant_id = i.tenant_id and b.id = i.bin_id
+  where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id
+    and (i.received_quantity is null or i.received_quantity > i.quantity or (i.received_quantity > 0 and b.is_active is not true))
+  order by i.position limit 1;
+  if found then
+    if v_wrong.received_quantity is null then
+      perform app.fail('bin_not_found', '{"field": "item_details.0.bin_id"}');
+    elsif v_wrong.received_quantity > v_wrong.quantity then
+      perform app.fail('received_too_much', jsonb_build_object('field', 'item_details.0.received_quantity', 'expected', v_wrong.quantity));
+    elsif v_wrong.bin_id is null then
+      perform app.fail('bin_id_required_for_received_items', '{"field": "item_details.0.bin_id"}');
+    end if;
+    perform app.fail('bin_inactive', '{"field": "item_details.0.bin_id"}');
+  end if;
+end $$;
+
+-- Receives a pending receipt: a movement of stock for each thing in the parcel, and the delivery's next step:
+--   inbound            the parcel lies in the warehouse; the next leg waits for a driver
+--   back from the road its driver is free; what left a warehouse waits to leave it again, its exception stays open
+-- The order is locked. Fails: what receipt_fill fails with.
+create or replace function private.receipt_take(p_order uuid, details jsonb, notes text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  r warehousing.receiving_orders;
+  d delivery.deliveries;
+begin
+  select * into strict r from warehousing.receiving_orders o where o.tenant_id = app.tenant_id() and o.id = p_order for no key update;
+  perform private.receipt_fill(r, details);
+  update warehousing.receiving_orders o set status = 'received', custody = 'in_warehouse', received_at = clock_timestamp(),
+    received_by = app.user_id(), notes = coalesce(receipt_take.notes, o.notes)
+  where o.tenant_id = r.tenant_id and o.id = r.id;
+  select * into d from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id;
+  if found then
+    perform private.parcel_received(d, r);
+  end if;
+  perform warehousing.stock_receive((
+    select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'warehouse_id', i.warehouse_id, 'bin_id', i.bin_id,
+      'quantity', i.received_quantity, 'status', case i.condition when 'damaged' then 'damaged' else 'available' end) order by i.position)
+    from warehousing.receiving_order_items i
+    where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id and i.received_quantity > 0),
+    'receive', 'receiving_order', r.id);
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'receiving_order.received', 'source_module', 'warehousing',
+    'entity_type', 'receiving_order', 'entity_id', r.id, 'event_data', jsonb_build_object('receiving_order_id', r.id,
+      'reference_number', r.reference_number, 'warehouse_id', r.warehouse_id, 'delivery_id', r.delivery_id, 'source', r.source,
+      'actor_id', app.user_id()))));
+end $$;
+
+-- What a receipt does to the delivery that brought the parcel.
+create or replace function private.parcel_received(d delivery.deliveries, r warehousing.receiving_orders) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if r.source = 'inbound' then
+    perform private.parcel_at(delivery.parcel_of(d), r.warehouse_id);
+    update delivery.deliveries n set status = 'pending', pickup_warehouse_id = coalesce(n.pickup_warehouse_id, r.warehouse_id)
+    where n.tenant_id = d.tenant_id and n.parent_id = d.parent_id and n.sequence_plan = d.sequence_plan + 1 and n.status = 'draft';
+    return;
+  end if;
+  if d.status in ('picked_up', 'in_transit', 'failed') then
+    update delivery.deliveries x set status = 'returned' where x.tenant_id = d.tenant_id and x.id = d.id;
+  end if;
+  perform private.parcel_at(delivery.parcel_of(d), r.warehouse_id);
+  if delivery.leaves_warehouse(d) then
+    -- It sets out from where it is now.
+    update delivery.deliveries x set status = 'pending', pickup_warehouse_id = w.id, pickup_address_id = a.id,
+      pickup_snapshot = case when x.pickup_warehouse_id = w.id then x.pickup_snapshot else to_jsonb(a) end,
+      pickup_zone_id = case when x.pickup_warehouse_id = w.id then x.pickup_zone_id else a.zone_id end
+    from warehousing.warehouses w
+    join delivery.addresses_list a on a.id = w.address_id
+    where x.tenant_id = d.tenant_id and x.id = d.id and x.status = 'returned' and w.tenant_id = d.tenant_id and w.id = r.warehouse_id;
+  end if;
+  update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
+  where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted');
+end $$;
+
+grant execute on function private.receipt_take(uuid, jsonb, text) to barid_caller;
+
+-- Receives or calls off. {id, status: received|cancelled, item_details?, notes?} -> {order}; the same again answers
+-- the same. Calling off the receipt of a return sends its driver on; a parcel that was already handed over can only
+-- be received.
+-- Fails: receiving_order_not_found, forbidden (no staff of that warehouse), invalid_status_transition, what
+-- receipt_take fails with.
+create or replace function warehousing.receiving_order_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  v_target text := input ->> 'status';
+  r warehousing.receiving_orders;
+begin
+  select * into r from warehousing.receiving_orders o where o.id = v_id;
+  if not found then
+    perform app.fail('receiving_order_not_found');
+  end if;
+  if r.delivery_id is not null then
+    perform private.deliveries_hold(array[r.delivery_id]);
+  end if;
+  select * into r from warehousing.receiving_orders o where o.id = v_id for no key update;
+  if not (app.has_permission('manage:operations:tenant') or app.has_permission('manage:module:warehouse')) and not exists (
+      select from warehousing.warehouse_staff s
+      where s.tenant_id = r.tenant_id and s.warehouse_id = r.warehouse_id and s.user_id = app.user_id() and s.is_active) then
+    perform app.fail('forbidden');
+  end if;
+  if r.status <> v_target then
+    if r.status <> 'pending' then
+      perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', v_target));
+    end if;
+    if v_target = 'received' then
+      perform private.receipt_take(r.id, input -> 'item_details', input ->> 'notes');
+    else
+      perform warehousing.receiving_order_cancel(r, input ->> 'notes');
+    end if;
+  end if;
+  return jsonb_build_object('order', warehousing.receiving_order_row(v_id));
+end $$;
+
+-- pending -> cancelled; a return that is called off goes on with its driver. Fails: invalid_status_transition.
+create or replace function warehousing.receiving_order_cancel(r warehousing.receiving_orders, notes text) returns void
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
+begin
+  select * into d from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id;
+  if d.id is not null and (d.status = 'delivered' or (d.status = 'returned' and not (delivery.leaves_warehouse(d) and exists (
+      select from delivery.assignments a where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('assigned', 'accepted'))))) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', 'cancelled'));
+  end if;
+  update warehousing.receiving_orders o set status = 'cancelled', notes = coalesce(receiving_order_cancel.notes, o.notes)
+  where o.tenant_id = r.tenant_id and o.id = r.id;
+  if d.status = 'returned' then
+    update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id;
+  end if;
+end $$;
+
+-- Fails: receiving_order_not_found.
+create or replace function warehousing.receiving_order_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_order jsonb := warehousing.receiving_order_row((input ->> 'id')::uuid);
+begin
+  if v_order is null then
+    perform app.fail('receiving_order_not_found');
+  end if;
+  return jsonb_build_object('order', v_order);
+end $$;
+
+-- A receiving order as lists show it, or null.
+create or replace function warehousing.receiving_order_row(order_id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select to_jsonb(r) from warehousing.receiving_orders_list r where r.id = receiving_order_row.order_id
+$$;

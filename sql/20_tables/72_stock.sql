@@ -10,6 +10,7 @@ create table if not exists warehousing.bins (
   location_type text not null default 'BIN' check (location_type in ('BIN', 'RECEIVING', 'STAGING', 'CAGE', 'TROLLEY')),
   -- Null: no limit is kept.
   capacity numeric(14, 3) check (capacity >= 0),
+  -- Packages in a sorting location; stock does not count here.
   filled_capacity numeric(14, 3) not null default 0 check (filled_capacity >= 0),
   is_default_receiving boolean not null default false,
   -- Made for a sorting session and out of use after it.
@@ -63,24 +64,28 @@ create table if not exists warehousing.stock (
   -- Whose reservation it is: a picking order's or a storefront order's.
   reserved_for_type text check (reserved_for_type in ('picking_order', 'order')),
   reserved_for_id uuid,
-  -- Emptied by a warehouse exception: never offered, picked or reserved again.
-  written_off_at timestamptz,
+  -- Emptied by a warehouse exception: never offered, picked or reserved again. What comes to the same
+  -- place later gets a row of its own.
+  written_off_at timestamptz check (written_off_at is null or quantity = 0),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
   constraint insufficient_stock check (quantity >= 0),
   constraint serial_is_one check (serial_number is null or quantity <= 1),
   constraint reserved_for_somebody check ((status = 'reserved') = (reserved_for_id is not null) and (reserved_for_type is null) = (reserved_for_id is null)),
-  constraint stock_place unique nulls not distinct (tenant_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_id),
   foreign key (tenant_id, warehouse_id, bin_id) references warehousing.bins (tenant_id, warehouse_id, id) on delete restrict,
   foreign key (tenant_id, item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict
 );
+create unique index if not exists stock_place on warehousing.stock
+  (tenant_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_id) nulls not distinct where written_off_at is null;
 -- A serial number is in one place.
 create unique index if not exists serial_number_taken on warehousing.stock (tenant_id, item_id, serial_number) where serial_number is not null and quantity > 0;
 create index if not exists stock_of_item on warehousing.stock (tenant_id, item_id, warehouse_id, status);
-create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status) include (quantity);
+-- Rows outlive their quantity, since movements name them: counting looks at those that hold something.
+create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status) include (quantity) where quantity > 0;
 create index if not exists stock_of_bin on warehousing.stock (tenant_id, warehouse_id, bin_id);
 create index if not exists stock_reserved on warehousing.stock (tenant_id, reserved_for_id) where reserved_for_id is not null;
+create index if not exists stock_recent on warehousing.stock (tenant_id, created_at desc, id) where quantity > 0;
 
 -- Every movement, for good: a quantity left one place (null: it came in) for another (null: it went out).
 create table if not exists warehousing.inventory_transactions (

@@ -1,0 +1,93 @@
+-- What keeps a delivery from being given to a driver, and the small questions that others ask about parcels.
+
+-- The delivery that is the parcel: the parent of a leg, otherwise itself.
+create or replace function delivery.parcel_of(d delivery.deliveries) returns uuid
+language sql immutable set search_path = '' as $$
+  select coalesce(d.parent_id, d.id)
+$$;
+
+-- True for what leaves a warehouse as a parcel of its own: it has to be picked there before a driver gets it.
+create or replace function delivery.leaves_warehouse(d delivery.deliveries) returns boolean
+language sql immutable set search_path = '' as $$
+  select d.delivery_flow = 'pnd_outbound' or (d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null)
+$$;
+
+-- The open exceptions of deliveries, newest first.
+create or replace function delivery.open_exceptions(delivery_ids uuid[]) returns setof delivery.delivery_exceptions
+language sql stable set search_path = '' as $$
+  select e.* from delivery.delivery_exceptions e
+  where e.tenant_id = app.tenant_id() and e.delivery_id = any (delivery_ids) and e.status = 'open'
+  order by e.created_at desc, e.id
+$$;
+
+-- True when deliveries have an open exception, or are missing from a waybill and nobody has said why.
+create or replace function delivery.has_open_exception(delivery_id uuid) returns boolean
+language sql stable set search_path = '' as $$
+  select exists (select from delivery.delivery_exceptions e
+      where e.tenant_id = app.tenant_id() and e.delivery_id = has_open_exception.delivery_id and e.status = 'open')
+    or exists (select from warehousing.waybill_discrepancies w
+      where w.tenant_id = app.tenant_id() and w.delivery_id = has_open_exception.delivery_id and w.status = 'open')
+$$;
+
+-- True when a delivery that leaves a warehouse is ready for a driver: one completed picking order, all that is
+-- in the parcel reserved for it, and no receipt of it still expected.
+create or replace function delivery.is_prepared(d delivery.deliveries) returns boolean
+language sql stable set search_path = '' as $$
+  select not exists (select from warehousing.receiving_orders r
+      where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending')
+    and exists (
+      select from warehousing.picking_orders p
+      where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.status = 'completed'
+        and exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d))
+        and not exists (
+          select from delivery.delivery_items i
+          where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d)
+          group by i.item_id
+          having sum(i.quantity) > coalesce((
+            select sum(s.quantity) from warehousing.stock s
+            where s.tenant_id = d.tenant_id and s.reserved_for_id = p.id and s.item_id = i.item_id), 0)))
+$$;
+
+-- Of these deliveries the ones that may not be given to a driver now, with the first reason:
+--   delivery_has_open_exception         an exception of its own, or missing from a waybill
+--   parent_exception_open               the same of its parcel
+--   warehouse_item_exception_open       items of the parcel are in question, noted at another leg or at the original
+--   warehouse_preparation_inconsistent  leaves a warehouse and is not picked in full, or comes back and is not received
+-- Of the delivery's state (pending, internal carrier, active leg) it says nothing. For staff: it looks into warehouses.
+create or replace function delivery.preparation_problem(delivery_ids uuid[])
+returns table (delivery_id uuid, code text)
+language sql stable set search_path = '' as $$
+  select p.id, p.problem
+  from (
+    select d.id, case
+      when delivery.has_open_exception(d.id) then 'delivery_has_open_exception'
+      when d.parent_id is not null and delivery.has_open_exception(d.parent_id) then 'parent_exception_open'
+      when delivery.leaves_warehouse(d) and exists (
+        select from delivery.deliveries o
+        join delivery.delivery_exceptions e on e.tenant_id = o.tenant_id and e.delivery_id = o.id and e.status = 'open'
+        where o.tenant_id = d.tenant_id and o.id <> d.id and jsonb_array_length(e.items) > 0
+          and (o.parent_id = d.parent_id or o.id = d.original_delivery_id or o.parent_id = d.original_delivery_id))
+        then 'warehouse_item_exception_open'
+      when delivery.leaves_warehouse(d) and not delivery.is_prepared(d) then 'warehouse_preparation_inconsistent'
+    end as problem
+    from delivery.deliveries d
+    where d.tenant_id = app.tenant_id() and d.id = any (delivery_ids)
+  ) p
+  where p.problem is not null
+$$;
+
+-- Locks parcels and all their legs, whoever the caller is: parents by id, then legs by id. Every core that moves
+-- a delivery begins with it. A definer, because a driver does not see the parent of what he carries.
+create or replace function private.deliveries_hold(delivery_ids uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_parcels uuid[];
+begin
+  select array_agg(distinct coalesce(d.parent_id, d.id)) into v_parcels
+  from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (delivery_ids);
+  perform from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (v_parcels) order by d.id for no key update;
+  perform from delivery.deliveries d where d.tenant_id = v_tenant and d.parent_id = any (v_parcels) order by d.id for no key update;
+end $$;
+
+grant execute on function private.deliveries_hold(uuid[]) to barid_caller;

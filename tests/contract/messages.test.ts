@@ -18,6 +18,9 @@ const holes = (text: string) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort(
 const internalConstraints = new Set([
   // Rows written by our own functions, which never write them otherwise.
   "account_exists",
+  "booked_means_tracked",
+  "carrier_event_once",
+  "claimed_means_when",
   "coordinates_incomplete",
   "delivery_barcode_taken",
   "delivery_code_reserved_twice",
@@ -37,11 +40,14 @@ const internalConstraints = new Set([
   "received_means_when_and_by_whom",
   "receiving_event_once",
   "resolved_says_how",
+  "shipment_once",
   "snapshot_with_manifest",
   "subscription_pending_once",
+  "tenant_carrier_once",
   "tenant_owns_itself",
   "void_has_no_order",
   "wallets_have_a_floor",
+  "webhook_event_once",
   "wizard_run_once",
 ]);
 

@@ -63,6 +63,13 @@ const kinds: [RegExp, keyof Things][] = [
   [/barcodes?(_value)?$/, "barcode"],
   [/delivery_codes$/, "delivery_code"],
   [/user_?ids?$|customer_id$/i, "user"],
+  [/^eventId$/, "webhook_event"],
+  [/^event_id$/, "event"],
+  [/subscription_?id$/i, "subscription"],
+  [/^module_id$/, "module"],
+  [/carrier_code$/, "carrier"],
+  [/delivery_id$/, "delivery"],
+  [/^entity_id$/, "delivery"],
   [/^(id|wallet_id)$/, "wallet"],
 ];
 
@@ -130,6 +137,11 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
     polygon: { type: "Polygon", coordinates: [[[44, 33], [45, 33], [45, 34], [44, 33]]] },
   }),
   "POST /tenants/:tenantId/users": () => ({ tenant_user_type: "customer" }),
+  "POST /webhooks/subscriptions": () => ({
+    url: "http://127.0.0.1:9/hook",
+    event_types: ["delivery.*"],
+  }),
+  "PUT /webhooks/subscriptions/:subscription_id": () => ({ url: "http://127.0.0.1:9/hook" }),
   "PUT /tenants/:tenantId/settings": () => ({
     general: { language: { settings: { default: "en" } } },
   }),

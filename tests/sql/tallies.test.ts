@@ -17,7 +17,8 @@ const statuses = ["pending", "in_progress", "completed", "cancelled"];
 
 const add = (count: number, status: string) =>
   sql`insert into warehousing.picking_orders (tenant_id, reference_number, warehouse_id, order_type, status)
-    select ${tenant}, 'T-' || ${made += count} || '-' || n, ${warehouse}, 'batch', ${status} from generate_series(1, ${count}) n`;
+    select ${tenant}, 'T-' || ${made +=
+    count} || '-' || n, ${warehouse}, 'batch', ${status} from generate_series(1, ${count}) n`;
 
 const differences = () => sql`select * from private.tallies_verify()`;
 

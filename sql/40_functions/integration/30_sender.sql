@@ -87,8 +87,10 @@ begin
   end if;
   if not v_ok and not v_manual then
     -- A subscriber may ask for a longer pause, up to an hour.
-    v_wait := greatest(integration.retry_after(e.attempts + 1), case when integration.retry_after(e.attempts + 1) is not null
-      then make_interval(secs => least((result ->> 'retry_after')::integer, 3600)) end);
+    v_wait := integration.retry_after(e.attempts + 1);
+    if v_wait is not null and result ->> 'retry_after' is not null then
+      v_wait := greatest(v_wait, make_interval(secs => least((result ->> 'retry_after')::integer, 3600)));
+    end if;
   end if;
   update integration.webhook_events w set
     status = case when v_ok then 'success' when v_wait is null then 'failed' else 'retrying' end,
@@ -122,7 +124,8 @@ begin
   if not found then
     return;
   end if;
-  update integration.webhook_events e set status = 'failed', next_attempt_at = null, error_message = 'subscription disabled'
+  update integration.webhook_events e set status = 'failed', next_attempt_at = null,
+    error_message = coalesce(e.error_message, 'subscription disabled')
   where e.subscription_id = id and e.next_attempt_at is not null and e.claim_token is null;
   perform private.tell_disabled(v_tenant, id, reason);
 end $$;

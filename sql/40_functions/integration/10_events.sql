@@ -6,10 +6,13 @@ language sql stable set search_path = '' as $$
   select app.has_permission('manage:system') or 'service' = any (app.grants())
 $$;
 
--- Acts in the tenant that is named, or outside any. Fails: forbidden, tenant_not_found.
-create or replace function integration.act_in(tenant_id uuid) returns void
+-- Acts in the tenant that is named, or outside any, and answers where it was: an Idempotency-Key belongs there,
+-- so a core goes back in the end. Fails: forbidden, tenant_not_found.
+create or replace function integration.act_in(tenant_id uuid) returns uuid
 language plpgsql set search_path = '' as $$
 #variable_conflict use_variable
+declare
+  v_home uuid := app.tenant_id();
 begin
   if not integration.may_publish() then
     perform app.fail('forbidden');
@@ -18,7 +21,13 @@ begin
   if tenant_id is not null and not private.tenant_exists(tenant_id) then
     perform app.fail('tenant_not_found');
   end if;
+  return v_home;
 end $$;
+
+create or replace function integration.go_back(home uuid) returns void
+language sql set search_path = '' as $$
+  select set_config('app.tenant_id', coalesce(home::text, ''), true)
+$$;
 
 create or replace function private.tenant_exists(tenant_id uuid) returns boolean
 language sql stable security definer set search_path = '' as $$
@@ -32,12 +41,13 @@ create or replace function integration.event_publish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid;
+  v_home uuid := integration.act_in((input ->> 'tenant_id')::uuid);
 begin
-  perform integration.act_in((input ->> 'tenant_id')::uuid);
   insert into integration.system_events (tenant_id, event_type, source_module, target_module, entity_type, entity_id, event_data)
   values ((input ->> 'tenant_id')::uuid, input ->> 'event_type', input ->> 'source_module', input ->> 'target_module',
     input ->> 'entity_type', (input ->> 'entity_id')::uuid, input -> 'event_data')
   returning id into v_id;
+  perform integration.go_back(v_home);
   return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_list e where e.id = v_id);
 end $$;
 
@@ -49,18 +59,20 @@ declare
   v_id uuid := (input ->> 'id')::uuid;
   v_status text := input ->> 'status';
   v_tenant uuid;
+  v_home uuid;
 begin
   select e.tenant_id into v_tenant from integration.system_events e where e.id = v_id;
   if not found then
     perform app.fail('event_not_found');
   end if;
-  perform integration.act_in(v_tenant);
+  v_home := integration.act_in(v_tenant);
   update integration.system_events e set status = v_status,
     processed_at = case v_status when 'processed' then coalesce((input ->> 'processed_at')::timestamptz, now())
       when 'pending' then null else coalesce((input ->> 'processed_at')::timestamptz, e.processed_at) end,
     retry_count = e.retry_count + (v_status = 'failed')::int,
     error_message = case v_status when 'failed' then coalesce(input ->> 'error_message', e.error_message) else input ->> 'error_message' end
   where e.id = v_id;
+  perform integration.go_back(v_home);
   return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_list e where e.id = v_id);
 end $$;
 
@@ -73,8 +85,8 @@ declare
   v_max constant integer := 10000;
   v_events uuid[];
   v_answer jsonb;
+  v_home uuid := integration.act_in((input ->> 'tenant_id')::uuid);
 begin
-  perform integration.act_in((input ->> 'tenant_id')::uuid);
   select array_agg(p.id) into v_events from (
     select e.id from integration.system_events e
     where e.tenant_id is not null and (input ->> 'tenant_id' is null or e.tenant_id = (input ->> 'tenant_id')::uuid)
@@ -86,5 +98,6 @@ begin
     perform app.fail('replay_too_large', jsonb_build_object('field', 'since', 'max', v_max));
   end if;
   v_answer := private.events_replay(coalesce(v_events, '{}'), (input ->> 'dry_run')::boolean);
+  perform integration.go_back(v_home);
   return v_answer || jsonb_build_object('dry_run', (input ->> 'dry_run')::boolean, 'events', coalesce(cardinality(v_events), 0));
 end $$;

@@ -53,7 +53,7 @@ export interface Endpoint<
   params?: P;
   query?: Q;
   body?: B;
-  response: Schema | "pdf";
+  response: Schema | "pdf" | "csv";
   /** Success status; 200 unless said otherwise. */
   status?: 200 | 201 | 202;
   /** Text of `message`; `{ literal }` where the interface documents the key itself. */

@@ -63,6 +63,17 @@ export const secretsKeys = (read("BARID_SECRETS_KEY") ?? "").split(",").filter((
 /** For development: webhooks may go to this machine, without TLS and on any port. */
 export const allowLocalWebhooks = read("BARID_ALLOW_LOCAL_WEBHOOKS") === "1";
 
+/** Resolver that answers DNS questions over HTTPS as JSON; custom domains are checked with it. */
+export const dnsOverHttpsUrl = read("BARID_DNS_OVER_HTTPS_URL") ??
+  "https://cloudflare-dns.com/dns-query";
+
+/** Host that stores are served from, to be set where domains are connected: what the CNAME record of a custom domain names. */
+export const storefrontCnameTarget = read("BARID_STOREFRONT_CNAME_TARGET") ??
+  "stores.barid.example";
+
+/** Its IPv4 address, for domains that are a zone's own name and so can have no CNAME record. */
+export const storefrontAddress = read("BARID_STOREFRONT_ADDRESS") ?? "192.0.2.1";
+
 /** Tests and the local stack check every response and error against its declaration. */
 export const strict = read("BARID_STRICT") === "1";
 

@@ -6,6 +6,8 @@ import { DayOrInstant, Id } from "./schemas.ts";
 export interface Filter {
   readonly schema: z.ZodType;
   readonly condition: (value: string) => string;
+  /** The field it narrows, where the parameter has another name: what `columnsWin` compares. */
+  readonly field?: string;
   /** Matching rows come first and carry this key as true, instead of being the only ones. */
   readonly prefers?: string;
 }
@@ -55,6 +57,11 @@ export function number(column: string): Filter {
   };
 }
 
+/** A number, exactly. */
+export function exactly(column: string): Filter {
+  return { schema: Numeric, condition: (value) => `r.${column} = ${asText(value)}::numeric` };
+}
+
 /** Lower end of a number. */
 export function atLeast(column: string): Filter {
   return { schema: Numeric, condition: (value) => `r.${column} >= ${asText(value)}::numeric` };
@@ -92,6 +99,42 @@ export function period(column: string): Filter {
       `(${value} ->> 'from' is null or r.${column} >= ${once(`app.day_start(${value} ->> 'from')`)})
         and (${value} ->> 'to' is null or r.${column} < ${once(`app.day_end(${value} ->> 'to')`)})`,
   };
+}
+
+/** From the start of the day that a day or an instant falls on, in the tenant's time zone. */
+export function sinceDay(column: string): Filter {
+  return {
+    schema: DayOrInstant,
+    condition: (value) => `r.${column} >= ${once(`app.day_start(app.day_of(${asText(value)}))`)}`,
+  };
+}
+
+/** To the end of the day that a day or an instant falls on, in the tenant's time zone. */
+export function untilDay(column: string): Filter {
+  return {
+    schema: DayOrInstant,
+    condition: (value) => `r.${column} < ${once(`app.day_end(app.day_of(${asText(value)}))`)}`,
+  };
+}
+
+/** `{from, to}`, whole days in the tenant's time zone, either end open. */
+export function days(column: string): Filter {
+  const { schema } = period(column);
+  return {
+    schema,
+    condition: (value) =>
+      `(${value} ->> 'from' is null or r.${column} >= ${
+        once(`app.day_start(app.day_of(${value} ->> 'from'))`)
+      })
+        and (${value} ->> 'to' is null or r.${column} < ${
+        once(`app.day_end(app.day_of(${value} ->> 'to'))`)
+      })`,
+  };
+}
+
+/** The same filter for a parameter that is named otherwise than its field. */
+export function of(field: string, filter: Filter): Filter {
+  return { ...filter, field };
 }
 
 /** Puts the rows for which `condition` holds first; `name` is true on them and absent on the others. */

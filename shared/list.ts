@@ -23,7 +23,9 @@ export interface ListDeclaration {
   params?: Filters;
   columns?: Filters;
   limit: { default: number; max: number };
-  /** A column filter replaces the direct parameter of the same name instead of joining it. */
+  /** A time that every row has: what the whole list is read by; `created_at` unless said. */
+  readBy?: string;
+  /** A column filter replaces the direct parameters of the same field instead of joining them. */
   columnsWin?: true;
   /**
    * The kept totals of this list (`app.counted`) and the filters they are kept by: as long as nothing else
@@ -53,6 +55,20 @@ export interface List {
   /** Schema of the query string, for validation and the API reference. */
   readonly query: z.ZodType<ListQuery>;
   run(db: Database, query: ListQuery): Promise<ListPage>;
+  /** The next rows after a place in the list, newest first by a time that every row has. */
+  batch(db: Database, query: ListQuery, after: Place | null, size: number): Promise<Batch>;
+}
+
+/** Where a reader of a whole list is: the time and id of the last row he has. */
+export interface Place {
+  at: string;
+  id: string;
+}
+
+export interface Batch {
+  rows: Record<string, unknown>[];
+  /** Where the next batch begins; null at the end. */
+  next: Place | null;
 }
 
 export interface ListQuery {
@@ -67,7 +83,11 @@ export interface ListQuery {
 
 /** Declares a list. Unknown keys of `column_filters` are ignored; wrong values are refused. */
 export function defineList(list: ListDeclaration): List {
-  return { query: querySchema(list), run: (db, query) => run(list, db, query) };
+  return {
+    query: querySchema(list),
+    run: (db, query) => run(list, db, query),
+    batch: (db, query, after, size) => batch(list, db, query, after, size),
+  };
 }
 
 function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {
@@ -152,6 +172,38 @@ async function run(list: ListDeclaration, db: Database, query: ListQuery): Promi
   return { ...found, page: query.page, limit: query.limit };
 }
 
+/** By key and not by page: no row is told twice or left out because others come and go meanwhile. */
+async function batch(
+  list: ListDeclaration,
+  db: Database,
+  query: ListQuery,
+  after: Place | null,
+  size: number,
+): Promise<Batch> {
+  const by = list.readBy ?? "created_at";
+  const { conditions } = conditionsOf(list, query);
+  const where = ["true", ...conditions.map(({ sql }) => sql)];
+  if (after) {
+    where.push(
+      `(r.${by}, r.id) < (($1 #>> '{after,at}')::timestamptz, ($1 #>> '{after,id}')::uuid)`,
+    );
+  }
+  const rows = await db.read<(Record<string, unknown> & { id: string })[]>(
+    `select coalesce(jsonb_agg(page.row), '[]') from (
+      select to_jsonb(r) as row from ${list.view} r where ${where.join(" and ")}
+      order by r.${by} desc, r.id desc limit ($1 ->> 'size')::bigint) page`,
+    {
+      search: query.search ?? null,
+      param: query.filters,
+      column: query.column_filters,
+      after,
+      size,
+    },
+  );
+  const last = rows.length < size ? undefined : rows.at(-1);
+  return { rows, next: last ? { at: String(last[by]), id: last.id } : null };
+}
+
 /** The conditions of a list, by the name of what they narrow by. */
 function conditionsOf(list: ListDeclaration, query: ListQuery) {
   const conditions: { name: string; sql: string }[] = [];
@@ -162,8 +214,9 @@ function conditionsOf(list: ListDeclaration, query: ListQuery) {
     else conditions.push({ name, sql: `(${condition})` });
   };
   for (const name of Object.keys(query.filters)) {
-    if (list.columnsWin && name in query.column_filters) continue;
-    use("param", name, list.params![name]);
+    const filter = list.params![name];
+    if (list.columnsWin && (filter.field ?? name) in query.column_filters) continue;
+    use("param", name, filter);
   }
   for (const name of Object.keys(query.column_filters)) use("column", name, list.columns![name]);
   if (query.search && list.search) {

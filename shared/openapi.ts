@@ -75,6 +75,9 @@ function commonOf(endpoint: AnyEndpoint): ErrorCode[] {
 }
 
 function success(endpoint: AnyEndpoint): Json {
+  if (endpoint.response === "csv") {
+    return { description: "The file", content: { "text/csv": { schema: { type: "string" } } } };
+  }
   if (endpoint.response === "pdf") {
     return {
       description: "The document",

@@ -35,7 +35,7 @@ export function respond(
   const key = result[messageKey] ??
     (typeof endpoint.message === "string" ? endpoint.message : defaultMessage(endpoint));
   const body = { success: true, message: literal ?? translate(language, key, result), ...result };
-  if (strict && endpoint.response !== "pdf") {
+  if (strict && typeof endpoint.response !== "string") {
     const checked = endpoint.response.safeParse(result);
     if (!checked.success) {
       throw new Error(`response differs from its schema: ${checked.error.message}`);

@@ -38,5 +38,10 @@ export default serve("delivery", [
     async () => (await import("./delivery-types/routes.ts")).deliveryTypes,
   ),
   feature(["drivers", "vehicles"], async () => (await import("./fleet/routes.ts")).fleet),
+  feature(["cod-collections", "cod-summary", "cod-settlements", "cod-reconciliation"], async () => [
+    ...(await import("./cod/routes.ts")).cod,
+    ...(await import("./cod/receipts.ts")).codReceipts,
+    ...(await import("./cod/handovers.ts")).cashHandovers,
+  ]),
   feature("wallets", async () => (await import("./wallets/routes.ts")).walletEndpoints),
-]);
+], async () => (await import("./jobs.ts")).jobs);

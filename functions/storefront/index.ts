@@ -1,3 +1,26 @@
-import { serve } from "../../shared/serve.ts";
+import { feature, serve } from "../../shared/serve.ts";
 
-export default serve("storefront", []);
+export default serve(
+  "storefront",
+  [
+    feature(["market", "markets"], async () => (await import("./market/routes.ts")).market),
+    feature(
+      "custom-domain",
+      async () => (await import("./custom-domain/routes.ts")).customDomain,
+    ),
+    feature(["categories", "products", "reviews"], async () => [
+      ...(await import("./catalogue/categories.ts")).productCategories,
+      ...(await import("./catalogue/products.ts")).productEndpoints,
+      ...(await import("./catalogue/reviews.ts")).reviewEndpoints,
+    ]),
+    feature("carts", async () => (await import("./customers/carts.ts")).carts),
+    feature(
+      ["payment-methods", "addresses"],
+      async () => (await import("./customers/checkout.ts")).checkout,
+    ),
+    feature("public", async () => (await import("./shop/routes.ts")).shop),
+  ],
+  async () => ({
+    "storefront.verify_domain": (await import("./custom-domain/verify.ts")).verifyDomainLater,
+  }),
+);

@@ -137,8 +137,9 @@ create table if not exists tenancy.system_settings (
 
 create table if not exists tenancy.notifications (
   id uuid primary key default gen_random_uuid(),
-  tenant_id uuid not null,
-  user_id uuid not null,
+  -- Null: a notice of the platform, to an administrator of the system.
+  tenant_id uuid,
+  user_id uuid not null references tenancy.profiles (id) on delete cascade,
   type text not null,
   payload jsonb not null default '{}',
   read_at timestamptz,
@@ -146,3 +147,4 @@ create table if not exists tenancy.notifications (
   foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade
 );
 create index if not exists notifications_user on tenancy.notifications (tenant_id, user_id, created_at desc);
+create index if not exists notifications_person on tenancy.notifications (user_id, created_at desc);

@@ -12,7 +12,8 @@ create table if not exists money.cod_collections (
   delivery_fee_amount numeric(18, 3) not null check (delivery_fee_amount >= 0),
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   status text not null default 'collected' check (status in ('collected', 'remitted', 'settled_by_wallet')),
-  collected_at timestamptz not null default clock_timestamp(),
+  -- The time of the transaction, as in the ledger: a balance and its rows agree as of any moment.
+  collected_at timestamptz not null default now(),
   remitted_at timestamptz,
   settled_at timestamptz,
   remitted_to_user_id uuid,
@@ -26,6 +27,8 @@ create table if not exists money.cod_collections (
   delivery_address text not null default '',
   notes text,
   reference text,
+  -- What people search by, besides the driver.
+  search_text text not null generated always as (delivery_code::text || ' ' || customer_name || ' ' || delivery_address) stored,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
@@ -47,3 +50,8 @@ create index if not exists cod_collections_settlement on money.cod_collections (
 create index if not exists cod_collections_receiver on money.cod_collections (tenant_id, remitted_to_user_id) where remitted_to_user_id is not null;
 create index if not exists cod_collections_code on money.cod_collections (tenant_id, delivery_code);
 create index if not exists cod_collections_currency on money.cod_collections (currency);
+create index if not exists cod_collections_search on money.cod_collections using gin (search_text extensions.gin_trgm_ops);
+create index if not exists cod_collections_amount on money.cod_collections (tenant_id, amount, id);
+create index if not exists cod_collections_customer on money.cod_collections (tenant_id, customer_name, id);
+create index if not exists cod_collections_remitted on money.cod_collections (tenant_id, remitted_at desc, id) where remitted_at is not null;
+create index if not exists cod_collections_settled on money.cod_collections (tenant_id, settled_at desc, id) where settled_at is not null;

@@ -78,6 +78,10 @@ select app.tenant_table('warehousing.waybill_discrepancies', own => '{}', writes
 
 -- Cash is written by definers in money: with the move that takes it, and with its settlement.
 select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '');
+select app.tenant_table('money.cod_settlements', own => '{driver_id}', writes => '', audit => false);
+select app.tenant_table('money.cod_settlement_items', own => '{}', writes => '', audit => false);
+select app.tenant_table('money.settlement_receipts', own => '{}', writes => '', audit => false);
+select app.tenant_table('money.cash_handovers', own => '{driver_id}', writes => '');
 
 -- Logs.
 select app.append_only('app.audit_log');
@@ -87,6 +91,8 @@ select app.append_only('delivery.transfer_manifest_events');
 select app.append_only('delivery.delivery_status_history');
 select app.append_only('delivery.delivery_proofs');
 select app.append_only('warehousing.inventory_transactions');
+select app.append_only('money.cod_settlements');
+select app.append_only('money.cod_settlement_items');
 
 select app.touched(t) from unnest(array[
   'tenancy.profiles', 'tenancy.tenants', 'tenancy.tenant_users', 'tenancy.tenant_settings', 'tenancy.tenant_modules', 'tenancy.subscriptions', 'delivery.zones', 'delivery.addresses',
@@ -95,7 +101,7 @@ select app.touched(t) from unnest(array[
   'delivery.transfer_manifests', 'delivery.transfer_manifest_items', 'delivery.deliveries',
   'delivery.delivery_exceptions', 'delivery.assignments', 'public.delivery_realtime_assignments', 'delivery.package_handoffs',
   'warehousing.bins', 'warehousing.inventory_items', 'warehousing.stock', 'warehousing.warehouse_staff', 'warehousing.picking_orders',
-  'warehousing.receiving_orders', 'warehousing.waybills', 'money.cod_collections']::regclass[]) t;
+  'warehousing.receiving_orders', 'warehousing.waybills', 'money.cod_collections', 'money.settlement_receipts', 'money.cash_handovers']::regclass[]) t;
 
 -- Of a subscription a tenant's administrators know, and the system's.
 drop policy tenant on tenancy.subscriptions;
@@ -233,6 +239,13 @@ create policy tenant on delivery.delivery_services for all to barid_caller
       or (access_mode = 'select_users') = exists (
         select from delivery.delivery_service_users u
         where u.tenant_id = delivery_services.tenant_id and u.service_id = delivery_services.id and u.user_id = (select app.user_id()))));
+
+-- A notice of the platform is its reader's alone; private.notify_system_admins() writes it.
+drop policy tenant on tenancy.notifications;
+create policy tenant on tenancy.notifications for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id()))
+    or (tenant_id is null and user_id = (select app.user_id())))
+  with check (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id())));
 
 -- Vehicles are the business of those who drive and those who send them.
 drop policy tenant on delivery.vehicles;

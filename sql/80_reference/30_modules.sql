@@ -10,7 +10,17 @@ on conflict (id) do update set key = excluded.key, position = excluded.position,
 
 insert into tenancy.system_settings (key, value) values
   ('tenant_subscription.enabled', 'false'),
-  ('storefront.directory_categories', '[{"key": "general", "name": {"en": "General", "ar": "عام", "ku": "گشتی"}}]'),
+  ('storefront.directory_categories', '[
+    {"key": "general", "name": {"en": "General", "ar": "عام", "ku": "گشتی"}},
+    {"key": "fashion", "name": {"en": "Fashion", "ar": "أزياء", "ku": "جلوبەرگ"}},
+    {"key": "electronics", "name": {"en": "Electronics", "ar": "إلكترونيات", "ku": "ئەلیکترۆنیات"}},
+    {"key": "grocery", "name": {"en": "Groceries", "ar": "بقالة", "ku": "خۆراک"}},
+    {"key": "restaurants", "name": {"en": "Restaurants", "ar": "مطاعم", "ku": "چێشتخانە"}},
+    {"key": "beauty", "name": {"en": "Beauty and care", "ar": "جمال وعناية", "ku": "جوانکاری و چاودێری"}},
+    {"key": "home", "name": {"en": "Home and garden", "ar": "المنزل والحديقة", "ku": "ماڵ و باخچە"}},
+    {"key": "books", "name": {"en": "Books and stationery", "ar": "كتب وقرطاسية", "ku": "کتێب و قرتاسیە"}},
+    {"key": "sports", "name": {"en": "Sports", "ar": "رياضة", "ku": "وەرزش"}},
+    {"key": "toys", "name": {"en": "Toys and children", "ar": "ألعاب وأطفال", "ku": "یاری و منداڵان"}}]'),
   -- Null: every currency there is.
   ('currencies.enabled', 'null')
 on conflict (key) do nothing;

@@ -490,8 +490,9 @@ create table if not exists tenancy.system_settings (
 
 create table if not exists tenancy.notifications (
   id uuid primary key default gen_random_uuid(),
-  tenant_id uuid not null,
-  user_id uuid not null,
+  -- Null: a notice of the platform, to an administrator of the system.
+  tenant_id uuid,
+  user_id uuid not null references tenancy.profiles (id) on delete cascade,
   type text not null,
   payload jsonb not null default '{}',
   read_at timestamptz,
@@ -499,6 +500,7 @@ create table if not exists tenancy.notifications (
   foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade
 );
 create index if not exists notifications_user on tenancy.notifications (tenant_id, user_id, created_at desc);
+create index if not exists notifications_person on tenancy.notifications (user_id, created_at desc);
 
 -- sql/20_tables/15_tenant_admin.sql
 
@@ -1924,7 +1926,8 @@ create table if not exists money.cod_collections (
   delivery_fee_amount numeric(18, 3) not null check (delivery_fee_amount >= 0),
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   status text not null default 'collected' check (status in ('collected', 'remitted', 'settled_by_wallet')),
-  collected_at timestamptz not null default clock_timestamp(),
+  -- The time of the transaction, as in the ledger: a balance and its rows agree as of any moment.
+  collected_at timestamptz not null default now(),
   remitted_at timestamptz,
   settled_at timestamptz,
   remitted_to_user_id uuid,
@@ -1938,6 +1941,8 @@ create table if not exists money.cod_collections (
   delivery_address text not null default '',
   notes text,
   reference text,
+  -- What people search by, besides the driver.
+  search_text text not null generated always as (delivery_code::text || ' ' || customer_name || ' ' || delivery_address) stored,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
@@ -1959,6 +1964,457 @@ create index if not exists cod_collections_settlement on money.cod_collections (
 create index if not exists cod_collections_receiver on money.cod_collections (tenant_id, remitted_to_user_id) where remitted_to_user_id is not null;
 create index if not exists cod_collections_code on money.cod_collections (tenant_id, delivery_code);
 create index if not exists cod_collections_currency on money.cod_collections (currency);
+create index if not exists cod_collections_search on money.cod_collections using gin (search_text extensions.gin_trgm_ops);
+create index if not exists cod_collections_amount on money.cod_collections (tenant_id, amount, id);
+create index if not exists cod_collections_customer on money.cod_collections (tenant_id, customer_name, id);
+create index if not exists cod_collections_remitted on money.cod_collections (tenant_id, remitted_at desc, id) where remitted_at is not null;
+create index if not exists cod_collections_settled on money.cod_collections (tenant_id, settled_at desc, id) where settled_at is not null;
+
+-- sql/20_tables/79_settlements.sql
+
+-- Cash handed in or settled from a wallet: exactly one settlement and one payment for each batch.
+
+create table if not exists money.cod_settlements (
+  payment_id uuid primary key,
+  tenant_id uuid not null,
+  method text not null check (method in ('remit', 'wallet')),
+  scope text not null check (scope in ('selected', 'all')),
+  driver_id uuid not null,
+  actor_id uuid not null,
+  -- Who has the cash now. Null when it was settled from the wallet.
+  receiver_id uuid,
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  total numeric(18, 3) not null check (total > 0),
+  cod_total numeric(18, 3) not null check (cod_total >= 0),
+  fee_total numeric(18, 3) not null check (fee_total >= 0),
+  collections integer not null check (collections > 0),
+  notes text,
+  reference text,
+  -- Made at the first print of a row that was settled before settlements were kept.
+  historical boolean not null default false,
+  -- Kept as long as the settlement, so that a late repetition is still answered with it.
+  idempotency_key text,
+  input_hash bytea,
+  settled_at timestamptz not null default now(),
+  unique (tenant_id, payment_id),
+  constraint settlement_is_its_parts check (total = cod_total + fee_total),
+  constraint settlement_idempotency_conflict unique (tenant_id, actor_id, idempotency_key),
+  foreign key (tenant_id, payment_id) references money.payments (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, actor_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, receiver_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
+);
+create index if not exists cod_settlements_recent on money.cod_settlements (tenant_id, settled_at desc);
+create index if not exists cod_settlements_driver on money.cod_settlements (tenant_id, driver_id, settled_at desc);
+create index if not exists cod_settlements_receiver on money.cod_settlements (tenant_id, receiver_id) where receiver_id is not null;
+create index if not exists cod_settlements_currency on money.cod_settlements (currency);
+
+create table if not exists money.cod_settlement_items (
+  tenant_id uuid not null,
+  payment_id uuid not null,
+  position integer not null check (position > 0),
+  cod_collection_id uuid not null,
+  amount numeric(18, 3) not null,
+  cod_amount numeric(18, 3) not null,
+  delivery_fee_amount numeric(18, 3) not null,
+  delivery_code bigint not null,
+  delivery_number text not null,
+  primary key (tenant_id, payment_id, position),
+  -- A row is settled once, ever.
+  constraint collection_already_settled unique (tenant_id, cod_collection_id),
+  constraint item_is_its_parts check (amount = cod_amount + delivery_fee_amount),
+  foreign key (tenant_id, payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict,
+  foreign key (tenant_id, cod_collection_id) references money.cod_collections (tenant_id, id) on delete restrict
+);
+
+-- The printed receipt of a settlement. Its failure changes nothing about the money.
+create table if not exists money.settlement_receipts (
+  payment_id uuid primary key,
+  tenant_id uuid not null,
+  status text not null default 'pending' check (status in ('pending', 'in_process', 'success', 'failure')),
+  language text not null default 'en',
+  -- What the receipt's QR code says; verifying recomputes it from the rows.
+  hash text not null check (hash ~ '^[0-9a-f]{32}$'),
+  storage_path text,
+  error text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, payment_id),
+  constraint printed_somewhere check (status <> 'success' or storage_path is not null),
+  foreign key (tenant_id, payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict
+);
+
+-- Cash put on a desk: what the driver says it is, and what was counted. A difference moves no balance
+-- until somebody resolves it.
+create table if not exists money.cash_handovers (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  driver_id uuid not null,
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  declared_amount numeric(18, 3) not null check (declared_amount > 0),
+  counted_amount numeric(18, 3) check (counted_amount >= 0),
+  -- declared -> counted, or discrepancy -> resolved; a counted or resolved one may be used by one remittance.
+  status text not null default 'declared' check (status in ('declared', 'counted', 'discrepancy', 'resolved', 'cancelled')),
+  resolution text check (resolution in ('recounted', 'driver_owes', 'written_off', 'returned')),
+  notes text,
+  declared_by uuid not null,
+  counted_by uuid,
+  counted_at timestamptz,
+  resolved_by uuid,
+  resolved_at timestamptz,
+  settlement_payment_id uuid,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint counted_when check ((counted_at is null) = (counted_amount is null)),
+  constraint handover_used unique (tenant_id, settlement_payment_id),
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, settlement_payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict
+);
+create index if not exists cash_handovers_driver on money.cash_handovers (tenant_id, driver_id, created_at desc);
+create index if not exists cash_handovers_recent on money.cash_handovers (tenant_id, status, created_at desc, id);
+create index if not exists cash_handovers_currency on money.cash_handovers (currency);
+-- One uncounted pile a driver.
+create unique index if not exists handover_already_declared on money.cash_handovers (tenant_id, driver_id, currency) where status = 'declared';
+
+-- sql/20_tables/90_storefront.sql
+
+-- A tenant's online store: the market, its domain, its catalogue.
+
+-- How a shop can be paid. Reference data of the platform; which of them a shop takes is its setting.
+create table if not exists storefront.payment_method_types (
+  id uuid primary key,
+  code text not null unique check (code ~ '^[a-z0-9_]+$'),
+  type text not null check (type in ('wallet', 'cash_on_delivery', 'gateway')),
+  gateway_code text unique,
+  name jsonb not null check (jsonb_typeof(name) = 'object'),
+  position integer not null default 0,
+  is_active boolean not null default true,
+  constraint gateways_have_a_code check ((type = 'gateway') = (gateway_code is not null))
+);
+
+create table if not exists storefront.markets (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  -- Order numbers begin with it.
+  code bigint generated always as identity (start with 1001) unique,
+  store_name text not null,
+  directory_category text not null default 'general' check (directory_category <> ''),
+  status text not null default 'draft' check (status in ('draft', 'pending_approval', 'approved', 'rejected', 'inactive')),
+  publish_status text not null default 'unpublished' check (publish_status in ('published', 'unpublished')),
+  -- Changed since it was approved; it stays open, and stands in the queue of the reviewers.
+  needs_reapproval boolean not null default false,
+  tagline jsonb not null default '{}' check (jsonb_typeof(tagline) = 'object'),
+  logo_url text,
+  -- {auto_create_delivery, currency, payment_methods}
+  settings jsonb not null default '{}' check (jsonb_typeof(settings) = 'object'),
+  theme_settings jsonb not null default '{}' check (jsonb_typeof(theme_settings) = 'object'),
+  banners jsonb not null default '[]' check (jsonb_typeof(banners) = 'array'),
+  submit_notes text,
+  submitted_at timestamptz,
+  approved_by uuid references tenancy.profiles (id) on delete set null,
+  approved_at timestamptz,
+  admin_notes text,
+  -- Both follow from the statuses; a trigger writes them, policies read them.
+  is_live boolean not null default false,
+  is_active boolean not null default true,
+  created_by uuid references tenancy.profiles (id) on delete set null,
+  updated_by uuid references tenancy.profiles (id) on delete set null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint market_already_exists unique (tenant_id),
+  constraint invalid_store_name check (store_name ~ '^[A-Za-z0-9_-]{1,64}$'),
+  constraint published_means_approved check (publish_status = 'unpublished' or status = 'approved'),
+  constraint only_approved_is_reviewed_again check (not needs_reapproval or status = 'approved'),
+  constraint live_follows_from_statuses check (is_live = (status = 'approved' and publish_status = 'published')),
+  constraint active_follows_from_status check (is_active = (status <> 'inactive'))
+);
+create unique index if not exists store_name_taken on storefront.markets (lower(store_name));
+create index if not exists markets_status on storefront.markets (status, created_at desc, id);
+create index if not exists markets_recent on storefront.markets (created_at desc, id);
+create index if not exists markets_review_again on storefront.markets (updated_at) where needs_reapproval;
+create index if not exists markets_approved_by on storefront.markets (approved_by);
+create index if not exists markets_created_by on storefront.markets (created_by);
+create index if not exists markets_updated_by on storefront.markets (updated_by);
+
+create table if not exists storefront.custom_domains (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  market_id uuid not null,
+  -- Lower case, punycode, nothing but the host.
+  custom_domain text not null check (custom_domain ~ '^[a-z0-9.-]{4,253}$'),
+  status text not null default 'pending_dns' check (status in ('pending_dns', 'active', 'archived')),
+  -- [{type, name, value, purpose}]: what the owner has to put into his zone.
+  dns_records jsonb not null check (jsonb_typeof(dns_records) = 'array'),
+  dns_checked_at timestamptz,
+  dns_verified_at timestamptz,
+  disconnected_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint active_domains_are_verified check (status <> 'active' or dns_verified_at is not null),
+  constraint archived_says_when check ((status = 'archived') = (disconnected_at is not null)),
+  foreign key (tenant_id, market_id) references storefront.markets (tenant_id, id) on delete restrict
+);
+create unique index if not exists custom_domain_taken on storefront.custom_domains (custom_domain) where status <> 'archived';
+create unique index if not exists custom_domain_already_connected on storefront.custom_domains (tenant_id, market_id)
+  where status <> 'archived';
+create index if not exists custom_domains_market on storefront.custom_domains (tenant_id, market_id);
+create index if not exists custom_domains_pending on storefront.custom_domains (created_at) where status = 'pending_dns';
+
+create table if not exists storefront.product_categories (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  market_id uuid not null,
+  name jsonb not null check (jsonb_typeof(name) = 'object' and name <> '{}'),
+  description jsonb not null default '{}' check (jsonb_typeof(description) = 'object'),
+  image_url text,
+  sort_order integer not null default 0,
+  is_active boolean not null default true,
+  archived_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  foreign key (tenant_id, market_id) references storefront.markets (tenant_id, id) on delete restrict
+);
+create index if not exists product_categories_market on storefront.product_categories (tenant_id, market_id, sort_order, created_at);
+
+create table if not exists storefront.products (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  market_id uuid not null,
+  category_id uuid,
+  name jsonb not null check (jsonb_typeof(name) = 'object' and name <> '{}'),
+  description jsonb not null default '{}' check (jsonb_typeof(description) = 'object'),
+  -- Addresses of pictures, the first one leads.
+  images jsonb not null default '[]' check (jsonb_typeof(images) = 'array'),
+  is_active boolean not null default true,
+  archived_at timestamptz,
+  created_by uuid references tenancy.profiles (id) on delete set null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  foreign key (tenant_id, market_id) references storefront.markets (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, category_id) references storefront.product_categories (tenant_id, id) on delete restrict
+);
+create index if not exists products_recent on storefront.products (tenant_id, market_id, created_at desc, id) where archived_at is null;
+create index if not exists products_market on storefront.products (tenant_id, market_id);
+create index if not exists products_category on storefront.products (tenant_id, category_id) where category_id is not null;
+create index if not exists products_created_by on storefront.products (created_by);
+
+create table if not exists storefront.product_variants (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  product_id uuid not null,
+  sku text not null check (sku <> ''),
+  price numeric(18, 3) not null check (price >= 0),
+  compare_at_price numeric(18, 3) check (compare_at_price >= 0),
+  -- The warehouse's item behind it; null for what is not kept in stock.
+  inventory_item_id uuid,
+  attributes jsonb not null default '{}' check (jsonb_typeof(attributes) = 'object'),
+  position integer not null default 0,
+  is_active boolean not null default true,
+  archived_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  foreign key (tenant_id, product_id) references storefront.products (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, inventory_item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict
+);
+create unique index if not exists sku_already_exists on storefront.product_variants (tenant_id, sku) where archived_at is null;
+create index if not exists product_variants_product on storefront.product_variants (tenant_id, product_id, position);
+create index if not exists product_variants_inventory on storefront.product_variants (tenant_id, inventory_item_id)
+  where inventory_item_id is not null;
+
+-- sql/20_tables/91_storefront_orders.sql
+
+-- What customers of a store do: carts, orders, reviews, their addresses.
+
+create table if not exists storefront.carts (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  market_id uuid not null,
+  customer_id uuid not null,
+  status text not null default 'active' check (status in ('active', 'converted', 'abandoned')),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  foreign key (tenant_id, market_id) references storefront.markets (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, customer_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
+);
+create unique index if not exists cart_already_active on storefront.carts (tenant_id, market_id, customer_id) where status = 'active';
+create index if not exists carts_market on storefront.carts (tenant_id, market_id);
+create index if not exists carts_customer on storefront.carts (tenant_id, customer_id, created_at desc);
+
+create table if not exists storefront.cart_items (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  cart_id uuid not null,
+  variant_id uuid not null,
+  -- Prices are not kept here: a cart shows, and an order takes, the price of the moment.
+  quantity integer not null check (quantity between 1 and 999),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint variant_already_in_cart unique (tenant_id, cart_id, variant_id),
+  foreign key (tenant_id, cart_id) references storefront.carts (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, variant_id) references storefront.product_variants (tenant_id, id) on delete restrict
+);
+create index if not exists cart_items_variant on storefront.cart_items (tenant_id, variant_id);
+
+create table if not exists storefront.customer_addresses (
+  tenant_id uuid not null,
+  user_id uuid not null,
+  address_id uuid not null,
+  is_default boolean not null default false,
+  created_at timestamptz not null default now(),
+  primary key (tenant_id, user_id, address_id),
+  foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade,
+  foreign key (tenant_id, address_id) references delivery.addresses (tenant_id, id) on delete cascade
+);
+create unique index if not exists customer_address_default on storefront.customer_addresses (tenant_id, user_id) where is_default;
+create index if not exists customer_addresses_address on storefront.customer_addresses (tenant_id, address_id);
+
+create table if not exists storefront.storefront_orders (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  -- Begins with the market's code.
+  order_number text not null check (order_number <> ''),
+  market_id uuid not null,
+  user_id uuid not null,
+  cart_id uuid not null,
+  status text not null default 'pending' check (status in (
+    'pending', 'awaiting_approval', 'approved', 'confirmed', 'shipped', 'delivered', 'completed', 'cancelled')),
+  payment_status text not null default 'pending' check (payment_status in ('pending', 'paid', 'failed')),
+  -- The type's word, beside its id, because lists filter and sort by it.
+  payment_method text not null check (payment_method in ('wallet', 'cash_on_delivery', 'gateway')),
+  payment_method_type_id uuid not null references storefront.payment_method_types (id) on delete restrict,
+  delivery_service_id uuid not null,
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  subtotal numeric(18, 3) not null check (subtotal >= 0),
+  tax_amount numeric(18, 3) not null default 0 check (tax_amount >= 0),
+  shipping_cost numeric(18, 3) not null default 0 check (shipping_cost >= 0),
+  discount_amount numeric(18, 3) not null default 0 check (discount_amount >= 0),
+  total_price numeric(18, 3) not null check (total_price >= 0),
+  total_items integer not null check (total_items > 0),
+  -- Null where the address was not saved: the snapshot is what counts.
+  address_id uuid,
+  shipping_address jsonb not null check (jsonb_typeof(shipping_address) = 'object'),
+  city text,
+  customer_notes text,
+  admin_notes text,
+  back_ref text,
+  approved_at timestamptz,
+  approved_by uuid references tenancy.profiles (id) on delete set null,
+  shipped_at timestamptz,
+  delivered_at timestamptz,
+  cancelled_at timestamptz,
+  cancel_reason text check (cancel_reason in ('customer_request', 'out_of_stock', 'fraud', 'payment_failed', 'other')),
+  estimated_delivery timestamptz,
+  delivery_id uuid,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint order_number_taken unique (tenant_id, order_number),
+  constraint cart_already_ordered unique (tenant_id, cart_id),
+  constraint order_total_adds_up check (total_price = subtotal + tax_amount + shipping_cost - discount_amount),
+  constraint cancelled_says_when_and_why check (
+    (status = 'cancelled') = (cancelled_at is not null) and (status = 'cancelled') = (cancel_reason is not null)),
+  foreign key (tenant_id, market_id) references storefront.markets (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, cart_id) references storefront.carts (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, delivery_service_id) references delivery.delivery_services (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, address_id) references delivery.addresses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
+);
+-- The administrators' list: newest first, and one index for each filter that is also an order.
+create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc, id);
+create index if not exists orders_market on storefront.storefront_orders (tenant_id, market_id, created_at desc);
+create index if not exists orders_status on storefront.storefront_orders (tenant_id, status, created_at desc);
+create index if not exists orders_payment on storefront.storefront_orders (tenant_id, payment_method, created_at desc);
+create index if not exists orders_city on storefront.storefront_orders (tenant_id, city, created_at desc) where city is not null;
+create index if not exists orders_amount on storefront.storefront_orders (tenant_id, total_price, id);
+create index if not exists orders_fee on storefront.storefront_orders (tenant_id, shipping_cost, id);
+create index if not exists orders_discount on storefront.storefront_orders (tenant_id, discount_amount, id);
+create index if not exists orders_items on storefront.storefront_orders (tenant_id, total_items, id);
+create index if not exists orders_customer on storefront.storefront_orders (tenant_id, user_id, created_at desc);
+create index if not exists orders_payment_type on storefront.storefront_orders (payment_method_type_id);
+create index if not exists orders_service on storefront.storefront_orders (tenant_id, delivery_service_id);
+create index if not exists orders_currency on storefront.storefront_orders (currency);
+create index if not exists orders_address on storefront.storefront_orders (tenant_id, address_id) where address_id is not null;
+create index if not exists orders_approved_by on storefront.storefront_orders (approved_by);
+-- An order has one delivery and a delivery one order.
+create unique index if not exists order_delivery_taken on storefront.storefront_orders (tenant_id, delivery_id) where delivery_id is not null;
+-- Gateway orders that nobody paid end after a day.
+create index if not exists orders_unpaid on storefront.storefront_orders (created_at)
+  where payment_method = 'gateway' and payment_status = 'pending' and status in ('pending', 'awaiting_approval');
+
+create table if not exists storefront.storefront_order_items (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  order_id uuid not null,
+  variant_id uuid not null,
+  product_id uuid not null,
+  position integer not null default 0,
+  -- As they were when the order was made.
+  product_name jsonb not null check (jsonb_typeof(product_name) = 'object'),
+  sku text not null,
+  attributes jsonb not null default '{}' check (jsonb_typeof(attributes) = 'object'),
+  images jsonb not null default '[]' check (jsonb_typeof(images) = 'array'),
+  inventory_item_id uuid,
+  quantity integer not null check (quantity > 0),
+  unit_price numeric(18, 3) not null check (unit_price >= 0),
+  total numeric(18, 3) not null,
+  unique (tenant_id, id),
+  constraint variant_already_in_order unique (tenant_id, order_id, variant_id),
+  constraint order_item_total_adds_up check (total = unit_price * quantity),
+  foreign key (tenant_id, order_id) references storefront.storefront_orders (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, variant_id) references storefront.product_variants (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, product_id) references storefront.products (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, inventory_item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict
+);
+create index if not exists order_items_variant on storefront.storefront_order_items (tenant_id, variant_id);
+create index if not exists order_items_product on storefront.storefront_order_items (tenant_id, product_id);
+create index if not exists order_items_inventory on storefront.storefront_order_items (tenant_id, inventory_item_id)
+  where inventory_item_id is not null;
+
+create table if not exists storefront.storefront_order_history (
+  id bigint generated always as identity primary key,
+  tenant_id uuid not null,
+  order_id uuid not null,
+  status text not null,
+  note text,
+  updated_by uuid,
+  created_at timestamptz not null default clock_timestamp(),
+  foreign key (tenant_id, order_id) references storefront.storefront_orders (tenant_id, id) on delete restrict
+);
+create index if not exists order_history_order on storefront.storefront_order_history (tenant_id, order_id, id);
+
+create table if not exists storefront.product_reviews (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  product_id uuid not null,
+  user_id uuid not null,
+  -- What was bought; each purchase can be judged once.
+  order_item_id uuid not null,
+  rating smallint not null check (rating between 1 and 5),
+  comment text,
+  status text not null default 'pending' check (status in ('pending', 'approved', 'rejected')),
+  reviewed_by uuid references tenancy.profiles (id) on delete set null,
+  reviewed_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint product_already_reviewed unique (tenant_id, order_item_id),
+  foreign key (tenant_id, product_id) references storefront.products (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, order_item_id) references storefront.storefront_order_items (tenant_id, id) on delete restrict
+);
+create index if not exists product_reviews_recent on storefront.product_reviews (tenant_id, created_at desc, id);
+create index if not exists product_reviews_product on storefront.product_reviews (tenant_id, product_id, status, created_at desc);
+create index if not exists product_reviews_user on storefront.product_reviews (tenant_id, user_id);
+create index if not exists product_reviews_reviewed_by on storefront.product_reviews (reviewed_by);
 
 -- sql/30_views/delivery/10_addresses.sql
 
@@ -2247,6 +2703,116 @@ join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a
 
 grant select on money.wallet_transactions_list to barid_caller;
 
+-- sql/30_views/money/30_cod_collections.sql
+
+-- Collected cash as lists show it; the columns after `external_reference_id` are for filters and order only.
+drop view if exists money.cod_collections_list cascade;
+create view money.cod_collections_list with (security_invoker = true) as
+select c.id, c.delivery_id, c.driver_id, c.amount, c.currency,
+  jsonb_build_object('cod', c.cod_amount, 'delivery_fee', c.delivery_fee_amount) as allocations,
+  c.cod_amount, c.delivery_fee_amount, c.collection_stage, c.status, c.collected_at, c.remitted_at, c.settled_at, c.delivery_code,
+  jsonb_build_object('delivery_number', c.delivery_number, 'customer_name', c.customer_name, 'delivery_address', c.delivery_address)
+    as delivery_details,
+  jsonb_build_object('full_name', p.full_name, 'email', p.email, 'avatar', p.avatar_url) as driver_info,
+  c.remitted_to_user_id, c.settlement_payment_id, c.external_reference_id,
+  c.customer_name, c.delivery_address, p.full_name as driver_name
+from money.cod_collections c
+left join tenancy.profiles p on p.id = c.driver_id;
+grant select on money.cod_collections_list to barid_caller;
+
+-- sql/30_views/money/40_cash_handovers.sql
+
+-- Cash handovers as lists show them; driver_id is for the filter.
+drop view if exists money.cash_handovers_list cascade;
+create view money.cash_handovers_list with (security_invoker = true) as
+select h.id, h.driver_id, jsonb_build_object('id', d.id, 'full_name', d.full_name) as driver, h.currency, h.status, h.declared_amount,
+  h.counted_amount, h.counted_amount - h.declared_amount as difference, h.resolution, h.notes,
+  case when c.id is not null then jsonb_build_object('id', c.id, 'full_name', c.full_name) end as counted_by, h.counted_at,
+  case when r.id is not null then jsonb_build_object('id', r.id, 'full_name', r.full_name) end as resolved_by, h.resolved_at,
+  h.settlement_payment_id, h.created_at
+from money.cash_handovers h
+left join tenancy.profiles d on d.id = h.driver_id
+left join tenancy.profiles c on c.id = h.counted_by
+left join tenancy.profiles r on r.id = h.resolved_by;
+grant select on money.cash_handovers_list to barid_caller;
+
+-- sql/30_views/storefront/10_markets.sql
+
+drop view if exists storefront.markets_list cascade;
+
+-- All markets, for those who review them. The tenant's name is theirs to see who may see every tenant.
+create view storefront.markets_list with (security_invoker = true) as
+select m.id, m.tenant_id, jsonb_build_object('id', m.tenant_id, 'name', t.name, 'slug', t.slug) as tenant,
+  m.code, m.store_name, m.directory_category, m.status, m.publish_status, m.needs_reapproval, m.tagline, m.logo_url,
+  m.settings, m.theme_settings, m.banners, m.submit_notes, m.submitted_at, m.approved_by, m.approved_at, m.admin_notes,
+  m.is_live, m.is_active, m.created_by, m.updated_by, m.created_at, m.updated_at
+from storefront.markets m
+left join tenancy.tenants t on t.id = m.tenant_id;
+
+grant select on storefront.markets_list to barid_caller;
+
+-- sql/30_views/storefront/20_catalogue.sql
+
+drop view if exists storefront.categories_list cascade;
+drop view if exists storefront.variants_list cascade;
+drop view if exists storefront.products_list cascade;
+drop view if exists storefront.reviews_list cascade;
+
+-- The catalogue without what is archived, for lists, details and the shop itself; row-level security decides
+-- who finds what is not on sale. title is the name in the reader's language.
+create view storefront.categories_list with (security_invoker = true) as
+select c.id, c.tenant_id, c.market_id, c.name, app.localized(c.name) as title, c.description, c.image_url, c.sort_order,
+  c.is_active, (select count(*) from storefront.products p
+    where p.tenant_id = c.tenant_id and p.category_id = c.id and p.is_active and p.archived_at is null) as product_count,
+  c.created_at, c.updated_at
+from storefront.product_categories c
+where c.archived_at is null;
+
+create view storefront.variants_list with (security_invoker = true) as
+select v.id, v.tenant_id, v.product_id, v.sku, v.price, v.compare_at_price, v.inventory_item_id, v.attributes, v.position,
+  v.is_active
+from storefront.product_variants v
+where v.archived_at is null;
+
+create view storefront.products_list with (security_invoker = true) as
+select p.id, p.tenant_id, p.market_id, p.category_id, p.name, app.localized(p.name) as title, p.description, p.images, p.is_active,
+  (select min(v.price) from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id and v.is_active) as min_price,
+  (select max(v.price) from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id and v.is_active) as max_price,
+  (select coalesce(jsonb_agg(jsonb_build_object('id', v.id, 'sku', v.sku, 'price', v.price, 'compare_at_price', v.compare_at_price,
+      'inventory_item_id', v.inventory_item_id, 'attributes', v.attributes, 'is_active', v.is_active) order by v.position, v.sku), '[]')
+    from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id) as variants,
+  (select jsonb_build_object('average', round(avg(r.rating), 2), 'count', count(*)) from storefront.product_reviews r
+    where r.tenant_id = p.tenant_id and r.product_id = p.id and r.status = 'approved') as rating,
+  p.created_at, p.updated_at
+from storefront.products p
+where p.archived_at is null;
+
+-- Reviews for those who judge them.
+create view storefront.reviews_list with (security_invoker = true) as
+select r.id, r.tenant_id, r.product_id, jsonb_build_object('id', p.id, 'name', p.name) as product, r.user_id,
+  jsonb_build_object('id', f.id, 'full_name', f.full_name) as customer,
+  r.rating, r.comment, r.status, r.reviewed_by, r.reviewed_at, r.created_at, r.updated_at
+from storefront.product_reviews r
+join storefront.products p on p.tenant_id = r.tenant_id and p.id = r.product_id
+left join tenancy.profiles f on f.id = r.user_id;
+
+grant select on storefront.categories_list, storefront.variants_list, storefront.products_list, storefront.reviews_list to barid_caller;
+
+-- sql/30_views/storefront/30_customers.sql
+
+drop view if exists storefront.addresses_list cascade;
+
+-- The caller's own address book, wherever an address was added.
+create view storefront.addresses_list with (security_invoker = true) as
+select a.id, a.title, a.full_address, a.city, a.country, a.latitude, a.longitude, a.contact_info, a.zone_id,
+  coalesce(c.is_default, false) as is_default, a.created_at, a.updated_at
+from delivery.addresses a
+left join storefront.customer_addresses c
+  on c.tenant_id = a.tenant_id and c.address_id = a.id and c.user_id = a.owner_user_id
+where a.tenant_id = (select app.tenant_id()) and a.owner_user_id = (select app.user_id());
+
+grant select on storefront.addresses_list to barid_caller;
+
 -- sql/30_views/tenancy/10_users.sql
 
 drop view if exists tenancy.users_list cascade;
@@ -2302,6 +2868,15 @@ begin
       from jsonb_each(patch) p where p.value <> 'null'
     ) m);
 end $$;
+
+-- sql/40_functions/app/shop_tenant.sql
+
+-- The tenant whose open shop the request is in, or null: what private.open_shop() entered. Not the caller's
+-- tenant, which he may not have at all; policies let it show what is on sale and nothing else.
+create or replace function app.shop_tenant_id() returns uuid
+language sql stable set search_path = '' as $$
+  select nullif(current_setting('app.shop_tenant_id', true), '')::uuid
+$$;
 
 -- sql/40_functions/app/tallies.sql
 
@@ -2509,6 +3084,12 @@ end $$;
 create or replace function app.day_start(value text) returns timestamptz
 language sql stable set search_path = '' as $$
   select case when length(value) = 10 then value::date::timestamp at time zone app.timezone() else value::timestamptz end
+$$;
+
+-- The day, YYYY-MM-DD in the tenant's time zone, that a day or an instant falls on.
+create or replace function app.day_of(value text) returns text
+language sql stable set search_path = '' as $$
+  select case when length(value) = 10 then value else ((value::timestamptz at time zone app.timezone())::date)::text end
 $$;
 
 -- Where a filter's upper end stops (exclusive): a day includes all of itself, an instant itself.
@@ -5867,6 +6448,835 @@ begin
   return jsonb_build_object('id', v_tag.id, 'name', v_tag.name, 'created_at', v_tag.created_at);
 end $$;
 
+-- sql/40_functions/money/cod/10_settle.sql
+
+-- Settling collected cash. One function for both ways, all or nothing; a definer, since drivers settle
+-- too and nobody may write these tables otherwise: every statement names the caller's tenant.
+
+-- True when the caller settles for the office; a driver settles what is his own.
+create or replace function money.settles_for_office() returns boolean
+language sql stable set search_path = '' as $$
+  select app.has_role('dispatcher') or app.has_role('tenant_admin') or app.has_role('system_admin')
+$$;
+
+-- Whose cash a call is about: a driver's own whatever he sends; the office's by name, or null.
+-- Fails: driver_not_found.
+create or replace function money.cod_driver(asked uuid) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if not money.settles_for_office() then
+    return app.user_id();
+  end if;
+  if asked is not null and not exists (select from delivery.drivers d where d.tenant_id = app.tenant_id() and d.user_id = asked) then
+    perform app.fail('driver_not_found', '{"field": "driver_id"}');
+  end if;
+  return asked;
+end $$;
+
+-- Locks the rows that a call settles, in the order of their ids, and answers them as they are then.
+-- Fails: cod_collection_ids_required, cod_collections_not_pending {invalid_ids}, mixed_driver_selection,
+-- driver_id_required, no_pending_collections.
+create or replace function money.cod_rows_locked(input jsonb) returns setof money.cod_collections
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_tenant uuid := app.tenant_id();
+  v_driver uuid := money.cod_driver((input ->> 'driver_id')::uuid);
+  v_ids uuid[] := app.uuids(coalesce(input -> 'cod_collection_ids', '[]'));
+  v_rows money.cod_collections[];
+  v_found uuid[];
+begin
+  if input ->> 'scope' = 'all' then
+    if v_driver is null then
+      perform app.fail('driver_id_required', '{"field": "driver_id"}');
+    end if;
+    select array_agg(l) into v_rows from (
+      select c.* from money.cod_collections c
+      where c.tenant_id = v_tenant and c.driver_id = v_driver and c.status = 'collected'
+      order by c.id for no key update) l;
+    if v_rows is null then
+      perform app.fail('no_pending_collections');
+    end if;
+  else
+    if cardinality(v_ids) = 0 then
+      perform app.fail('cod_collection_ids_required', '{"field": "cod_collection_ids"}');
+    end if;
+    select array_agg(l), array_agg(l.id) into v_rows, v_found from (
+      select c.* from money.cod_collections c
+      where c.tenant_id = v_tenant and c.id = any (v_ids) and c.status = 'collected'
+        and (c.driver_id = v_driver or money.settles_for_office())
+      order by c.id for no key update) l;
+    if cardinality(v_found) is distinct from cardinality(v_ids) then
+      perform app.fail('cod_collections_not_pending', jsonb_build_object('field', 'cod_collection_ids', 'invalid_ids', (
+        select jsonb_agg(i.id order by i.place) from unnest(v_ids) with ordinality i (id, place)
+        where i.id <> all (coalesce(v_found, '{}')))));
+    end if;
+    if (select count(distinct r.driver_id) from unnest(v_rows) r) > 1
+      or (v_driver is not null and v_rows[1].driver_id <> v_driver) then
+      perform app.fail('mixed_driver_selection', '{"field": "cod_collection_ids"}');
+    end if;
+  end if;
+  return query select r.* from unnest(v_rows) r order by r.collected_at, r.id;
+end $$;
+
+-- Who takes the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
+-- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit).
+-- Fails: invalid_receiver, receiver_required.
+create or replace function money.cod_receiver(asked uuid) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if asked is null then
+    if not money.settles_for_office() and app.settings('delivery', 'cod') ->> 'driver_self_remit' = 'require_receiver' then
+      perform app.fail('receiver_required', '{"field": "remitted_to_user_id"}');
+    end if;
+    return app.user_id();
+  end if;
+  if not exists (
+      select from tenancy.tenant_users u
+      where u.tenant_id = app.tenant_id() and u.user_id = asked and u.is_active and u.tenant_user_type = 'staff'
+        and (money.settles_for_office() or exists (
+          select from tenancy.tenant_user_roles r where r.tenant_id = u.tenant_id and r.user_id = u.user_id
+            and r.role_key in ('dispatcher', 'tenant_admin')))) then
+    perform app.fail('invalid_receiver', '{"field": "remitted_to_user_id"}');
+  end if;
+  return asked;
+end $$;
+
+-- Settles collected cash of one driver: as a remittance (cash handed to the receiver, no wallet moves) or
+-- from his wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears).
+-- {scope, cod_collection_ids?, driver_id?, remitted_to_user_id?, notes?, reference?} -> the answer of
+-- money.cod_settled. A repetition of the same key is answered with the settlement it made, for good.
+-- Fails: see cod_rows_locked, cod_receiver; settlement_amount_mismatch, insufficient_wallet_balance,
+-- cash_handover_required, settlement_idempotency_conflict.
+create or replace function money.cod_settle(method text, input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_actor uuid := app.user_id();
+  v_key text := app.request_setting('idempotency_key');
+  v_hash bytea := sha256(convert_to(method || input::text, 'UTF8'));
+  v_rows money.cod_collections[];
+  v_driver uuid;
+  v_receiver uuid;
+  v_currency text;
+  v_wallet uuid;
+  v_total numeric;
+  v_fees numeric;
+  v_payment uuid := gen_random_uuid();
+  v_known money.cod_settlements;
+begin
+  if v_key is not null then
+    select s.* into v_known from money.cod_settlements s
+    where s.tenant_id = v_tenant and s.actor_id = v_actor and s.idempotency_key = v_key;
+    if found then
+      if v_known.input_hash <> v_hash then
+        perform app.fail('settlement_idempotency_conflict');
+      end if;
+      return money.cod_settled(v_known.payment_id);
+    end if;
+  end if;
+
+  select array_agg(r) into v_rows from money.cod_rows_locked(input) r;
+  v_driver := v_rows[1].driver_id;
+  v_currency := v_rows[1].currency;
+  select sum(r.amount), sum(r.delivery_fee_amount) into v_total, v_fees from unnest(v_rows) r;
+  v_receiver := money.cod_receiver((input ->> 'remitted_to_user_id')::uuid);
+  if exists (select from unnest(v_rows) r where r.currency <> v_currency)
+    or (method = 'remit' and v_currency <> (app.currency()).code) then
+    perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', v_currency));
+  end if;
+  if method = 'wallet' then
+    v_wallet := money.cod_wallet(v_driver, v_currency);
+  end if;
+
+  insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, reference,
+    actor_id, processed_at, snapshot)
+  values (v_payment, v_tenant, 'DELIVERY', 'COD_SETTLEMENT', 'SUCCESS', case method when 'remit' then 'cash' else 'wallet' end, v_total,
+    v_currency, v_wallet, input ->> 'reference', v_actor, now(),
+    money.cod_snapshot(v_rows, method, input, v_receiver));
+  insert into money.cod_settlements (payment_id, tenant_id, method, scope, driver_id, actor_id, receiver_id, currency, total, cod_total,
+    fee_total, collections, notes, reference, idempotency_key, input_hash)
+  values (v_payment, v_tenant, method, input ->> 'scope', v_driver, v_actor, case method when 'remit' then v_receiver end, v_currency,
+    v_total, v_total - v_fees, v_fees, cardinality(v_rows), input ->> 'notes', input ->> 'reference', v_key, v_hash);
+  perform money.cod_items_write(v_payment, v_rows);
+  if method = 'remit' then
+    perform money.handover_use(v_driver, v_currency, v_total, v_payment);
+  end if;
+  update money.cod_collections c set
+    status = case method when 'remit' then 'remitted' else 'settled_by_wallet' end,
+    remitted_at = case method when 'remit' then now() end,
+    settled_at = case method when 'wallet' then now() end,
+    remitted_to_user_id = case method when 'remit' then v_receiver end,
+    settlement_payment_id = v_payment, notes = coalesce(input ->> 'notes', c.notes),
+    reference = coalesce(input ->> 'reference', c.reference)
+  where c.tenant_id = v_tenant and c.id in (select r.id from unnest(v_rows) r);
+  perform money.cod_book(v_payment, method, v_driver, v_receiver, v_wallet, v_currency, v_total, v_fees);
+  perform money.receipt_order(v_payment);
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cod_settlement.created', 'source_module', 'delivery',
+    'entity_type', 'cod_settlement', 'entity_id', v_payment, 'event_data', jsonb_build_object('settlement_payment_id', v_payment,
+      'method', method, 'driver_id', v_driver, 'receiver_id', v_receiver, 'currency', v_currency, 'total', v_total,
+      'collections', cardinality(v_rows), 'actor_id', v_actor))));
+  return money.cod_settled(v_payment);
+end $$;
+
+-- The driver's wallet in the currency of his cash. Fails: settlement_amount_mismatch when he only has one
+-- in another currency, insufficient_wallet_balance when he has none.
+create or replace function money.cod_wallet(driver uuid, currency text) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_wallet money.accounts;
+begin
+  select a.* into v_wallet from money.accounts a
+  where a.tenant_id = app.tenant_id() and a.kind = 'wallet' and a.owner_type = 'driver' and a.owner_user_id = driver and a.is_active
+  order by a.currency = cod_wallet.currency desc limit 1;
+  if v_wallet.id is null then
+    perform app.fail('insufficient_wallet_balance');
+  elsif v_wallet.currency <> cod_wallet.currency then
+    perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', cod_wallet.currency));
+  end if;
+  return v_wallet.id;
+end $$;
+
+-- Hands collected cash in. See money.cod_settle.
+create or replace function money.cod_remit(input jsonb) returns jsonb
+language sql set search_path = '' as $$
+  select money.cod_settle('remit', input)
+$$;
+
+-- Pays for collected cash from the driver's wallet. See money.cod_settle.
+create or replace function money.cod_pay(input jsonb) returns jsonb
+language sql set search_path = '' as $$
+  select money.cod_settle('wallet', input)
+$$;
+
+-- sql/40_functions/money/cod/20_books.sql
+
+-- What a settlement writes: its items, its snapshot, its journal. Called by money.cod_settle alone.
+
+-- A person as a snapshot keeps him.
+create or replace function money.person(id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = person.id
+$$;
+
+-- The frozen picture of a settlement: who, when, which rows, what they add up to.
+create or replace function money.cod_snapshot(rows money.cod_collections[], method text, input jsonb, receiver uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('method', method, 'scope', input ->> 'scope', 'driver', money.person(rows[1].driver_id),
+    'actor', money.person(app.user_id()), 'receiver', case method when 'remit' then money.person(receiver) end,
+    'receiver_is_driver', method = 'remit' and receiver = rows[1].driver_id,
+    'reference', input ->> 'reference', 'notes', input ->> 'notes', 'currency', rows[1].currency, 'settled_at', now(),
+    'collections', (
+      select jsonb_agg(jsonb_build_object('cod_collection_id', r.id, 'delivery_id', r.delivery_id, 'delivery_code', r.delivery_code,
+        'delivery_number', r.delivery_number, 'customer_name', r.customer_name, 'collection_stage', r.collection_stage,
+        'collected_at', r.collected_at, 'amount', r.amount, 'cod', r.cod_amount, 'delivery_fee', r.delivery_fee_amount)
+        order by r.collected_at, r.id)
+      from unnest(rows) r),
+    'totals', (
+      select jsonb_build_object('count', count(*), 'amount', sum(r.amount), 'cod', sum(r.cod_amount), 'delivery_fee', sum(r.delivery_fee_amount))
+      from unnest(rows) r))
+$$;
+
+-- What a settlement took, row by row, in the order the cash was taken.
+create or replace function money.cod_items_write(payment uuid, rows money.cod_collections[]) returns void
+language sql set search_path = '' as $$
+  insert into money.cod_settlement_items (tenant_id, payment_id, position, cod_collection_id, amount, cod_amount, delivery_fee_amount,
+    delivery_code, delivery_number)
+  select r.tenant_id, payment, row_number() over (order by r.collected_at, r.id), r.id, r.amount, r.cod_amount, r.delivery_fee_amount,
+    r.delivery_code, r.delivery_number
+  from unnest(rows) r
+$$;
+
+-- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk. From the
+-- wallet: the driver pays with his own money, which makes the cash his; the tenant earns the fees, and the
+-- COD part covers what was credited to the merchant when the parcel was delivered.
+create or replace function money.cod_book(
+  payment uuid, method text, driver uuid, receiver uuid, wallet uuid, currency text, total numeric, fees numeric
+) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_line jsonb := jsonb_build_object('journal', payment, 'kind', 'cod_settlement', 'reference_type', 'payment', 'reference_id', payment,
+    'description', case method when 'remit' then 'Cash remitted' else 'Cash settled from the wallet' end);
+  v_held uuid := money.account_of('driver_cash', 'driver', driver, currency);
+  v_postings jsonb;
+begin
+  if method = 'remit' then
+    v_postings := jsonb_build_array(
+      v_line || jsonb_build_object('account_id', v_held, 'amount', -total),
+      v_line || jsonb_build_object('amount', total, 'account_id',
+        money.account_of('cash_on_hand', case when receiver = driver then 'driver' else 'staff' end, receiver, currency)));
+  else
+    v_postings := jsonb_build_array(
+      v_line || jsonb_build_object('account_id', wallet, 'amount', -total),
+      v_line || jsonb_build_object('account_id', v_held, 'amount', -total),
+      v_line || jsonb_build_object('account_id', money.account_of('external', 'tenant', null, currency), 'amount', total));
+    if fees > 0 then
+      v_postings := v_postings || (v_line || jsonb_build_object('amount', fees,
+        'account_id', money.account_of('wallet', 'tenant', null, currency)));
+    end if;
+    if total > fees then
+      v_postings := v_postings || (v_line || jsonb_build_object('amount', total - fees,
+        'account_id', money.account_of('cod_clearing', 'tenant', null, currency)));
+    end if;
+  end if;
+  perform money.post(v_postings);
+end $$;
+
+-- A settlement as it is answered, the first time and every time after. Both ways have the same shape,
+-- under the words of their way.
+create or replace function money.cod_settled(payment uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select case s.method when 'remit' then jsonb_build_object(
+      'scope', s.scope, 'remitted_collections', i.list, 'total_remitted', s.total, 'total_cash_remitted', s.total,
+      'total_cod_remitted', s.cod_total, 'total_delivery_fee_remitted', s.fee_total, 'remitted_count', s.collections,
+      'failed_count', 0, 'remitted_at', s.settled_at)
+    else jsonb_build_object(
+      'scope', s.scope, 'settled_collections', i.list, 'total_settled', s.total, 'total_cash_settled', s.total,
+      'total_cod_settled', s.cod_total, 'total_delivery_fee_settled', s.fee_total, 'settled_count', s.collections,
+      'failed_count', 0, 'settled_at', s.settled_at, 'wallet_balance_after', (
+        select e.balance_after from money.ledger_transactions t
+        join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
+        where t.tenant_id = s.tenant_id and t.reference_id = s.payment_id and t.kind = 'cod_settlement')) end
+    || jsonb_build_object('settlement_payment_id', s.payment_id, 'receipt_status', r.status, 'currency', s.currency)
+  from money.cod_settlements s
+  join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
+  join money.settlement_receipts r on r.tenant_id = s.tenant_id and r.payment_id = s.payment_id
+  cross join lateral (
+    select jsonb_agg(jsonb_build_object('cod_collection_id', i.cod_collection_id, 'amount', i.amount,
+      'allocations', jsonb_build_object('cod', i.cod_amount, 'delivery_fee', i.delivery_fee_amount),
+      'delivery_code', i.delivery_code, 'delivery_number', i.delivery_number) order by i.position) as list
+    from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id
+  ) i
+  where s.tenant_id = app.tenant_id() and s.payment_id = payment
+$$;
+
+-- sql/40_functions/money/cod/30_handovers.sql
+
+-- Cash put on the desk before it is remitted: declared by the driver, counted by the office. Definers with
+-- a tenant clause of their own, as all writers of cash.
+
+-- A handover as it is answered.
+create or replace function money.handover_json(h money.cash_handovers) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('id', h.id, 'driver', money.person(h.driver_id), 'currency', h.currency, 'status', h.status,
+    'declared_amount', h.declared_amount, 'counted_amount', h.counted_amount,
+    'difference', h.counted_amount - h.declared_amount, 'resolution', h.resolution, 'notes', h.notes,
+    'counted_by', money.person(h.counted_by), 'counted_at', h.counted_at, 'resolved_by', money.person(h.resolved_by),
+    'resolved_at', h.resolved_at, 'settlement_payment_id', h.settlement_payment_id, 'created_at', h.created_at)
+$$;
+
+-- Says what a driver puts on the desk. {driver_id? (office), amount, counted_amount? (office), notes?} -> handover
+-- With a counted amount it is declared and counted in one step.
+-- Fails: driver_not_found, driver_id_required, too_many_decimals, handover_already_declared, forbidden.
+create or replace function money.handover_declare(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_driver uuid := money.cod_driver((input ->> 'driver_id')::uuid);
+  v_currency text := (app.currency()).code;
+  v_row money.cash_handovers;
+begin
+  if v_driver is null then
+    perform app.fail('driver_id_required', '{"field": "driver_id"}');
+  end if;
+  perform money.decimals_checked((input ->> 'amount')::numeric, v_currency, 'amount');
+  insert into money.cash_handovers (tenant_id, driver_id, currency, declared_amount, notes, declared_by)
+  values (app.tenant_id(), v_driver, v_currency, (input ->> 'amount')::numeric, input ->> 'notes', app.user_id())
+  returning * into v_row;
+  if input ->> 'counted_amount' is not null then
+    return money.handover_count(jsonb_build_object('id', v_row.id, 'counted_amount', input -> 'counted_amount'));
+  end if;
+  return money.handover_json(v_row);
+end $$;
+
+-- Fails: too_many_decimals.
+create or replace function money.decimals_checked(amount numeric, currency text, field text) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_decimals integer := money.decimals_of(currency);
+begin
+  if amount <> round(amount, v_decimals) then
+    perform app.fail('too_many_decimals', jsonb_build_object('field', field, 'currency', currency, 'decimals', v_decimals));
+  end if;
+end $$;
+
+-- Counts what lies on the desk; office only. A difference makes a discrepancy and moves no balance.
+-- {id, counted_amount, notes?} -> handover. Fails: handover_not_found, handover_not_declared, too_many_decimals, forbidden.
+create or replace function money.handover_count(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_counted numeric := (input ->> 'counted_amount')::numeric;
+  v_row money.cash_handovers := money.handover_locked((input ->> 'id')::uuid, '{declared}', 'handover_not_declared');
+begin
+  perform money.decimals_checked(v_counted, v_row.currency, 'counted_amount');
+  update money.cash_handovers h set counted_amount = v_counted, counted_by = app.user_id(), counted_at = now(),
+    status = case when v_counted = h.declared_amount then 'counted' else 'discrepancy' end,
+    notes = coalesce(input ->> 'notes', h.notes)
+  where h.tenant_id = v_row.tenant_id and h.id = v_row.id
+  returning * into v_row;
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type',
+    case v_row.status when 'counted' then 'cash_handover.counted' else 'cash_handover.discrepancy' end, 'source_module', 'delivery',
+    'entity_type', 'cash_handover', 'entity_id', v_row.id, 'event_data', jsonb_build_object('driver_id', v_row.driver_id,
+      'declared_amount', v_row.declared_amount, 'counted_amount', v_row.counted_amount, 'currency', v_row.currency))));
+  return money.handover_json(v_row);
+end $$;
+
+-- Ends a discrepancy; office only. {id, resolution, counted_amount? (recounted), notes?} -> handover
+--   recounted    counted again; must now be what was declared
+--   driver_owes  a shortage taken from the driver's wallet for the tenant's
+--   written_off  a shortage the tenant bears
+--   returned     too much on the desk, given back
+-- A shortage never reached the desk: the counter's cash is lowered by it. Then the declared sum is covered.
+-- Fails: handover_not_found, handover_not_in_discrepancy, invalid_resolution, insufficient_wallet_balance, forbidden.
+create or replace function money.handover_resolve(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_row money.cash_handovers := money.handover_locked((input ->> 'id')::uuid, '{discrepancy}', 'handover_not_in_discrepancy');
+  v_way text := input ->> 'resolution';
+  v_counted numeric := coalesce((input ->> 'counted_amount')::numeric, v_row.counted_amount);
+  v_short numeric := v_row.declared_amount - v_row.counted_amount;
+  v_line jsonb;
+begin
+  if v_way = 'recounted' and v_counted <> v_row.declared_amount
+    or v_way in ('driver_owes', 'written_off') and v_short <= 0
+    or v_way = 'returned' and v_short >= 0 then
+    perform app.fail('invalid_resolution', '{"field": "resolution"}');
+  end if;
+  update money.cash_handovers h set status = 'resolved', resolution = v_way, resolved_by = app.user_id(), resolved_at = now(),
+    counted_amount = case v_way when 'recounted' then v_counted else h.counted_amount end,
+    notes = coalesce(input ->> 'notes', h.notes)
+  where h.tenant_id = v_row.tenant_id and h.id = v_row.id
+  returning * into v_row;
+  if v_way in ('driver_owes', 'written_off') then
+    v_line := jsonb_build_object('journal', v_row.id, 'kind', 'cash_shortage', 'reference_type', 'cash_handover', 'reference_id', v_row.id,
+      'description', 'Shortage of a cash handover');
+    perform money.post(jsonb_build_array(
+        v_line || jsonb_build_object('amount', -v_short, 'account_id', money.account_of('cash_on_hand', 'staff', v_row.counted_by, v_row.currency)),
+        v_line || jsonb_build_object('amount', v_short, 'account_id', money.account_of('external', 'tenant', null, v_row.currency)))
+      || case v_way when 'driver_owes' then jsonb_build_array(
+        v_line || jsonb_build_object('amount', -v_short, 'account_id', money.cod_wallet(v_row.driver_id, v_row.currency)),
+        v_line || jsonb_build_object('amount', v_short, 'account_id', money.account_of('wallet', 'tenant', null, v_row.currency)))
+        else '[]' end);
+  end if;
+  return money.handover_json(v_row);
+end $$;
+
+-- The handover, locked, for the office. Fails: forbidden, handover_not_found, or the code that is given.
+create or replace function money.handover_locked(id uuid, states text[], otherwise text) returns money.cash_handovers
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_row money.cash_handovers;
+begin
+  if not money.settles_for_office() then
+    perform app.fail('forbidden');
+  end if;
+  select h.* into v_row from money.cash_handovers h where h.tenant_id = app.tenant_id() and h.id = handover_locked.id for no key update;
+  if v_row.id is null then
+    perform app.fail('handover_not_found');
+  elsif v_row.status <> all (states) then
+    perform app.fail(otherwise, jsonb_build_object('from', v_row.status));
+  end if;
+  return v_row;
+end $$;
+
+-- Ties a remittance to the handover of its cash. The tenant may require one (setting delivery.cod.require_handover).
+-- Fails: cash_handover_required.
+create or replace function money.handover_use(driver uuid, currency text, total numeric, payment uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+begin
+  update money.cash_handovers h set settlement_payment_id = payment
+  where h.tenant_id = app.tenant_id() and h.id = (
+    select u.id from money.cash_handovers u
+    where u.tenant_id = app.tenant_id() and u.driver_id = driver and u.currency = handover_use.currency
+      and u.status in ('counted', 'resolved') and u.settlement_payment_id is null and u.declared_amount = total
+    order by u.created_at limit 1 for no key update skip locked);
+  if not found and app.boolean_or(app.settings('delivery', 'cod') -> 'require_handover', false) then
+    perform app.fail('cash_handover_required', jsonb_build_object('amount', total, 'currency', handover_use.currency));
+  end if;
+end $$;
+
+-- sql/40_functions/money/cod/40_receipts.sql
+
+-- Receipts: asked for by the settlement, printed by a job, opened by a link that is signed afresh each time.
+
+-- The mark of a settlement's money, printed in the QR code: the first 32 hex digits of SHA-256 over the
+-- payment, its currency and every item, so that changing any of them changes it.
+create or replace function money.receipt_hash(payment uuid) returns text
+language sql stable set search_path = '' as $$
+  select left(encode(sha256(convert_to(concat_ws('|', s.payment_id, s.tenant_id, s.method, s.driver_id, s.currency, s.total,
+    (select string_agg(concat_ws(':', i.cod_collection_id, i.amount, i.cod_amount, i.delivery_fee_amount, i.delivery_code), ';' order by i.position)
+      from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id)), 'UTF8')), 'hex'), 32)
+  from money.cod_settlements s where s.tenant_id = app.tenant_id() and s.payment_id = payment
+$$;
+
+-- Asks for the receipt of a new settlement, in the language of the request.
+create or replace function money.receipt_order(payment uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into money.settlement_receipts (payment_id, tenant_id, language, hash)
+  values (payment, app.tenant_id(), coalesce(app.request_setting('language'), 'en'), money.receipt_hash(payment));
+  perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', payment), attempts_max => 3);
+end $$;
+
+-- {settlement_payment_id} -> {settlement_payment_id, receipt_status, storage_path}; the driver of it or the office.
+-- Fails: settlement_not_found.
+create or replace function money.receipt_get(input jsonb) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_receipt money.settlement_receipts;
+begin
+  select r.* into v_receipt from money.settlement_receipts r
+  join money.cod_settlements s on s.tenant_id = r.tenant_id and s.payment_id = r.payment_id
+  where r.tenant_id = app.tenant_id() and r.payment_id = (input ->> 'settlement_payment_id')::uuid
+    and (s.driver_id = app.user_id() or money.settles_for_office());
+  if v_receipt.payment_id is null then
+    perform app.fail('settlement_not_found');
+  end if;
+  return jsonb_build_object('settlement_payment_id', v_receipt.payment_id, 'receipt_status', v_receipt.status,
+    'storage_path', v_receipt.storage_path);
+end $$;
+
+-- Prints again what failed; what is printed or being printed stays. Shapes and failures as receipt_get.
+create or replace function money.receipt_retry(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_payment uuid := (money.receipt_get(input) ->> 'settlement_payment_id')::uuid;
+begin
+  update money.settlement_receipts r set status = 'pending', error = null,
+    language = coalesce(app.request_setting('language'), r.language)
+  where r.tenant_id = app.tenant_id() and r.payment_id = v_payment and r.status = 'failure';
+  if found then
+    perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', v_payment), attempts_max => 3);
+  end if;
+  return money.receipt_get(input);
+end $$;
+
+-- The first print of a row settled before settlements were kept: makes a settlement of this row alone,
+-- which moves no money. Two clicks make one. {id (collection)} -> as receipt_get.
+-- Fails: cod_collection_not_found, cod_collection_not_settled.
+create or replace function money.receipt_first(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_row money.cod_collections;
+  v_method text;
+  v_payment uuid := gen_random_uuid();
+begin
+  select c.* into v_row from money.cod_collections c
+  where c.tenant_id = v_tenant and c.id = (input ->> 'id')::uuid and (c.driver_id = app.user_id() or money.settles_for_office())
+  for no key update;
+  if v_row.id is null then
+    perform app.fail('cod_collection_not_found');
+  elsif v_row.status = 'collected' then
+    perform app.fail('cod_collection_not_settled');
+  elsif v_row.settlement_payment_id is not null then
+    return money.receipt_retry(jsonb_build_object('settlement_payment_id', v_row.settlement_payment_id));
+  end if;
+  v_method := case v_row.status when 'remitted' then 'remit' else 'wallet' end;
+  insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, reference, actor_id, processed_at, snapshot)
+  values (v_payment, v_tenant, 'DELIVERY', 'COD_SETTLEMENT', 'SUCCESS', case v_method when 'remit' then 'cash' else 'wallet' end,
+    v_row.amount, v_row.currency, v_row.reference, app.user_id(), coalesce(v_row.remitted_at, v_row.settled_at),
+    money.cod_snapshot(array[v_row], v_method, jsonb_build_object('scope', 'selected', 'reference', v_row.reference, 'notes', v_row.notes),
+      v_row.remitted_to_user_id)
+    || jsonb_build_object('settled_at', coalesce(v_row.remitted_at, v_row.settled_at), 'historical', true));
+  insert into money.cod_settlements (payment_id, tenant_id, method, scope, driver_id, actor_id, receiver_id, currency, total, cod_total,
+    fee_total, collections, notes, reference, historical, settled_at)
+  values (v_payment, v_tenant, v_method, 'selected', v_row.driver_id, app.user_id(), v_row.remitted_to_user_id, v_row.currency, v_row.amount,
+    v_row.cod_amount, v_row.delivery_fee_amount, 1, v_row.notes, v_row.reference, true, coalesce(v_row.remitted_at, v_row.settled_at));
+  perform money.cod_items_write(v_payment, array[v_row]);
+  update money.cod_collections c set settlement_payment_id = v_payment where c.tenant_id = v_tenant and c.id = v_row.id;
+  perform money.receipt_order(v_payment);
+  return money.receipt_get(jsonb_build_object('settlement_payment_id', v_payment));
+end $$;
+
+-- Whether a receipt says the truth: its hash is the one that was printed, and the rows still give it.
+-- {settlement_payment_id, hash} -> {valid, printed, unchanged, settlement}. Fails: settlement_not_found.
+create or replace function money.receipt_verify(input jsonb) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_payment uuid := (money.receipt_get(input) ->> 'settlement_payment_id')::uuid;
+begin
+  return (
+    select jsonb_build_object('valid', r.hash = lower(input ->> 'hash') and r.hash = money.receipt_hash(v_payment),
+      'printed', r.hash = lower(input ->> 'hash'), 'unchanged', r.hash = money.receipt_hash(v_payment),
+      'settlement', jsonb_build_object('settlement_payment_id', s.payment_id, 'method', s.method, 'driver', money.person(s.driver_id),
+        'receiver', money.person(s.receiver_id), 'currency', s.currency, 'total', s.total, 'cod', s.cod_total, 'delivery_fee', s.fee_total,
+        'collections', s.collections, 'settled_at', s.settled_at))
+    from money.settlement_receipts r
+    join money.cod_settlements s on s.tenant_id = r.tenant_id and s.payment_id = r.payment_id
+    where r.tenant_id = app.tenant_id() and r.payment_id = v_payment);
+end $$;
+
+-- Everything a receipt shows, and the mark that it is being printed. Null when it need not be printed
+-- (any more). Asked by the job, outside any tenant.
+create or replace function private.receipt_begin(payment uuid) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_receipt money.settlement_receipts;
+begin
+  update money.settlement_receipts r set status = 'in_process'
+  where r.payment_id = payment and r.status in ('pending', 'in_process')
+  returning * into v_receipt;
+  if v_receipt.payment_id is null then
+    return null;
+  end if;
+  return (
+    select jsonb_build_object('tenant_id', s.tenant_id, 'settlement_payment_id', s.payment_id, 'language', v_receipt.language,
+      'hash', v_receipt.hash, 'snapshot', p.snapshot, 'tenant_name', t.name, 'brand', coalesce(b.settings, '{}'),
+      'timezone', coalesce(z.settings ->> 'name', 'UTC'),
+      'decimals', coalesce((c.settings ->> 'decimals')::integer, case s.currency when 'IQD' then 0 else k.exponent end))
+    from money.cod_settlements s
+    join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
+    join tenancy.tenants t on t.id = s.tenant_id
+    join tenancy.currencies k on k.code = s.currency
+    left join tenancy.tenant_settings b on b.tenant_id = s.tenant_id and b.module = 'general' and b.group_key = 'brand_settings'
+    left join tenancy.tenant_settings z on z.tenant_id = s.tenant_id and z.module = 'general' and z.group_key = 'timezone'
+    left join tenancy.tenant_settings c on c.tenant_id = s.tenant_id and c.module = 'general' and c.group_key = 'currency'
+      and c.settings ->> 'currency_code' = s.currency
+    where s.payment_id = payment);
+end $$;
+
+-- Ends a print: with the path of the file, or the reason it failed for good.
+create or replace function private.receipt_finish(payment uuid, path text, reason text) returns boolean
+language plpgsql security definer set search_path = '' as $$
+begin
+  update money.settlement_receipts r set status = case when path is null then 'failure' else 'success' end, storage_path = path,
+    error = left(reason, 2000)
+  where r.payment_id = payment and r.status = 'in_process';
+  return found;
+end $$;
+
+-- Receipts that no job will print any more (their runner died at the last attempt) count as failed, so that
+-- somebody can ask for them again. Run by cron; answers how many.
+create or replace function private.receipts_sweep() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  update money.settlement_receipts r set status = 'failure', error = 'no job was left to print it'
+  where r.status in ('pending', 'in_process') and r.updated_at < now() - interval '10 minutes'
+    and not exists (
+      select from app.jobs j where j.kind = 'delivery.settlement_receipt' and j.status in ('queued', 'running')
+        and j.payload ->> 'settlement_payment_id' = r.payment_id::text);
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+grant execute on function private.receipt_begin(uuid), private.receipt_finish(uuid, text, text) to barid_api;
+
+-- sql/40_functions/money/cod/50_reads.sql
+
+-- What the cash lists and summaries ask for.
+
+-- The collections that a search finds: by delivery code, customer, address, or their driver's name or e-mail.
+-- A definer, because ILIKE under row-level security could not use its index; it has the policy's own words.
+create or replace function private.cod_found(search text) returns setof uuid
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_pattern text := app.contains_pattern(search);
+  v_mine uuid := case when not app.sees_tenant() then app.user_id() end;
+  v_drivers uuid[] := array(
+    select p.id from delivery.drivers d join tenancy.profiles p on p.id = d.user_id
+    where d.tenant_id = v_tenant and (p.full_name ilike v_pattern or p.email ilike v_pattern));
+begin
+  return query
+    select c.id from money.cod_collections c
+    where c.tenant_id = v_tenant and c.search_text ilike v_pattern and (v_mine is null or c.driver_id = v_mine)
+    union
+    select c.id from money.cod_collections c
+    where c.tenant_id = v_tenant and c.driver_id = any (v_drivers) and (v_mine is null or c.driver_id = v_mine);
+end $$;
+
+grant execute on function private.cod_found(text) to barid_caller;
+
+-- The sums of the list from the kept totals, {total_collected, ...}; wanted: {driver_id?}.
+create or replace function money.cod_sums_kept(wanted jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object(
+    'total_collected', coalesce((t.by_status #>> '{collected,amount}')::numeric, 0),
+    'total_remitted', coalesce((t.by_status #>> '{remitted,amount}')::numeric, 0),
+    'total_settled_by_wallet', coalesce((t.by_status #>> '{settled_by_wallet,amount}')::numeric, 0),
+    'total_pending', coalesce((t.by_status #>> '{collected,amount}')::numeric, 0),
+    'total_cod_collections', coalesce((select sum((s.value ->> 'entries')::bigint) from jsonb_each(t.by_status) s), 0))
+  from (select app.tally_by('cod_collections', 'status', wanted) as by_status offset 0) t
+$$;
+
+-- What a driver still holds, or all drivers. {driver_id?} ->
+-- {summary: {total_unremitted, pending_collections_count, oldest_unremitted_date, currency, cash_ceiling, over_ceiling}}
+-- Fails: driver_not_found.
+create or replace function money.cod_summary(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_driver uuid := money.cod_driver((input ->> 'driver_id')::uuid);
+  v_ceiling numeric := (app.settings('delivery', 'cod') ->> 'cash_ceiling')::numeric;
+  v_over jsonb;
+  v_answer jsonb;
+begin
+  select jsonb_build_object('total_unremitted', coalesce(sum(c.amount), 0), 'pending_collections_count', count(*),
+    'oldest_unremitted_date', min(c.collected_at), 'currency', (app.currency()).code, 'cash_ceiling', v_ceiling) into v_answer
+  from money.cod_collections c where c.status = 'collected' and (v_driver is null or c.driver_id = v_driver);
+  -- Who holds more than the tenant allows: the driver that was asked for, or everybody who does.
+  select coalesce(jsonb_agg(jsonb_build_object('driver_id', o.driver_id, 'full_name', o.full_name, 'amount', o.amount)
+    order by o.amount desc, o.driver_id), '[]') into v_over
+  from (
+    select c.driver_id, p.full_name, sum(c.amount) as amount from money.cod_collections c
+    left join tenancy.profiles p on p.id = c.driver_id
+    where v_ceiling is not null and c.status = 'collected' and (v_driver is null or c.driver_id = v_driver)
+    group by c.driver_id, p.full_name having sum(c.amount) > v_ceiling
+  ) o;
+  return jsonb_build_object('summary', v_answer || jsonb_build_object('over_ceiling', v_over));
+end $$;
+
+-- sql/40_functions/money/cod/60_reconciliation.sql
+
+-- The proof that no cash is missing: what was collected is in hand, remitted or settled; the ledger, the
+-- rows and the wallets say the same; every difference is named with its rows.
+
+-- The cash of a tenant as of a moment, by driver and currency, from the rows and from the ledger.
+create or replace function money.cod_positions(tenant uuid, as_of timestamptz)
+returns table (driver_id uuid, currency text, collected numeric, remitted numeric, settled_by_wallet numeric, in_hand numeric, ledger numeric)
+language sql stable security definer set search_path = '' as $$
+  with by_row as (
+    select c.driver_id, c.currency::text as currency, sum(c.amount) as collected,
+      coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0) as remitted,
+      coalesce(sum(c.amount) filter (where c.settled_at <= as_of), 0) as settled
+    from money.cod_collections c where c.tenant_id = tenant and c.collected_at <= as_of
+    group by c.driver_id, c.currency
+  ), by_entry as (
+    select a.owner_user_id as driver_id, a.currency::text as currency, sum(e.amount) as held
+    from money.accounts a
+    join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id and e.created_at <= as_of
+    where a.tenant_id = tenant and a.kind = 'driver_cash'
+    group by a.owner_user_id, a.currency
+  )
+  select coalesce(r.driver_id, e.driver_id), coalesce(r.currency, e.currency), coalesce(r.collected, 0), coalesce(r.remitted, 0),
+    coalesce(r.settled, 0), coalesce(r.collected - r.remitted - r.settled, 0), coalesce(e.held, 0)
+  from by_row r full join by_entry e on e.driver_id = r.driver_id and e.currency = r.currency
+$$;
+
+-- Every difference in a tenant's cash as of a moment; none means that every dinar is accounted for.
+--   driver_cash         a driver's rows in hand are not what the ledger says he holds
+--   collection_journal  a row was not booked as cash taken, or with another amount
+--   settlement_items    a settlement is not the sum of its items
+--   settled_row         a row is not as its settlement took it, or is settled without one
+--   settlement_journal  a settlement took another amount from the driver in the ledger
+--   cod_credit          the COD paid out to merchants is not the COD collected
+--   ledger              the books contradict themselves
+create or replace function money.cod_differences(tenant uuid, as_of timestamptz)
+returns table (kind text, driver_id uuid, currency text, expected numeric, found numeric, rows uuid[])
+language sql stable security definer set search_path = '' as $$
+  select 'driver_cash', p.driver_id, p.currency, p.in_hand, p.ledger, array(
+      select c.id from money.cod_collections c
+      where c.tenant_id = tenant and c.driver_id = p.driver_id and c.currency = p.currency and c.collected_at <= as_of
+        and coalesce(c.remitted_at, c.settled_at, 'infinity') > as_of
+      order by c.collected_at, c.id limit 100)
+  from money.cod_positions(tenant, as_of) p where p.in_hand <> p.ledger
+  union all
+  select 'collection_journal', c.driver_id, c.currency, c.amount, b.amount, array[c.id]
+  from money.cod_collections c
+  left join lateral (
+    select sum(e.amount) as amount from money.ledger_transactions t
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'driver_cash' and a.owner_user_id = c.driver_id
+    where t.tenant_id = tenant and t.kind = 'cash_collected' and t.reference_type = 'cod_collection' and t.reference_id = c.id
+  ) b on true
+  where c.tenant_id = tenant and c.collected_at <= as_of and c.amount is distinct from b.amount
+  union all
+  select 'settlement_items', s.driver_id, s.currency, s.total, i.total, i.rows
+  from money.cod_settlements s
+  left join lateral (
+    select sum(i.amount) as total, sum(i.delivery_fee_amount) as fees, count(*) as entries, array_agg(i.cod_collection_id) as rows
+    from money.cod_settlement_items i where i.tenant_id = tenant and i.payment_id = s.payment_id
+  ) i on true
+  where s.tenant_id = tenant and s.settled_at <= as_of
+    and (s.total is distinct from i.total or s.fee_total is distinct from i.fees or s.collections is distinct from i.entries)
+  union all
+  select 'settled_row', c.driver_id, c.currency, i.amount, c.amount, array[c.id]
+  from money.cod_collections c
+  left join money.cod_settlement_items i on i.tenant_id = c.tenant_id and i.cod_collection_id = c.id
+  left join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
+  where c.tenant_id = tenant and c.collected_at <= as_of and (
+    i.payment_id is distinct from c.settlement_payment_id
+    or (i.payment_id is not null and (i.amount <> c.amount or i.cod_amount <> c.cod_amount or s.driver_id <> c.driver_id
+      or c.status <> case s.method when 'remit' then 'remitted' else 'settled_by_wallet' end)))
+  union all
+  select 'settlement_journal', s.driver_id, s.currency, -s.total, b.amount, array[s.payment_id]
+  from money.cod_settlements s
+  left join lateral (
+    select sum(e.amount) as amount from money.ledger_transactions t
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'driver_cash' and a.owner_user_id = s.driver_id
+    where t.tenant_id = tenant and t.kind = 'cod_settlement' and t.reference_id = s.payment_id
+  ) b on true
+  where s.tenant_id = tenant and s.settled_at <= as_of and not s.historical and b.amount is distinct from -s.total
+  union all
+  select 'cod_credit', null, r.currency, r.cod, p.paid, r.rows
+  from (
+    select c.currency::text as currency, sum(c.cod_amount) as cod, (array_agg(c.id order by c.collected_at desc, c.id) filter (where not exists (
+      select from money.payments q where q.tenant_id = tenant and q.delivery_id = c.delivery_id and q.type = 'COD_COLLECTION'
+        and q.status = 'SUCCESS' and q.amount = c.cod_amount)))[1:100] as rows
+    from money.cod_collections c where c.tenant_id = tenant and c.cod_amount > 0 and c.collected_at <= as_of group by c.currency
+  ) r
+  left join lateral (
+    select coalesce(sum(q.amount), 0) as paid from money.payments q
+    where q.tenant_id = tenant and q.type = 'COD_COLLECTION' and q.status = 'SUCCESS' and q.currency = r.currency and q.processed_at <= as_of
+  ) p on true
+  where r.cod <> p.paid
+  union all
+  select 'ledger', a.owner_user_id, a.currency, e.total, a.balance, array[a.id]
+  from money.accounts a
+  cross join lateral (
+    select coalesce(sum(e.amount), 0) as total, count(*) as entries from money.ledger_entries e
+    where e.tenant_id = tenant and e.account_id = a.id
+  ) e
+  where a.tenant_id = tenant and (a.balance <> e.total or a.version <> e.entries)
+$$;
+
+-- {as_of?} -> {as_of, reconciled, totals by currency, drivers, differences}; office only, its own tenant.
+create or replace function money.cod_reconciliation(input jsonb) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_as_of timestamptz := coalesce(app.day_end(input ->> 'as_of') - interval '1 microsecond', now());
+  v_drivers jsonb;
+  v_totals jsonb;
+  v_differences jsonb;
+begin
+  select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('driver_name', q.full_name) order by q.full_name, p.driver_id, p.currency), '[]'),
+    coalesce((select jsonb_agg(to_jsonb(t) order by t.currency) from (
+      select x.currency, sum(x.collected) as collected, sum(x.in_hand) as in_hand, sum(x.remitted) as remitted,
+        sum(x.settled_by_wallet) as settled_by_wallet, sum(x.ledger) as ledger
+      from money.cod_positions(v_tenant, v_as_of) x group by x.currency) t), '[]')
+  into v_drivers, v_totals
+  from money.cod_positions(v_tenant, v_as_of) p left join tenancy.profiles q on q.id = p.driver_id;
+  select coalesce(jsonb_agg(to_jsonb(d) order by d.kind, d.driver_id, d.rows), '[]') into v_differences
+  from money.cod_differences(v_tenant, v_as_of) d;
+  return jsonb_build_object('as_of', v_as_of, 'reconciled', v_differences = '[]', 'totals', v_totals, 'drivers', v_drivers,
+    'differences', v_differences);
+end $$;
+
+-- Looks at every tenant's cash and tells of differences by a system event, once a night. Run by cron.
+-- Answers how many tenants have one.
+create or replace function private.cod_reconcile_all() returns integer
+language plpgsql set search_path = '' as $$
+declare
+  v_count integer;
+begin
+  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+  select t.id, 'cod.mismatch', 'delivery', 'tenant', t.id, jsonb_build_object('differences', d.list)
+  from tenancy.tenants t
+  cross join lateral (
+    select jsonb_agg(to_jsonb(x) order by x.kind, x.driver_id) as list
+    from (select * from money.cod_differences(t.id, now()) limit 100) x
+  ) d
+  where d.list is not null;
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+revoke execute on function money.cod_positions(uuid, timestamptz), money.cod_differences(uuid, timestamptz) from barid_caller;
+
 -- sql/40_functions/money/ledger.sql
 
 -- The ledger: every movement of money is a journal of entries that sum to zero per currency. The only
@@ -5886,7 +7296,8 @@ begin
       and a.owner_user_id is not distinct from owner and a.currency = currency;
     exit when found;
     insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, floor)
-    values (app.tenant_id(), kind, owner_type, owner, currency, case when kind = 'wallet' then 0 end)
+    -- Nobody can hand over cash that he does not hold.
+    values (app.tenant_id(), kind, owner_type, owner, currency, case when kind in ('wallet', 'driver_cash') then 0 end)
     on conflict do nothing
     returning id into v_id;
     exit when found;
@@ -6079,6 +7490,8 @@ declare
   v_key text := claims ->> 'idempotency_key';
 begin
   if v_key is not null then
+    -- For cores that remember for longer than the engine does.
+    perform set_config('app.idempotency_key', v_key, true);
     v_answer := private.idempotency_claim(claims ->> 'operation', v_key, input, coalesce(rule ->> 'conflict', 'idempotency_conflict'));
     if v_answer is not null then
       return jsonb_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'call_id', claims ->> 'call_id');
@@ -6113,6 +7526,50 @@ end $$;
 
 grant execute on function private.call(jsonb, jsonb, text, jsonb), private.read(jsonb, jsonb, text, jsonb),
   private.check(jsonb, jsonb) to barid_api;
+
+-- sql/40_functions/private/domains.sql
+
+-- Looking pending domains up again, without anybody asking.
+
+-- Queues a look-up for each domain that has waited for its records for less than a week and is not queued
+-- already. Answers how many. Run by cron.
+create or replace function private.domains_recheck() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  insert into app.jobs (tenant_id, kind, payload, entity_key, attempts_max)
+  select d.tenant_id, 'storefront.verify_domain', jsonb_build_object('domain_id', d.id), d.id::text, 1
+  from storefront.custom_domains d
+  where d.status = 'pending_dns' and d.created_at > now() - interval '7 days'
+    and not exists (select from app.jobs j where j.entity_key = d.id::text and j.status in ('queued', 'running'));
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+-- The domain a job is to look up, or null when it waits no more.
+create or replace function private.domain_of_job(domain_id uuid) returns jsonb
+language sql stable security definer set search_path = '' as $$
+  select to_jsonb(d) from storefront.custom_domains d where d.id = domain_id and d.status = 'pending_dns'
+$$;
+
+-- Writes down what a job found, in the tenant of the domain. One disconnected meanwhile is left alone.
+create or replace function private.domain_checked_by_job(domain_id uuid, complete boolean) returns boolean
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid;
+begin
+  select d.tenant_id into v_tenant from storefront.custom_domains d
+  where d.id = domain_id and d.status = 'pending_dns' for update;
+  if v_tenant is null then
+    return false;
+  end if;
+  perform set_config('app.tenant_id', v_tenant::text, true);
+  perform storefront.domain_checked(jsonb_build_object('id', domain_id, 'complete', domain_checked_by_job.complete));
+  return true;
+end $$;
+
+grant execute on function private.domain_of_job(uuid), private.domain_checked_by_job(uuid, boolean) to barid_api;
 
 -- sql/40_functions/private/enter.sql
 
@@ -6473,6 +7930,35 @@ begin
   return v_count;
 end $$;
 
+-- sql/40_functions/private/members.sql
+
+-- Makes the requests of one member take turns, where they change what he has at most one of. A definer,
+-- since he may not lock his own membership.
+create or replace function private.hold_member() returns void
+language sql security definer set search_path = '' as $$
+  select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = app.user_id() for no key update
+$$;
+
+grant execute on function private.hold_member() to barid_caller;
+
+-- sql/40_functions/private/notices.sql
+
+-- Notices to the system's administrators, who belong to no tenant. A definer, since a request sees neither
+-- them nor their notices; for those who administer a tenant.
+create or replace function private.notify_system_admins(type text, payload jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if not app.has_permission('manage:tenant') then
+    perform app.fail('forbidden');
+  end if;
+  insert into tenancy.notifications (user_id, type, payload)
+  select s.user_id, notify_system_admins.type,
+    notify_system_admins.payload || jsonb_build_object('tenant_id', app.tenant_id())
+  from tenancy.system_users s;
+end $$;
+
+grant execute on function private.notify_system_admins(text, jsonb) to barid_caller;
+
 -- sql/40_functions/private/people.sql
 
 -- What must be known of people beyond the caller's tenant. Definers, each with its own narrow question.
@@ -6549,6 +8035,85 @@ grant execute on function private.memberships_of_caller(), private.choose_tenant
   private.is_ours_alone(uuid), private.removal_pending(uuid) to barid_caller;
 grant execute on function private.belongs_nowhere(uuid) to barid_api;
 
+-- sql/40_functions/private/shops.sql
+
+-- The door of the public shop. Definers, because whoever knocks has no tenant yet and sees no market.
+
+-- Enters a live market, named by its store name or its active domain: from here on row-level security shows
+-- the request what is on sale there, and nothing else of its tenant. Answers what the shop needs to know of
+-- the tenant besides. Fails: market_not_found, which says the same of a market that is not there, not open,
+-- or of a tenant that may not be used now.
+create or replace function private.open_shop(
+  store_name text default null, domain text default null, out market_id uuid, out tenant_id uuid, out currency text
+)
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_caller text := coalesce(app.tenant_id()::text, '');
+begin
+  if open_shop.store_name is not null then
+    select m.id, m.tenant_id into market_id, tenant_id
+    from storefront.markets m
+    join tenancy.tenants t on t.id = m.tenant_id
+    where lower(m.store_name) = lower(open_shop.store_name) and m.is_live and tenancy.is_effective(t);
+  else
+    select m.id, m.tenant_id into market_id, tenant_id
+    from storefront.custom_domains d
+    join storefront.markets m on m.tenant_id = d.tenant_id and m.id = d.market_id
+    join tenancy.tenants t on t.id = m.tenant_id
+    where d.custom_domain = open_shop.domain and d.status = 'active' and m.is_live and tenancy.is_effective(t);
+  end if;
+  if market_id is null then
+    perform app.fail('market_not_found');
+  end if;
+  perform set_config('app.shop_tenant_id', tenant_id::text, true);
+  -- The currency is a setting of the tenant, which is read as the tenant for this one moment.
+  perform set_config('app.tenant_id', tenant_id::text, true);
+  currency := (app.currency()).code;
+  perform set_config('app.tenant_id', v_caller, true);
+end $$;
+
+-- Makes the signed-in caller a customer of the tenant whose live market this is, with a wallet in its
+-- currency. Who is a member already stays what he is. -> {tenant_id, market_id, tenant_user_type, joined}
+-- Fails: forbidden (nobody is signed in, or he was shut out), market_not_found.
+create or replace function private.join_shop(store_name text) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_user uuid := app.user_id();
+  v_caller text := coalesce(app.tenant_id()::text, '');
+  v_shop record;
+  v_joined boolean;
+  v_member tenancy.tenant_users;
+begin
+  if v_user is null then
+    perform app.fail('forbidden');
+  end if;
+  v_shop := private.open_shop(join_shop.store_name);
+  -- Log, event and wallet belong to the tenant that is joined; the answer is remembered under the key of a
+  -- caller who was in none.
+  perform set_config('app.tenant_id', v_shop.tenant_id::text, true);
+  insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type) values (v_shop.tenant_id, v_user, 'customer')
+  on conflict (tenant_id, user_id) do nothing;
+  v_joined := found;
+  select * into v_member from tenancy.tenant_users u where u.tenant_id = v_shop.tenant_id and u.user_id = v_user;
+  if not v_member.is_active then
+    perform app.fail('forbidden');
+  end if;
+  if v_joined then
+    insert into tenancy.tenant_user_roles (tenant_id, user_id, role_key) values (v_shop.tenant_id, v_user, 'customer')
+    on conflict do nothing;
+    perform money.account_of('wallet', 'customer', v_user, v_shop.currency);
+    perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'customer.joined', 'source_module', 'storefront',
+      'entity_type', 'customer', 'entity_id', v_user,
+      'event_data', jsonb_build_object('market_id', v_shop.market_id, 'actor_id', v_user))));
+  end if;
+  perform set_config('app.tenant_id', v_caller, true);
+  return jsonb_build_object('tenant_id', v_shop.tenant_id, 'market_id', v_shop.market_id,
+    'tenant_user_type', v_member.tenant_user_type, 'joined', v_joined);
+end $$;
+
+grant execute on function private.open_shop(text, text), private.join_shop(text) to barid_caller;
+
 -- sql/40_functions/private/tenants.sql
 
 -- What the administration of tenants needs beyond the rights of its callers.
@@ -6610,6 +8175,1166 @@ end $$;
 
 grant execute on function private.members_of(uuid), private.wizard_take_back(uuid) to barid_caller;
 grant execute on function private.wizard_take_back(uuid) to barid_api;
+
+-- sql/40_functions/storefront/carts.sql
+
+-- What a customer is about to buy. Nothing is reserved and no price is fixed before the order.
+
+-- A cart with what it costs now. Fails: cart_not_found.
+create or replace function storefront.cart_shown(cart_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_cart jsonb;
+begin
+  -- Customers do not see what is no longer on sale: such an item stays, without a price, and can be removed.
+  with item as materialized (
+    select i.id, i.variant_id, i.quantity, i.created_at, v.product_id, v.sku, v.attributes, v.price, p.name, p.images,
+      p.id is not null and p.is_active and v.is_active as available
+    from storefront.cart_items i
+    left join storefront.variants_list v on v.tenant_id = i.tenant_id and v.id = i.variant_id
+    left join storefront.products p on p.tenant_id = v.tenant_id and p.id = v.product_id and p.archived_at is null
+    where i.tenant_id = v_tenant and i.cart_id = cart_shown.cart_id
+  )
+  select jsonb_build_object('id', c.id, 'marketId', c.market_id, 'status', c.status, 'currency', (app.currency()).code,
+    'items', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'variantId', i.variant_id, 'productId', i.product_id,
+        'productName', i.name, 'sku', i.sku, 'image', i.images -> 0, 'attributes', coalesce(i.attributes, '{}'),
+        'quantity', i.quantity, 'unitPrice', case when i.available then i.price end,
+        'total', case when i.available then i.price * i.quantity end, 'available', i.available)
+        order by i.created_at, i.id), '[]') from item i),
+    'totalItems', (select coalesce(sum(i.quantity), 0) from item i),
+    'subtotal', (select coalesce(sum(i.price * i.quantity), 0) from item i where i.available),
+    'createdAt', c.created_at, 'updatedAt', c.updated_at)
+  into v_cart from storefront.carts c where c.tenant_id = v_tenant and c.id = cart_shown.cart_id;
+  if v_cart is null then
+    perform app.fail('cart_not_found');
+  end if;
+  return v_cart;
+end $$;
+
+-- Holds an active cart of the caller whose market is open. Fails: cart_not_found, cart_not_active.
+create or replace function storefront.hold_cart(cart_id uuid) returns storefront.carts
+language plpgsql set search_path = '' as $$
+declare
+  v_cart storefront.carts;
+begin
+  select * into v_cart from storefront.carts c
+  where c.tenant_id = app.tenant_id() and c.customer_id = app.user_id() and c.id = hold_cart.cart_id for update;
+  if v_cart.id is null then
+    perform app.fail('cart_not_found');
+  elsif v_cart.status <> 'active' then
+    perform app.fail('cart_not_active');
+  end if;
+  return v_cart;
+end $$;
+
+-- Refuses a market that is not open. Fails: market_not_found.
+create or replace function storefront.require_live_market(market_id uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  perform from storefront.markets m
+  where m.tenant_id = app.tenant_id() and m.id = require_live_market.market_id and m.is_live;
+  if not found then
+    perform app.fail('market_not_found');
+  end if;
+end $$;
+
+-- {cart_id}. Fails: cart_not_found.
+create or replace function storefront.cart_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return storefront.cart_shown((input ->> 'cart_id')::uuid);
+end $$;
+
+-- The caller's one active cart in an open market, made when there is none. {market_id} -> the cart
+-- Fails: market_not_found.
+create or replace function storefront.cart_open(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_market uuid := (input ->> 'market_id')::uuid;
+  v_id uuid;
+begin
+  perform storefront.require_live_market(v_market);
+  insert into storefront.carts (tenant_id, market_id, customer_id) values (v_tenant, v_market, app.user_id())
+  on conflict (tenant_id, market_id, customer_id) where status = 'active' do nothing
+  returning id into v_id;
+  if v_id is null then
+    select c.id into v_id from storefront.carts c
+    where c.tenant_id = v_tenant and c.market_id = v_market and c.customer_id = app.user_id() and c.status = 'active';
+  end if;
+  return storefront.cart_shown(v_id);
+end $$;
+
+-- Puts a variant into the cart, or more of it. {cart_id, variant_id, quantity} -> the cart
+-- Fails: cart_not_found, cart_not_active, market_not_found, variant_not_found, cart_quantity_exceeded (999 of a
+-- variant), cart_full (100 variants).
+create or replace function storefront.cart_item_add(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_cart storefront.carts := storefront.hold_cart((input ->> 'cart_id')::uuid);
+  v_variant uuid := (input ->> 'variant_id')::uuid;
+  v_quantity integer;
+begin
+  perform storefront.require_live_market(v_cart.market_id);
+  perform from storefront.product_variants v
+  join storefront.products p on p.tenant_id = v.tenant_id and p.id = v.product_id
+  where v.tenant_id = v_cart.tenant_id and v.id = v_variant and v.is_active and v.archived_at is null
+    and p.market_id = v_cart.market_id and p.is_active and p.archived_at is null;
+  if not found then
+    perform app.fail('variant_not_found', '{"field": "variantId"}');
+  end if;
+  select i.quantity into v_quantity from storefront.cart_items i
+  where i.tenant_id = v_cart.tenant_id and i.cart_id = v_cart.id and i.variant_id = v_variant;
+  if coalesce(v_quantity, 0) + (input ->> 'quantity')::integer > 999 then
+    perform app.fail('cart_quantity_exceeded', '{"field": "quantity", "quantity_max": 999}');
+  end if;
+  if v_quantity is null and (select count(*) from storefront.cart_items i
+      where i.tenant_id = v_cart.tenant_id and i.cart_id = v_cart.id) >= 100 then
+    perform app.fail('cart_full');
+  end if;
+  insert into storefront.cart_items as i (tenant_id, cart_id, variant_id, quantity)
+  values (v_cart.tenant_id, v_cart.id, v_variant, (input ->> 'quantity')::integer)
+  on conflict (tenant_id, cart_id, variant_id) do update set quantity = i.quantity + excluded.quantity;
+  update storefront.carts c set updated_at = now() where c.tenant_id = v_cart.tenant_id and c.id = v_cart.id;
+  return storefront.cart_shown(v_cart.id);
+end $$;
+
+-- Says how many it shall be. {cart_id, cart_item_id, quantity} -> the cart
+-- Fails: cart_not_found, cart_not_active, cart_item_not_found.
+create or replace function storefront.cart_item_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_cart storefront.carts := storefront.hold_cart((input ->> 'cart_id')::uuid);
+begin
+  update storefront.cart_items i set quantity = (input ->> 'quantity')::integer
+  where i.tenant_id = v_cart.tenant_id and i.cart_id = v_cart.id and i.id = (input ->> 'cart_item_id')::uuid;
+  if not found then
+    perform app.fail('cart_item_not_found');
+  end if;
+  update storefront.carts c set updated_at = now() where c.tenant_id = v_cart.tenant_id and c.id = v_cart.id;
+  return storefront.cart_shown(v_cart.id);
+end $$;
+
+-- Takes an item out. {cart_id, cart_item_id} -> the cart
+-- Fails: cart_not_found, cart_not_active, cart_item_not_found.
+create or replace function storefront.cart_item_remove(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_cart storefront.carts := storefront.hold_cart((input ->> 'cart_id')::uuid);
+begin
+  delete from storefront.cart_items i
+  where i.tenant_id = v_cart.tenant_id and i.cart_id = v_cart.id and i.id = (input ->> 'cart_item_id')::uuid;
+  if not found then
+    perform app.fail('cart_item_not_found');
+  end if;
+  update storefront.carts c set updated_at = now() where c.tenant_id = v_cart.tenant_id and c.id = v_cart.id;
+  return storefront.cart_shown(v_cart.id);
+end $$;
+
+-- sql/40_functions/storefront/catalogue/10_categories.sql
+
+-- Categories of a market.
+
+-- {category_id}. Fails: category_not_found.
+create or replace function storefront.category_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_category jsonb;
+begin
+  select to_jsonb(c) into v_category from storefront.categories_list c
+  where c.tenant_id = v_tenant and c.id = (input ->> 'category_id')::uuid;
+  if v_category is null then
+    perform app.fail('category_not_found');
+  end if;
+  return v_category;
+end $$;
+
+-- {name, description?, image_url?, sort_order?, is_active?} -> the category. Fails: market_not_found.
+create or replace function storefront.category_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_market storefront.markets := storefront.own_market();
+  v_id uuid;
+begin
+  insert into storefront.product_categories (tenant_id, market_id, name, description, image_url, sort_order, is_active)
+  values (v_market.tenant_id, v_market.id, input -> 'name', coalesce(input -> 'description', '{}'), input ->> 'image_url',
+    coalesce((input ->> 'sort_order')::integer, 0), coalesce((input ->> 'is_active')::boolean, true))
+  returning id into v_id;
+  return storefront.category_get(jsonb_build_object('category_id', v_id));
+end $$;
+
+-- Changes what is sent; image_url null empties it. {category_id, ...} -> the category. Fails: category_not_found.
+create or replace function storefront.category_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  update storefront.product_categories c set
+    name = coalesce(input -> 'name', c.name),
+    description = coalesce(input -> 'description', c.description),
+    image_url = case when input ? 'image_url' then input ->> 'image_url' else c.image_url end,
+    sort_order = coalesce((input ->> 'sort_order')::integer, c.sort_order),
+    is_active = coalesce((input ->> 'is_active')::boolean, c.is_active)
+  where c.tenant_id = app.tenant_id() and c.id = (input ->> 'category_id')::uuid and c.archived_at is null;
+  return storefront.category_get(input);
+end $$;
+
+-- Puts a category away for good. {category_id} -> {id, archived}
+-- Fails: category_not_found, category_in_use (products are in it).
+create or replace function storefront.category_archive(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_id uuid := (input ->> 'category_id')::uuid;
+begin
+  -- A product on its way into the category holds it; we and they take turns.
+  perform from storefront.product_categories c
+  where c.tenant_id = v_tenant and c.id = v_id and c.archived_at is null for update;
+  if not found then
+    perform app.fail('category_not_found');
+  end if;
+  if exists (select from storefront.products p where p.tenant_id = v_tenant and p.category_id = v_id and p.archived_at is null) then
+    perform app.fail('category_in_use');
+  end if;
+  update storefront.product_categories c set archived_at = now(), is_active = false where c.tenant_id = v_tenant and c.id = v_id;
+  return jsonb_build_object('id', v_id, 'archived', true);
+end $$;
+
+-- sql/40_functions/storefront/catalogue/20_products.sql
+
+-- Products of a market and their variants, which are what is bought.
+
+-- {product_id}. Fails: product_not_found.
+create or replace function storefront.product_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_product jsonb;
+begin
+  select to_jsonb(p) into v_product from storefront.products_list p
+  where p.tenant_id = v_tenant and p.id = (input ->> 'product_id')::uuid;
+  if v_product is null then
+    perform app.fail('product_not_found');
+  end if;
+  return v_product;
+end $$;
+
+-- Holds a category that is not archived until the end, so that nobody archives it meanwhile.
+-- Fails: category_not_found.
+create or replace function storefront.hold_category(category_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform from storefront.product_categories c
+  where c.tenant_id = app.tenant_id() and c.id = hold_category.category_id and c.archived_at is null for share;
+  if not found then
+    perform app.fail('category_not_found', '{"field": "category_id"}');
+  end if;
+end $$;
+
+-- Makes a product's variants what is sent: the whole list, in its order. One is known again by its id, or by
+-- its sku; what is not sent is archived, which frees its sku.
+-- variants: [{id?, sku, price, compare_at_price?, inventory_item_id?, attributes?, is_active?}]
+-- Fails: too_many_decimals, variant_not_found, inventory_item_not_found, sku_already_exists.
+create or replace function storefront.save_variants(product_id uuid, variants jsonb) returns void
+language plpgsql set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_tenant uuid := app.tenant_id();
+  v_decimals integer := (app.currency()).decimals;
+  v_field text;
+begin
+  select format('variants.%s.%s', s.position - 1, f.name) into v_field
+  from jsonb_array_elements(variants) with ordinality s (variant, position)
+  cross join lateral (values ('price'), ('compare_at_price')) f (name)
+  where (s.variant ->> f.name)::numeric <> round((s.variant ->> f.name)::numeric, v_decimals)
+  order by s.position limit 1;
+  if v_field is not null then
+    perform app.fail('too_many_decimals', jsonb_build_object('field', v_field, 'decimals', v_decimals));
+  end if;
+  select format('variants.%s.id', s.position - 1) into v_field
+  from jsonb_array_elements(variants) with ordinality s (variant, position)
+  where s.variant ->> 'id' is not null and not exists (
+    select from storefront.product_variants v where v.tenant_id = v_tenant and v.product_id = save_variants.product_id
+      and v.id = (s.variant ->> 'id')::uuid and v.archived_at is null)
+  order by s.position limit 1;
+  if v_field is not null then
+    perform app.fail('variant_not_found', jsonb_build_object('field', v_field));
+  end if;
+  select format('variants.%s.inventory_item_id', s.position - 1) into v_field
+  from jsonb_array_elements(variants) with ordinality s (variant, position)
+  where s.variant ->> 'inventory_item_id' is not null and not exists (
+    select from warehousing.inventory_items i where i.tenant_id = v_tenant and i.id = (s.variant ->> 'inventory_item_id')::uuid)
+  order by s.position limit 1;
+  if v_field is not null then
+    perform app.fail('inventory_item_not_found', jsonb_build_object('field', v_field));
+  end if;
+
+  update storefront.product_variants v set archived_at = now(), is_active = false
+  where v.tenant_id = v_tenant and v.product_id = save_variants.product_id and v.archived_at is null
+    and not exists (select from jsonb_array_elements(variants) s
+      where s ->> 'id' = v.id::text or (s ->> 'id' is null and s ->> 'sku' = v.sku));
+
+  update storefront.product_variants v set
+    sku = s.variant ->> 'sku', price = (s.variant ->> 'price')::numeric,
+    compare_at_price = (s.variant ->> 'compare_at_price')::numeric,
+    inventory_item_id = (s.variant ->> 'inventory_item_id')::uuid, attributes = coalesce(s.variant -> 'attributes', '{}'),
+    is_active = coalesce((s.variant ->> 'is_active')::boolean, true), position = s.position
+  from jsonb_array_elements(variants) with ordinality s (variant, position)
+  where v.tenant_id = v_tenant and v.product_id = save_variants.product_id and v.archived_at is null
+    and (s.variant ->> 'id' = v.id::text or (s.variant ->> 'id' is null and s.variant ->> 'sku' = v.sku));
+
+  insert into storefront.product_variants (tenant_id, product_id, sku, price, compare_at_price, inventory_item_id, attributes,
+    is_active, position)
+  select v_tenant, save_variants.product_id, s.variant ->> 'sku', (s.variant ->> 'price')::numeric,
+    (s.variant ->> 'compare_at_price')::numeric, (s.variant ->> 'inventory_item_id')::uuid,
+    coalesce(s.variant -> 'attributes', '{}'), coalesce((s.variant ->> 'is_active')::boolean, true), s.position
+  from jsonb_array_elements(variants) with ordinality s (variant, position)
+  where s.variant ->> 'id' is null and not exists (
+    select from storefront.product_variants v where v.tenant_id = v_tenant and v.product_id = save_variants.product_id
+      and v.sku = s.variant ->> 'sku' and v.archived_at is null);
+end $$;
+
+-- {name, description?, category_id?, images?, is_active?, variants?} -> the product
+-- Fails: market_not_found, category_not_found, and what save_variants fails with.
+create or replace function storefront.product_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_market storefront.markets := storefront.own_market();
+  v_id uuid;
+begin
+  if input ->> 'category_id' is not null then
+    perform storefront.hold_category((input ->> 'category_id')::uuid);
+  end if;
+  insert into storefront.products (tenant_id, market_id, category_id, name, description, images, is_active, created_by)
+  values (v_market.tenant_id, v_market.id, (input ->> 'category_id')::uuid, input -> 'name',
+    coalesce(input -> 'description', '{}'), coalesce(input -> 'images', '[]'),
+    coalesce((input ->> 'is_active')::boolean, true), app.user_id())
+  returning id into v_id;
+  perform storefront.save_variants(v_id, coalesce(input -> 'variants', '[]'));
+  return storefront.product_get(jsonb_build_object('product_id', v_id));
+end $$;
+
+-- Changes what is sent; category_id null takes it out of its category. {product_id, ...} -> the product
+-- Fails: product_not_found, category_not_found, and what save_variants fails with.
+create or replace function storefront.product_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'product_id')::uuid;
+  v_tenant uuid := app.tenant_id();
+begin
+  perform from storefront.products p where p.tenant_id = v_tenant and p.id = v_id and p.archived_at is null for update;
+  if not found then
+    perform app.fail('product_not_found');
+  end if;
+  if input ->> 'category_id' is not null then
+    perform storefront.hold_category((input ->> 'category_id')::uuid);
+  end if;
+  update storefront.products p set
+    name = coalesce(input -> 'name', p.name),
+    description = coalesce(input -> 'description', p.description),
+    category_id = case when input ? 'category_id' then (input ->> 'category_id')::uuid else p.category_id end,
+    images = coalesce(input -> 'images', p.images),
+    is_active = coalesce((input ->> 'is_active')::boolean, p.is_active)
+  where p.tenant_id = v_tenant and p.id = v_id;
+  if input ? 'variants' then
+    perform storefront.save_variants(v_id, input -> 'variants');
+  end if;
+  return storefront.product_get(input);
+end $$;
+
+-- Puts a product and its variants away for good; orders keep what they bought. {product_id} -> {id, archived}
+-- Fails: product_not_found.
+create or replace function storefront.product_archive(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'product_id')::uuid;
+  v_tenant uuid := app.tenant_id();
+begin
+  update storefront.products p set archived_at = now(), is_active = false
+  where p.tenant_id = v_tenant and p.id = v_id and p.archived_at is null;
+  if not found then
+    perform app.fail('product_not_found');
+  end if;
+  perform storefront.save_variants(v_id, '[]');
+  return jsonb_build_object('id', v_id, 'archived', true);
+end $$;
+
+-- sql/40_functions/storefront/catalogue/30_reviews.sql
+
+-- What buyers say about products.
+
+-- A review as its writer and the staff read it. Fails: review_not_found.
+create or replace function storefront.review_shown(review_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_review jsonb;
+begin
+  select jsonb_build_object('id', r.id, 'product_id', r.product_id, 'rating', r.rating, 'comment', r.comment,
+    'status', r.status, 'reviewed_by', r.reviewed_by, 'reviewed_at', r.reviewed_at, 'created_at', r.created_at)
+  into v_review from storefront.product_reviews r where r.tenant_id = v_tenant and r.id = review_shown.review_id;
+  if v_review is null then
+    perform app.fail('review_not_found');
+  end if;
+  return v_review;
+end $$;
+
+-- Says what the caller thinks of something that was delivered to him; once for each purchase.
+-- {product_id, rating, comment?} -> the review. Approved at once where the tenant's setting
+-- general.storefront.review_auto_approval says so for this rating.
+-- Fails: product_not_found, review_requires_purchase, product_already_reviewed.
+create or replace function storefront.review_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_user uuid := app.user_id();
+  v_product uuid := (input ->> 'product_id')::uuid;
+  v_auto jsonb := app.settings('general', 'storefront') -> 'review_auto_approval';
+  v_approved boolean;
+  v_bought uuid;
+  v_id uuid;
+begin
+  perform from storefront.products p where p.tenant_id = v_tenant and p.id = v_product and p.archived_at is null;
+  if not found then
+    perform app.fail('product_not_found');
+  end if;
+  select i.id into v_bought
+  from storefront.storefront_orders o
+  join storefront.storefront_order_items i on i.tenant_id = o.tenant_id and i.order_id = o.id
+  where o.tenant_id = v_tenant and o.user_id = v_user and o.status in ('delivered', 'completed') and i.product_id = v_product
+  order by exists (select from storefront.product_reviews r where r.tenant_id = i.tenant_id and r.order_item_id = i.id),
+    o.created_at desc, i.id
+  limit 1;
+  if v_bought is null then
+    perform app.fail('review_requires_purchase');
+  end if;
+  v_approved := app.boolean_or(v_auto -> 'enabled', false)
+    and coalesce(v_auto -> 'auto_approve_ratings' @> (input -> 'rating'), false);
+  insert into storefront.product_reviews (tenant_id, product_id, user_id, order_item_id, rating, comment, status, reviewed_at)
+  values (v_tenant, v_product, v_user, v_bought, (input ->> 'rating')::smallint, input ->> 'comment',
+    case when v_approved then 'approved' else 'pending' end, case when v_approved then now() end)
+  returning id into v_id;
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'review.created', 'source_module', 'storefront',
+    'entity_type', 'review', 'entity_id', v_id, 'event_data', jsonb_build_object('product_id', v_product,
+      'rating', (input ->> 'rating')::integer, 'status', case when v_approved then 'approved' else 'pending' end, 'actor_id', v_user))));
+  return storefront.review_shown(v_id);
+end $$;
+
+-- Shows a review to everybody or keeps it from them; may be decided anew. {review_id, decision} -> the review
+-- Fails: review_not_found.
+create or replace function storefront.review_decide(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'review_id')::uuid;
+begin
+  update storefront.product_reviews r set status = input ->> 'decision', reviewed_by = app.user_id(), reviewed_at = now()
+  where r.tenant_id = app.tenant_id() and r.id = v_id;
+  if not found then
+    perform app.fail('review_not_found');
+  end if;
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'review.' || (input ->> 'decision'),
+    'source_module', 'storefront', 'entity_type', 'review', 'entity_id', v_id,
+    'event_data', jsonb_build_object('actor_id', app.user_id()))));
+  return storefront.review_shown(v_id);
+end $$;
+
+-- sql/40_functions/storefront/custom_domains.sql
+
+-- The domain of a market's own. The functions look the records up; what they found is written here.
+
+-- A connected domain as responses show it.
+create or replace function storefront.domain_shown(domain storefront.custom_domains) returns jsonb
+language sql stable set search_path = '' as $$
+  select case when domain.id is not null then to_jsonb(domain) end
+$$;
+
+-- The pending or active domain of the caller's tenant, held when it is to be changed; null without one.
+-- Fails: market_not_found.
+create or replace function storefront.own_domain(hold boolean default false) returns storefront.custom_domains
+language plpgsql set search_path = '' as $$
+declare
+  v_market storefront.markets := storefront.own_market();
+  v_domain storefront.custom_domains;
+begin
+  if hold then
+    select * into v_domain from storefront.custom_domains d
+    where d.tenant_id = v_market.tenant_id and d.market_id = v_market.id and d.status <> 'archived' for update;
+  else
+    select * into v_domain from storefront.custom_domains d
+    where d.tenant_id = v_market.tenant_id and d.market_id = v_market.id and d.status <> 'archived';
+  end if;
+  return v_domain;
+end $$;
+
+-- Tells what happened to a domain: an event for other modules.
+create or replace function storefront.tell_domain(domain storefront.custom_domains, happened text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'custom_domain.' || happened,
+    'source_module', 'storefront', 'entity_type', 'custom_domain', 'entity_id', domain.id,
+    'event_data', jsonb_build_object('market_id', domain.market_id, 'custom_domain', domain.custom_domain,
+      'status', domain.status, 'actor_id', app.user_id()))));
+end $$;
+
+-- -> {custom_domain}, null without one. Fails: market_not_found.
+create or replace function storefront.domain_get(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return jsonb_build_object('custom_domain', storefront.domain_shown(storefront.own_domain()));
+end $$;
+
+-- Begins a connection. {custom_domain, routing: {type, name, value}} -> {custom_domain} with the records its
+-- owner has to make: the routing one and a proof that the zone is his.
+-- Fails: market_not_found, custom_domain_already_connected, custom_domain_taken (by another market).
+create or replace function storefront.domain_connect(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_market storefront.markets := storefront.own_market();
+  v_domain storefront.custom_domains := storefront.own_domain();
+  v_broken text;
+begin
+  if v_domain.id is not null then
+    perform app.fail('custom_domain_already_connected');
+  end if;
+  begin
+    insert into storefront.custom_domains (tenant_id, market_id, custom_domain, dns_records)
+    values (v_market.tenant_id, v_market.id, input ->> 'custom_domain', jsonb_build_array(
+      (input -> 'routing') || '{"purpose": "routing"}',
+      jsonb_build_object('type', 'TXT', 'name', '_market-verify.' || (input ->> 'custom_domain'),
+        'value', 'market-verify=' || replace(gen_random_uuid()::text, '-', ''), 'purpose', 'ownership')))
+    returning * into v_domain;
+  exception when unique_violation then
+    -- Another tenant's domain is seen by the index alone.
+    get stacked diagnostics v_broken = constraint_name;
+    perform app.fail(v_broken, '{"field": "custom_domain"}');
+  end;
+  perform storefront.tell_domain(v_domain, 'connected');
+  return jsonb_build_object('custom_domain', storefront.domain_shown(v_domain));
+end $$;
+
+-- What to look up. -> {id, custom_domain, status, dns_records}
+-- Fails: market_not_found, custom_domain_not_found.
+create or replace function storefront.domain_due(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_domain storefront.custom_domains := storefront.own_domain();
+begin
+  if v_domain.id is null then
+    perform app.fail('custom_domain_not_found');
+  end if;
+  return to_jsonb(v_domain);
+end $$;
+
+-- Writes down what a look-up found. {id, complete: true when every record is there}
+-- -> {verified, custom_domain {id, custom_domain, status, dns_verified_at}}; a domain once active stays so.
+-- Fails: custom_domain_not_found (disconnected meanwhile).
+create or replace function storefront.domain_checked(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_domain storefront.custom_domains;
+begin
+  select * into v_domain from storefront.custom_domains d
+  where d.tenant_id = v_tenant and d.id = (input ->> 'id')::uuid and d.status <> 'archived' for update;
+  if v_domain.id is null then
+    perform app.fail('custom_domain_not_found');
+  end if;
+  if v_domain.status = 'pending_dns' then
+    update storefront.custom_domains d set dns_checked_at = now(),
+      status = case when (input ->> 'complete')::boolean then 'active' else d.status end,
+      dns_verified_at = case when (input ->> 'complete')::boolean then now() end
+    where d.tenant_id = v_tenant and d.id = v_domain.id
+    returning * into v_domain;
+    if v_domain.status = 'active' then
+      perform storefront.tell_domain(v_domain, 'verified');
+    end if;
+  end if;
+  return jsonb_build_object('verified', v_domain.status = 'active', 'custom_domain', jsonb_build_object(
+    'id', v_domain.id, 'custom_domain', v_domain.custom_domain, 'status', v_domain.status,
+    'dns_verified_at', v_domain.dns_verified_at));
+end $$;
+
+-- Ends the connection. -> {custom_domain {id, custom_domain, status, disconnected_at}}
+-- Fails: market_not_found, custom_domain_not_found.
+create or replace function storefront.domain_disconnect(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_domain storefront.custom_domains := storefront.own_domain(hold => true);
+begin
+  if v_domain.id is null then
+    perform app.fail('custom_domain_not_found');
+  end if;
+  update storefront.custom_domains d set status = 'archived', disconnected_at = now()
+  where d.tenant_id = v_domain.tenant_id and d.id = v_domain.id
+  returning * into v_domain;
+  perform storefront.tell_domain(v_domain, 'disconnected');
+  return jsonb_build_object('custom_domain', jsonb_build_object('id', v_domain.id, 'custom_domain', v_domain.custom_domain,
+    'status', v_domain.status, 'disconnected_at', v_domain.disconnected_at));
+end $$;
+
+-- sql/40_functions/storefront/customers.sql
+
+-- What customers of a shop have besides their carts.
+
+-- How an open market can be paid. {market_id} -> [{id, code, type, gateway_code?, name}]
+-- Fails: market_not_found.
+create or replace function storefront.payment_methods_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_settings jsonb;
+begin
+  select m.settings into v_settings from storefront.markets m
+  where m.tenant_id = v_tenant and m.id = (input ->> 'market_id')::uuid;
+  if v_settings is null then
+    perform app.fail('market_not_found');
+  end if;
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'code', t.code, 'type', t.type, 'name', app.localized(t.name))
+      || case when t.gateway_code is null then '{}' else jsonb_build_object('gateway_code', t.gateway_code) end
+      order by t.position, t.code), '[]')
+    from storefront.payment_methods_on(v_settings) t);
+end $$;
+
+-- Adds to the caller's address book; the first address, or one that says so, is the default.
+-- {title?, full_address, city?, country?, latitude?, longitude?, contact_info?, is_default?} -> the address
+create or replace function storefront.customer_address_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_user uuid := app.user_id();
+  v_address jsonb := delivery.address_create(input - 'is_default');
+  v_default boolean;
+begin
+  -- Of two first addresses at once one is the default: the membership makes them take turns.
+  perform private.hold_member();
+  v_default := app.boolean_or(input -> 'is_default', false) or not exists (
+    select from storefront.customer_addresses a where a.tenant_id = v_tenant and a.user_id = v_user and a.is_default);
+  if v_default then
+    update storefront.customer_addresses a set is_default = false where a.tenant_id = v_tenant and a.user_id = v_user and a.is_default;
+  end if;
+  insert into storefront.customer_addresses (tenant_id, user_id, address_id, is_default)
+  values (v_tenant, v_user, (v_address ->> 'id')::uuid, v_default);
+  return v_address || jsonb_build_object('is_default', v_default);
+end $$;
+
+-- sql/40_functions/storefront/market/10_guards.sql
+
+-- The legal moves of a market, kept by the database whatever a core forgets, and what follows from them.
+
+-- A rejected or inactive market becomes a draft again by being changed. Whether it is live or active
+-- follows from its statuses.
+create or replace function private.guard_market() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if tg_op = 'UPDATE' then
+    if new.store_name <> old.store_name or new.code <> old.code then
+      perform app.fail('market_field_fixed', '{"field": "store_name"}');
+    end if;
+    if new.status <> old.status and not (old.status || '>' || new.status) = any (array[
+      'draft>pending_approval', 'draft>inactive',
+      'pending_approval>approved', 'pending_approval>rejected', 'pending_approval>inactive',
+      'approved>rejected', 'approved>inactive',
+      'rejected>draft', 'rejected>inactive',
+      'inactive>draft']) then
+      perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
+    end if;
+  end if;
+  new.is_live := new.status = 'approved' and new.publish_status = 'published';
+  new.is_active := new.status <> 'inactive';
+  return new;
+end $$;
+
+-- A domain is connected once: nothing brings an archived one back, and its name never changes.
+create or replace function private.guard_custom_domain() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if new.custom_domain <> old.custom_domain or new.market_id <> old.market_id then
+    raise exception 'a connected domain keeps its name and its market' using errcode = 'integrity_constraint_violation';
+  end if;
+  if new.status <> old.status and not (old.status || '>' || new.status) = any (array[
+    'pending_dns>active', 'pending_dns>archived', 'active>archived']) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
+  end if;
+  return new;
+end $$;
+
+drop trigger if exists guard on storefront.markets;
+create trigger guard before insert or update on storefront.markets
+  for each row execute function private.guard_market();
+drop trigger if exists guard on storefront.custom_domains;
+create trigger guard before update on storefront.custom_domains
+  for each row execute function private.guard_custom_domain();
+
+grant execute on function private.guard_market(), private.guard_custom_domain() to barid_caller;
+
+-- sql/40_functions/storefront/market/20_settings.sql
+
+-- What a market's fields may say.
+
+-- The words of a market's setting payment_methods: a list of them, or {word: true | {enabled: true}}.
+create or replace function storefront.payment_words(methods jsonb) returns setof text
+language sql immutable set search_path = '' as $$
+  select e.value #>> '{}' from jsonb_array_elements(case when jsonb_typeof(methods) = 'array' then methods else '[]' end) e
+  union
+  select o.key from jsonb_each(case when jsonb_typeof(methods) = 'object' then methods else '{}' end) o
+  where o.value = 'true' or o.value -> 'enabled' = 'true'
+$$;
+
+-- The payment methods that a market's settings turn on. A word names one by its code, all of a type by the
+-- type; cash and cod say cash on delivery.
+create or replace function storefront.payment_methods_on(settings jsonb) returns setof storefront.payment_method_types
+language sql stable set search_path = '' as $$
+  select t.* from storefront.payment_method_types t
+  where t.is_active and exists (
+    select from storefront.payment_words(settings -> 'payment_methods') w
+    where w in (t.code, t.type) or (t.type = 'cash_on_delivery' and w in ('cash', 'cod')))
+  order by t.position, t.code
+$$;
+
+-- Refuses what a market's fields cannot say. {directory_category?, settings?}
+-- Fails: invalid_directory_category, invalid_payment_method, market_currency_differs.
+create or replace function storefront.check_market(input jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_currency text := (app.currency()).code;
+begin
+  if input ? 'directory_category' and not exists (
+      select from tenancy.system_settings s
+      cross join lateral jsonb_array_elements(s.value) e
+      where s.key = 'storefront.directory_categories' and e.value ->> 'key' = input ->> 'directory_category') then
+    perform app.fail('invalid_directory_category', '{"field": "directory_category"}');
+  end if;
+  if exists (select from storefront.payment_words(input #> '{settings,payment_methods}') w
+      where w not in ('cash', 'cod')
+        and not exists (select from storefront.payment_method_types t where t.is_active and w in (t.code, t.type))) then
+    perform app.fail('invalid_payment_method', '{"field": "settings.payment_methods"}');
+  end if;
+  -- Prices are in the tenant's currency; a shop that names another would show them wrong.
+  if input #>> '{settings,currency}' <> v_currency then
+    perform app.fail('market_currency_differs', jsonb_build_object('field', 'settings.currency', 'currency', v_currency));
+  end if;
+end $$;
+
+-- The categories a new market begins with.
+create or replace function storefront.default_categories() returns setof jsonb
+language sql immutable set search_path = '' as $$
+  select c.value from jsonb_array_elements('[
+    {"en": "General", "ar": "عام", "ku": "گشتی"},
+    {"en": "New arrivals", "ar": "وصل حديثاً", "ku": "تازە گەیشتوو"},
+    {"en": "Offers", "ar": "عروض", "ku": "ئۆفەرەکان"}]') with ordinality c (value, position)
+  order by c.position
+$$;
+
+-- Banners as they are kept: each with an id and a place.
+create or replace function storefront.banners_kept(banners jsonb) returns jsonb
+language sql volatile set search_path = '' as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', gen_random_uuid(), 'is_active', true, 'sort_order', b.position - 1)
+    || b.value order by b.position), '[]')
+  from jsonb_array_elements(banners) with ordinality b (value, position)
+$$;
+
+-- The market of the caller's tenant, held when it is to be changed. Fails: market_not_found.
+create or replace function storefront.own_market(hold boolean default false) returns storefront.markets
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_market storefront.markets;
+begin
+  if hold then
+    select * into v_market from storefront.markets m where m.tenant_id = v_tenant for update;
+  else
+    select * into v_market from storefront.markets m where m.tenant_id = v_tenant;
+  end if;
+  if v_market.id is null then
+    perform app.fail('market_not_found');
+  end if;
+  return v_market;
+end $$;
+
+-- Tells what happened to a market: an event for other modules.
+create or replace function storefront.tell_market(market storefront.markets, happened text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'market.' || happened,
+    'source_module', 'storefront', 'entity_type', 'market', 'entity_id', market.id,
+    'event_data', jsonb_build_object('market_id', market.id, 'code', market.code, 'store_name', market.store_name,
+      'status', market.status, 'publish_status', market.publish_status, 'needs_reapproval', market.needs_reapproval,
+      'actor_id', app.user_id()))));
+end $$;
+
+-- Notifies the administrators of the market's tenant.
+create or replace function storefront.notify_tenant_admins(type text, payload jsonb) returns void
+language sql set search_path = '' as $$
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select u.tenant_id, u.user_id, notify_tenant_admins.type, notify_tenant_admins.payload
+  from tenancy.tenant_users u
+  join tenancy.tenant_user_roles r on r.tenant_id = u.tenant_id and r.user_id = u.user_id and r.role_key = 'tenant_admin'
+  where u.tenant_id = app.tenant_id() and u.is_active
+$$;
+
+-- sql/40_functions/storefront/market/30_reads.sql
+
+-- A market as its owner reads it.
+
+-- {market_id} -> the market. Fails: market_not_found.
+create or replace function storefront.market_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_market jsonb;
+begin
+  -- Administrators of the system who chose no tenant see every market.
+  select to_jsonb(m) into v_market from storefront.markets m
+  where m.id = (input ->> 'market_id')::uuid and (v_tenant is null or m.tenant_id = v_tenant);
+  if v_market is null then
+    perform app.fail('market_not_found');
+  end if;
+  return v_market;
+end $$;
+
+-- The last five things that happened in a market, newest first: [{type, title, subtitle, timestamp}].
+create or replace function storefront.recent_activity(market storefront.markets) returns jsonb
+language sql stable set search_path = '' as $$
+  select coalesce(jsonb_agg(jsonb_build_object('type', a.type, 'title', a.title, 'subtitle', a.subtitle,
+    'timestamp', a.happened_at) order by a.happened_at desc, a.id), '[]')
+  from (
+    (select 'order' as type, o.order_number as title, o.status as subtitle, o.created_at as happened_at, o.id
+      from storefront.storefront_orders o
+      where o.tenant_id = market.tenant_id and o.market_id = market.id order by o.created_at desc limit 5)
+    union all
+    (select 'product', app.localized(p.name), app.localized(c.name), p.created_at, p.id
+      from storefront.products p
+      left join storefront.product_categories c on c.tenant_id = p.tenant_id and c.id = p.category_id
+      where p.tenant_id = market.tenant_id and p.market_id = market.id and p.archived_at is null
+      order by p.created_at desc limit 5)
+    union all
+    (select 'review', app.localized(p.name), r.rating || '/5', r.created_at, r.id
+      from storefront.product_reviews r
+      join storefront.products p on p.tenant_id = r.tenant_id and p.id = r.product_id
+      where r.tenant_id = market.tenant_id order by r.created_at desc limit 5)
+    order by 4 desc, 5 limit 5
+  ) a
+$$;
+
+-- The command centre. -> {market, readiness, summary, recent_activity}, all worked out now.
+-- Fails: market_not_found.
+create or replace function storefront.market_overview(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_market storefront.markets;
+  v_tenant uuid := app.tenant_id();
+  v_products bigint;
+  v_categories bigint;
+begin
+  select * into v_market from storefront.markets m where m.tenant_id = v_tenant;
+  if v_market.id is null then
+    perform app.fail('market_not_found');
+  end if;
+  select count(*) into v_products from storefront.products p
+  where p.tenant_id = v_tenant and p.market_id = v_market.id and p.is_active and p.archived_at is null;
+  select count(*) into v_categories from storefront.product_categories c
+  where c.tenant_id = v_tenant and c.market_id = v_market.id and c.archived_at is null;
+  return jsonb_build_object(
+    'market', to_jsonb(v_market),
+    'readiness', jsonb_build_object(
+      'warehouse_created', exists (select from warehousing.warehouses w where w.tenant_id = v_tenant and w.deleted_at is null),
+      'store_live', v_market.is_live,
+      'payments_enabled', exists (select from storefront.payment_methods_on(v_market.settings)),
+      'delivery_configured', exists (
+        select from delivery.delivery_services s where s.tenant_id = v_tenant and s.active and s.deleted_at is null),
+      'products_added', v_products > 0,
+      'categories_added', v_categories > 0,
+      'domain_connected', exists (select from storefront.custom_domains d
+        where d.tenant_id = v_tenant and d.market_id = v_market.id and d.status = 'active')),
+    'summary', jsonb_build_object(
+      'total_products', v_products,
+      'total_categories', v_categories,
+      'total_customers', (select count(*) from tenancy.tenant_users u
+        where u.tenant_id = v_tenant and u.tenant_user_type = 'customer' and u.is_active),
+      'total_orders', (select count(*) from storefront.storefront_orders o
+        where o.tenant_id = v_tenant and o.market_id = v_market.id)),
+    'recent_activity', storefront.recent_activity(v_market));
+end $$;
+
+-- sql/40_functions/storefront/market/40_writes.sql
+
+-- What a tenant does with its market.
+
+-- Opens the tenant's one market, as a draft with the platform's default categories.
+-- {store_name, directory_category?, tagline?, settings?, logo_url?, theme_settings?, banners?} -> the market
+-- Fails: market_already_exists, store_name_taken, and what check_market fails with.
+create or replace function storefront.market_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_market storefront.markets;
+  v_broken text;
+begin
+  if exists (select from storefront.markets m where m.tenant_id = v_tenant) then
+    perform app.fail('market_already_exists');
+  end if;
+  perform storefront.check_market(jsonb_build_object('directory_category', 'general') || input);
+  begin
+    insert into storefront.markets (tenant_id, store_name, directory_category, tagline, logo_url, settings, theme_settings,
+      banners, created_by, updated_by)
+    values (v_tenant, input ->> 'store_name', coalesce(input ->> 'directory_category', 'general'),
+      coalesce(input -> 'tagline', '{}'), input ->> 'logo_url',
+      jsonb_build_object('auto_create_delivery', false, 'currency', (app.currency()).code, 'payment_methods', '[]'::jsonb)
+        || app.merge_patch('{}', coalesce(input -> 'settings', '{}')),
+      app.merge_patch('{}', coalesce(input -> 'theme_settings', '{}')),
+      storefront.banners_kept(coalesce(input -> 'banners', '[]')), app.user_id(), app.user_id())
+    returning * into v_market;
+  exception when unique_violation then
+    -- The name is unique among all tenants, of whose rows a request sees none: only the index knows.
+    get stacked diagnostics v_broken = constraint_name;
+    perform app.fail(v_broken, jsonb_build_object('field', 'store_name'));
+  end;
+  insert into storefront.product_categories (tenant_id, market_id, name, sort_order)
+  select v_tenant, v_market.id, c.name, c.position::integer
+  from storefront.default_categories() with ordinality c (name, position);
+  perform storefront.tell_market(v_market, 'created');
+  return to_jsonb(v_market);
+end $$;
+
+-- Changes what is sent: settings and theme_settings key by key (null removes one), the rest as a whole.
+-- An approved market stays open and waits for another look; a rejected or inactive one is a draft again.
+-- store_name and status may be sent back unchanged. -> the market
+-- Fails: market_not_found, market_field_fixed, and what check_market fails with.
+create or replace function storefront.market_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_old storefront.markets := storefront.own_market(hold => true);
+  v_new storefront.markets := v_old;
+begin
+  if input ->> 'store_name' <> v_old.store_name then
+    perform app.fail('market_field_fixed', '{"field": "store_name"}');
+  elsif input ->> 'status' <> v_old.status then
+    perform app.fail('market_field_fixed', '{"field": "status"}');
+  end if;
+  perform storefront.check_market(input);
+  v_new.directory_category := coalesce(input ->> 'directory_category', v_old.directory_category);
+  v_new.tagline := coalesce(input -> 'tagline', v_old.tagline);
+  v_new.logo_url := case when input ? 'logo_url' then input ->> 'logo_url' else v_old.logo_url end;
+  v_new.settings := app.merge_patch(v_old.settings, coalesce(input -> 'settings', '{}'));
+  v_new.theme_settings := app.merge_patch(v_old.theme_settings, coalesce(input -> 'theme_settings', '{}'));
+  v_new.banners := case when input ? 'banners' then storefront.banners_kept(input -> 'banners') else v_old.banners end;
+  if v_new is not distinct from v_old then
+    return to_jsonb(v_old);
+  end if;
+  update storefront.markets m set
+    directory_category = v_new.directory_category, tagline = v_new.tagline, logo_url = v_new.logo_url,
+    settings = v_new.settings, theme_settings = v_new.theme_settings, banners = v_new.banners, updated_by = app.user_id(),
+    status = case when m.status in ('rejected', 'inactive') then 'draft' else m.status end,
+    needs_reapproval = m.status = 'approved',
+    approved_at = case when m.status <> 'approved' then m.approved_at end,
+    approved_by = case when m.status <> 'approved' then m.approved_by end
+  where m.tenant_id = v_old.tenant_id
+  returning * into v_new;
+  perform storefront.tell_market(v_new, 'updated');
+  return to_jsonb(v_new);
+end $$;
+
+-- Hands a draft to the system's administrators, who are notified. {notes?} -> the market
+-- Complete is a market with a tagline in one language and a category that is not archived.
+-- Fails: market_not_found, invalid_status_transition, market_information_incomplete, market_category_required.
+create or replace function storefront.market_submit(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_market storefront.markets := storefront.own_market(hold => true);
+begin
+  if v_market.status <> 'draft' then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', v_market.status, 'to', 'pending_approval'));
+  end if;
+  if coalesce(app.localized(v_market.tagline), '') = '' then
+    perform app.fail('market_information_incomplete', '{"field": "tagline"}');
+  end if;
+  if not exists (select from storefront.product_categories c
+      where c.tenant_id = v_market.tenant_id and c.market_id = v_market.id and c.archived_at is null) then
+    perform app.fail('market_category_required');
+  end if;
+  update storefront.markets m set status = 'pending_approval', submit_notes = input ->> 'notes', submitted_at = now(),
+    updated_by = app.user_id()
+  where m.tenant_id = v_market.tenant_id
+  returning * into v_market;
+  perform private.notify_system_admins('market_submitted', jsonb_build_object('market_id', v_market.id, 'store_name', v_market.store_name));
+  perform storefront.notify_tenant_admins('market_submitted', jsonb_build_object('market_id', v_market.id));
+  perform storefront.tell_market(v_market, 'submitted');
+  return to_jsonb(v_market);
+end $$;
+
+-- Opens or shuts an approved market. {publish_status} -> the market
+-- Fails: market_not_found, market_not_approved.
+create or replace function storefront.market_publish(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_market storefront.markets := storefront.own_market(hold => true);
+begin
+  if v_market.status <> 'approved' then
+    perform app.fail('market_not_approved');
+  end if;
+  if v_market.publish_status <> input ->> 'publish_status' then
+    update storefront.markets m set publish_status = input ->> 'publish_status', updated_by = app.user_id()
+    where m.tenant_id = v_market.tenant_id
+    returning * into v_market;
+    perform storefront.tell_market(v_market, v_market.publish_status);
+  end if;
+  return to_jsonb(v_market);
+end $$;
+
+-- Takes a market out of use; the next change makes it a draft again. Twice is once. -> the market
+-- Fails: market_not_found.
+create or replace function storefront.market_deactivate(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_market storefront.markets := storefront.own_market(hold => true);
+begin
+  if v_market.status <> 'inactive' then
+    update storefront.markets m set status = 'inactive', publish_status = 'unpublished', needs_reapproval = false,
+      approved_at = null, approved_by = null, updated_by = app.user_id()
+    where m.tenant_id = v_market.tenant_id
+    returning * into v_market;
+    perform storefront.tell_market(v_market, 'deactivated');
+  end if;
+  return to_jsonb(v_market);
+end $$;
+
+-- sql/40_functions/storefront/market/50_review.sql
+
+-- What the system's administrators do with a market that waits for them.
+
+-- Approves or rejects. {market_id, decision, admin_notes?} -> the market
+-- The first approval opens the shop; the approval of a changed one leaves it as open as it is.
+-- Fails: market_not_found, invalid_status_transition (it waits for nobody).
+create or replace function storefront.market_review(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_decision text := input ->> 'decision';
+  v_asked text := coalesce(app.tenant_id()::text, '');
+  v_market storefront.markets;
+begin
+  select * into v_market from storefront.markets m where m.id = (input ->> 'market_id')::uuid for update;
+  if v_market.id is null then
+    perform app.fail('market_not_found');
+  end if;
+  if v_market.status <> 'pending_approval' and not v_market.needs_reapproval then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', v_market.status, 'to', v_decision));
+  end if;
+  -- The reviewer belongs to no tenant; what he does here belongs to the market's: log, event, notices.
+  perform set_config('app.tenant_id', v_market.tenant_id::text, true);
+  update storefront.markets m set
+    status = v_decision,
+    publish_status = case when v_decision = 'rejected' then 'unpublished' when v_market.status = 'approved' then m.publish_status
+      else 'published' end,
+    needs_reapproval = false,
+    approved_at = case when v_decision = 'approved' then now() end,
+    approved_by = case when v_decision = 'approved' then app.user_id() end,
+    admin_notes = case when input ? 'admin_notes' then input ->> 'admin_notes' else m.admin_notes end
+  where m.tenant_id = v_market.tenant_id
+  returning * into v_market;
+  perform storefront.notify_tenant_admins('market_' || v_decision,
+    jsonb_build_object('market_id', v_market.id, 'admin_notes', v_market.admin_notes));
+  perform storefront.tell_market(v_market, v_decision);
+  perform set_config('app.tenant_id', v_asked, true);
+  return to_jsonb(v_market);
+end $$;
+
+-- sql/40_functions/storefront/shop.sql
+
+-- The shop as the public sees it. Each core enters the shop first; row-level security decides what is found.
+
+-- {store_name} or {domain} -> the market without what is its owner's business. Fails: market_not_found.
+create or replace function storefront.shop_get(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_shop record := private.open_shop(input ->> 'store_name', input ->> 'domain');
+begin
+  return (
+    select jsonb_build_object('id', m.id, 'code', m.code, 'store_name', m.store_name, 'directory_category', m.directory_category,
+      'tagline', m.tagline, 'logo_url', m.logo_url, 'theme_settings', m.theme_settings,
+      'banners', (
+        select coalesce(jsonb_agg(b.value order by (b.value ->> 'sort_order')::integer, b.position), '[]')
+        from jsonb_array_elements(m.banners) with ordinality b (value, position)
+        where app.boolean_or(b.value -> 'is_active', true)),
+      'settings', jsonb_build_object('currency', v_shop.currency, 'payment_methods', (
+        select coalesce(jsonb_agg(t.code), '[]') from storefront.payment_methods_on(m.settings) t)))
+    from storefront.markets m where m.tenant_id = v_shop.tenant_id and m.id = v_shop.market_id);
+end $$;
+
+-- {store_name} -> [category]. Fails: market_not_found.
+create or replace function storefront.shop_categories(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_shop record := private.open_shop(input ->> 'store_name');
+begin
+  return (
+    select coalesce(jsonb_agg(to_jsonb(c) - '{tenant_id,is_active,created_at,updated_at}'::text[]
+      order by c.sort_order, c.created_at, c.id), '[]')
+    from storefront.categories_list c where c.tenant_id = v_shop.tenant_id and c.market_id = v_shop.market_id);
+end $$;
+
+-- A product as the shop shows it: without the warehouse behind it.
+create or replace function storefront.shop_product_shown(product storefront.products_list) returns jsonb
+language sql stable set search_path = '' as $$
+  select to_jsonb(product) - '{tenant_id,is_active,variants}'::text[] || jsonb_build_object('variants', (
+    select coalesce(jsonb_agg(v.value - '{inventory_item_id,is_active}'::text[] order by v.position), '[]')
+    from jsonb_array_elements(product.variants) with ordinality v (value, position)))
+$$;
+
+-- {store_name, search?, category_id?, sort_by? (created_at, title, min_price), sort_order?, limit, offset}
+-- -> {rows, total}. Fails: market_not_found.
+create or replace function storefront.shop_products(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_shop record := private.open_shop(input ->> 'store_name');
+  v_pattern text := app.contains_pattern(input ->> 'search');
+  v_category uuid := (input ->> 'category_id')::uuid;
+  v_by text := case when input ->> 'sort_by' in ('title', 'min_price') then input ->> 'sort_by' else 'created_at' end;
+  v_direction text := case when input ->> 'sort_order' = 'asc' then 'asc' else 'desc' end;
+  v_where text := 'p.tenant_id = $1 and p.market_id = $2 and ($3 is null or p.category_id = $3)
+    and ($4 is null or exists (select from jsonb_each_text(p.name) n where n.value ilike $4))';
+  v_found jsonb;
+begin
+  execute format('select jsonb_build_object(
+      ''rows'', (select coalesce(jsonb_agg(page.row order by page.position), ''[]'') from (
+        select storefront.shop_product_shown(l.product) as row, row_number() over () as position
+        from (select p as product from storefront.products_list p where %1$s
+          order by p.%2$I %3$s nulls last, p.id %3$s limit $5 offset $6) l) page),
+      ''total'', (select count(*) from storefront.products_list p where %1$s))', v_where, v_by, v_direction)
+  into v_found
+  using v_shop.tenant_id, v_shop.market_id, v_category, v_pattern, (input ->> 'limit')::bigint, (input ->> 'offset')::bigint;
+  return v_found;
+end $$;
+
+-- {store_name, product_id} -> the product with its newest reviews. Fails: market_not_found, product_not_found.
+create or replace function storefront.shop_product(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_shop record := private.open_shop(input ->> 'store_name');
+  v_id uuid := (input ->> 'product_id')::uuid;
+  v_product jsonb;
+begin
+  select storefront.shop_product_shown(p) into v_product from storefront.products_list p
+  where p.tenant_id = v_shop.tenant_id and p.market_id = v_shop.market_id and p.id = v_id;
+  if v_product is null then
+    perform app.fail('product_not_found');
+  end if;
+  return v_product || jsonb_build_object('reviews', (
+    select coalesce(jsonb_agg(to_jsonb(l) order by l.created_at desc, l.id), '[]')
+    from (
+      select r.id, r.rating, r.comment, r.created_at from storefront.product_reviews r
+      where r.tenant_id = v_shop.tenant_id and r.product_id = v_id and r.status = 'approved'
+      order by r.created_at desc, r.id limit 20
+    ) l));
+end $$;
+
+-- {store_name} -> {tenant_id, market_id, tenant_user_type, joined}. Fails: forbidden, market_not_found.
+create or replace function storefront.shop_join(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return private.join_shop(input ->> 'store_name');
+end $$;
 
 -- sql/40_functions/tenancy/access_token_hook.sql
 
@@ -7764,6 +10489,10 @@ select app.tenant_table('warehousing.waybill_discrepancies', own => '{}', writes
 
 -- Cash is written by definers in money: with the move that takes it, and with its settlement.
 select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '');
+select app.tenant_table('money.cod_settlements', own => '{driver_id}', writes => '', audit => false);
+select app.tenant_table('money.cod_settlement_items', own => '{}', writes => '', audit => false);
+select app.tenant_table('money.settlement_receipts', own => '{}', writes => '', audit => false);
+select app.tenant_table('money.cash_handovers', own => '{driver_id}', writes => '');
 
 -- Logs.
 select app.append_only('app.audit_log');
@@ -7773,6 +10502,8 @@ select app.append_only('delivery.transfer_manifest_events');
 select app.append_only('delivery.delivery_status_history');
 select app.append_only('delivery.delivery_proofs');
 select app.append_only('warehousing.inventory_transactions');
+select app.append_only('money.cod_settlements');
+select app.append_only('money.cod_settlement_items');
 
 select app.touched(t) from unnest(array[
   'tenancy.profiles', 'tenancy.tenants', 'tenancy.tenant_users', 'tenancy.tenant_settings', 'tenancy.tenant_modules', 'tenancy.subscriptions', 'delivery.zones', 'delivery.addresses',
@@ -7781,7 +10512,7 @@ select app.touched(t) from unnest(array[
   'delivery.transfer_manifests', 'delivery.transfer_manifest_items', 'delivery.deliveries',
   'delivery.delivery_exceptions', 'delivery.assignments', 'public.delivery_realtime_assignments', 'delivery.package_handoffs',
   'warehousing.bins', 'warehousing.inventory_items', 'warehousing.stock', 'warehousing.warehouse_staff', 'warehousing.picking_orders',
-  'warehousing.receiving_orders', 'warehousing.waybills', 'money.cod_collections']::regclass[]) t;
+  'warehousing.receiving_orders', 'warehousing.waybills', 'money.cod_collections', 'money.settlement_receipts', 'money.cash_handovers']::regclass[]) t;
 
 -- Of a subscription a tenant's administrators know, and the system's.
 drop policy tenant on tenancy.subscriptions;
@@ -7920,6 +10651,13 @@ create policy tenant on delivery.delivery_services for all to barid_caller
         select from delivery.delivery_service_users u
         where u.tenant_id = delivery_services.tenant_id and u.service_id = delivery_services.id and u.user_id = (select app.user_id()))));
 
+-- A notice of the platform is its reader's alone; private.notify_system_admins() writes it.
+drop policy tenant on tenancy.notifications;
+create policy tenant on tenancy.notifications for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id()))
+    or (tenant_id is null and user_id = (select app.user_id())))
+  with check (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id())));
+
 -- Vehicles are the business of those who drive and those who send them.
 drop policy tenant on delivery.vehicles;
 create policy tenant on delivery.vehicles for all to barid_caller
@@ -8024,6 +10762,92 @@ begin
   end loop;
 end $$;
 
+-- sql/50_policies/30_storefront.sql
+
+-- The second wall of the storefront. Two callers differ from elsewhere: customers, who find what is on sale
+-- and what is theirs, and the public, who has no tenant at all: once private.open_shop() let a request into a
+-- live market, app.shop_tenant_id() shows it that market, active categories, products and variants, and
+-- approved reviews, and no row of any other table.
+
+select app.tenant_table('storefront.markets', writes => 'insert, update',
+  writers => $$app.has_permission('manage:tenant') or app.has_permission('manage:system')$$);
+select app.tenant_table('storefront.custom_domains', own => '{}', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('storefront.product_categories', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('storefront.products', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('storefront.product_variants', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('storefront.product_reviews', own => '{user_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('storefront.carts', own => '{customer_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('storefront.cart_items', writers => 'true');
+select app.tenant_table('storefront.customer_addresses', own => '{user_id}', writers => 'true');
+select app.tenant_table('storefront.storefront_orders', own => '{user_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('storefront.storefront_order_items', writes => 'insert', writers => 'true');
+select app.tenant_table('storefront.storefront_order_history', writes => 'insert', audit => false, writers => 'true');
+
+select app.append_only('storefront.storefront_order_items');
+select app.append_only('storefront.storefront_order_history');
+
+select app.touched(t) from unnest(array['storefront.markets', 'storefront.custom_domains', 'storefront.product_categories',
+  'storefront.products', 'storefront.product_variants', 'storefront.product_reviews', 'storefront.carts', 'storefront.cart_items',
+  'storefront.storefront_orders']::regclass[]) t;
+
+-- Markets: staff their own, everybody in it once it is open; those who manage the system review them all.
+drop policy tenant on storefront.markets;
+create policy tenant on storefront.markets for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or is_live)
+    or tenant_id = (select app.shop_tenant_id()) and is_live
+    or (select app.has_permission('manage:system')))
+  with check (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()));
+
+-- The catalogue: staff all of it, everybody else what is on sale.
+do $$
+declare
+  v_table text;
+begin
+  foreach v_table in array array['product_categories', 'products', 'product_variants'] loop
+    execute format('drop policy tenant on storefront.%I', v_table);
+    execute format($policy$
+      create policy tenant on storefront.%I for all to barid_caller
+      using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or (is_active and archived_at is null))
+        or tenant_id = (select app.shop_tenant_id()) and is_active and archived_at is null)
+      with check (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()))$policy$, v_table);
+  end loop;
+end $$;
+
+-- A review is everybody's once approved; before, its writer's and the staff's. Only staff judge one.
+drop policy tenant on storefront.product_reviews;
+create policy tenant on storefront.product_reviews for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or status = 'approved' or user_id = (select app.user_id()))
+    or tenant_id = (select app.shop_tenant_id()) and status = 'approved')
+  with check (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id())));
+drop policy writers_change on storefront.product_reviews;
+create policy writers_change on storefront.product_reviews as restrictive for update to barid_caller
+  using ((select app.has_permission('manage:tenant'))) with check ((select app.has_permission('manage:tenant')));
+
+-- What is in a cart is seen, and changed, by whoever sees the cart; the parts of an order likewise.
+drop policy tenant on storefront.cart_items;
+create policy tenant on storefront.cart_items for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+    select from storefront.carts c where c.tenant_id = cart_items.tenant_id and c.id = cart_items.cart_id)));
+do $$
+declare
+  v_table text;
+begin
+  foreach v_table in array array['storefront_order_items', 'storefront_order_history'] loop
+    execute format('drop policy tenant on storefront.%I', v_table);
+    execute format($policy$
+      create policy tenant on storefront.%1$I for all to barid_caller
+      using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+        select from storefront.storefront_orders o where o.tenant_id = %1$I.tenant_id and o.id = %1$I.order_id)))$policy$, v_table);
+  end loop;
+end $$;
+
+-- Reference data: everybody reads, nobody writes through a request.
+alter table storefront.payment_method_types enable row level security;
+alter table storefront.payment_method_types force row level security;
+drop policy if exists readable on storefront.payment_method_types;
+create policy readable on storefront.payment_method_types for select to barid_caller using (true);
+grant select on storefront.payment_method_types to barid_caller;
+
 -- sql/50_policies/30_tallies.sql
 
 -- Kept totals: which lists have them, and who reads them. Staff read their tenant's; others' lists are
@@ -8074,9 +10898,12 @@ begin
 
   perform cron.schedule('barid_kick_jobs', '* * * * *', 'select private.kick_jobs()');
   perform cron.schedule('barid_tallies_fold', '* * * * *', 'select private.tallies_fold()');
+  perform cron.schedule('barid_receipts_sweep', '*/10 * * * *', 'select private.receipts_sweep()');
+  perform cron.schedule('barid_cod_reconcile', '17 2 * * *', 'select private.cod_reconcile_all()');
   perform cron.schedule('barid_idempotency_purge', '7 * * * *', 'select private.idempotency_purge()');
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
   perform cron.schedule('barid_wizard_runs_purge', '31 3 * * *', 'select private.wizard_runs_purge()');
+  perform cron.schedule('barid_domains_recheck', '*/5 * * * *', 'select private.domains_recheck()');
   -- pg_cron never forgets a run by itself.
   perform cron.schedule('barid_cron_history_purge', '41 3 * * *',
     'delete from cron.job_run_details where end_time < now() - interval ''7 days''');
@@ -8144,7 +10971,30 @@ on conflict (id) do update set key = excluded.key, position = excluded.position,
 
 insert into tenancy.system_settings (key, value) values
   ('tenant_subscription.enabled', 'false'),
-  ('storefront.directory_categories', '[{"key": "general", "name": {"en": "General", "ar": "عام", "ku": "گشتی"}}]'),
+  ('storefront.directory_categories', '[
+    {"key": "general", "name": {"en": "General", "ar": "عام", "ku": "گشتی"}},
+    {"key": "fashion", "name": {"en": "Fashion", "ar": "أزياء", "ku": "جلوبەرگ"}},
+    {"key": "electronics", "name": {"en": "Electronics", "ar": "إلكترونيات", "ku": "ئەلیکترۆنیات"}},
+    {"key": "grocery", "name": {"en": "Groceries", "ar": "بقالة", "ku": "خۆراک"}},
+    {"key": "restaurants", "name": {"en": "Restaurants", "ar": "مطاعم", "ku": "چێشتخانە"}},
+    {"key": "beauty", "name": {"en": "Beauty and care", "ar": "جمال وعناية", "ku": "جوانکاری و چاودێری"}},
+    {"key": "home", "name": {"en": "Home and garden", "ar": "المنزل والحديقة", "ku": "ماڵ و باخچە"}},
+    {"key": "books", "name": {"en": "Books and stationery", "ar": "كتب وقرطاسية", "ku": "کتێب و قرتاسیە"}},
+    {"key": "sports", "name": {"en": "Sports", "ar": "رياضة", "ku": "وەرزش"}},
+    {"key": "toys", "name": {"en": "Toys and children", "ar": "ألعاب وأطفال", "ku": "یاری و منداڵان"}}]'),
   -- Null: every currency there is.
   ('currencies.enabled', 'null')
 on conflict (key) do nothing;
+
+-- sql/80_reference/30_storefront.sql
+
+-- How shops can be paid. Which of them a shop takes is its setting.
+insert into storefront.payment_method_types (id, code, type, gateway_code, name, position) values
+  ('5a1e0000-0000-4000-8000-000000000001', 'cash_on_delivery', 'cash_on_delivery', null,
+    '{"en": "Cash on delivery", "ar": "الدفع عند الاستلام", "ku": "پارەدان لە کاتی گەیاندن"}', 1),
+  ('5a1e0000-0000-4000-8000-000000000002', 'wallet', 'wallet', null,
+    '{"en": "Wallet", "ar": "المحفظة", "ku": "جزدان"}', 2),
+  ('5a1e0000-0000-4000-8000-000000000003', 'gatewayone', 'gateway', 'gatewayone',
+    '{"en": "Card", "ar": "بطاقة", "ku": "کارت"}', 3)
+on conflict (id) do update set code = excluded.code, type = excluded.type, gateway_code = excluded.gateway_code,
+  name = excluded.name, position = excluded.position;

@@ -51,6 +51,8 @@ beforeAll(async () => {
     newEverything(),
     newEverything(),
   ]);
+  // What a live store shows is public, and whoever signs in may join it: neither is a secret told.
+  theirs.things.store_name = ours.things.store_name;
   const texts = await Promise.all(
     (await tenantTables()).map((table) =>
       sql.unsafe(`select t::text as text from ${table} t where tenant_id = $1`, [theirs.tenant.id])
@@ -58,6 +60,8 @@ beforeAll(async () => {
   );
   // What we send ourselves may come back as the name of a thing of ours.
   const sent = new Set(Object.values(theirs.things));
+  // Reference data of the platform is everybody's.
+  for (const { id } of await sql`select id from storefront.payment_method_types`) sent.add(id);
   foreignIds = new Set(
     texts.flat().flatMap(({ text }) => text.match(guid) ?? []).filter((id) => !sent.has(id)),
   );
@@ -107,9 +111,7 @@ test(`nothing that is sent is more than refused (seed ${seed})`, async () => {
   expect([...wrong].map(([name, what]) => `${name}\n  ${what}`)).toEqual([]);
   expect(await fingerprintOf(theirs.tenant.id)).toEqual(before);
   // A generator that only ever made nonsense would prove nothing.
-  expect(statuses["200"] + statuses["201"]).toBeGreaterThan(
-    operations.length * requestsEach * 0.05,
-  );
+  expect(statuses["200"] + statuses["201"]).toBeGreaterThan(answered * 0.05);
   expect(statuses["400"]).toBeGreaterThan(0);
 }, 600_000);
 
@@ -168,7 +170,7 @@ function faultsOf({ endpoint }: Operation, raw: Raw, { status, type, text, ms }:
   const sent = `${raw.url} ${decoded(raw.url)} ${raw.body?.toString("utf8") ?? ""}`.toLowerCase();
   if (status >= 500) faults.push(`answers ${status}`);
   if (ms > msMax) faults.push(`takes ${Math.round(ms)} ms`);
-  if (endpoint.response === "pdf" && status === 200) return faults;
+  if (typeof endpoint.response === "string" && status === 200) return faults;
   if (!type.startsWith("application/json")) return [...faults, `answers ${type}`];
   const body = JSON.parse(text);
   if (typeof body.success !== "boolean") faults.push("success is no boolean");

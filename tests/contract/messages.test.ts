@@ -21,6 +21,15 @@ const internalConstraints = new Set([
   "booked_means_tracked",
   "carrier_event_once",
   "claimed_means_when",
+  "cash_already_collected",
+  "cash_is_its_parts",
+  "cash_state_and_times",
+  "collection_already_settled",
+  "counted_when",
+  "handover_used",
+  "item_is_its_parts",
+  "printed_somewhere",
+  "settlement_is_its_parts",
   "coordinates_incomplete",
   "delivery_barcode_taken",
   "delivery_code_reserved_twice",
@@ -49,6 +58,16 @@ const internalConstraints = new Set([
   "wallets_have_a_floor",
   "webhook_event_once",
   "wizard_run_once",
+  // The storefront's.
+  "active_domains_are_verified",
+  "active_follows_from_status",
+  "archived_says_when",
+  "cart_already_active",
+  "customer_address_default",
+  "live_follows_from_statuses",
+  "only_approved_is_reviewed_again",
+  "published_means_approved",
+  "variant_already_in_cart",
 ]);
 
 const sqlFiles = filesIn("sql").filter((file) => file.endsWith(".sql"));

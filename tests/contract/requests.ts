@@ -43,6 +43,19 @@ export function schemaOf(operation: Operation, part: typeof parts[number]): Sche
 const kinds: [RegExp, keyof Things][] = [
   [/tenant_?id$/i, "tenant"],
   [/institution_user_id$|owner_id$/, "institution"],
+  [/cod_collection_ids?$|^cod-collection$/, "collection"],
+  [/settlement_payment_id$/, "settlement"],
+  [/remitted_to_user_id$/, "user"],
+  // The storefront's; before those whose words end the same way.
+  [/market_?id$/i, "market"],
+  [/^store_name$/, "store_name"],
+  [/category_id$/, "category"],
+  [/product_id$/, "product"],
+  [/variant_?id$/i, "variant"],
+  [/review_id$/, "review"],
+  [/inventory_item_id$/, "inventory_item"],
+  [/cart_item_id$/, "cart_item"],
+  [/cart_?id$/i, "cart"],
   [/driver_id$/, "driver"],
   [/branch_id$/, "branch"],
   [/branch_code$/, "branch_code"],
@@ -61,6 +74,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/tag_ids?$/, "tag"],
   [/batch_id$/, "batch"],
   [/barcodes?(_value)?$/, "barcode"],
+  [/delivery_ids?$/, "delivery"],
   [/delivery_codes$/, "delivery_code"],
   [/user_?ids?$|customer_id$/i, "user"],
   [/^eventId$/, "webhook_event"],
@@ -86,7 +100,7 @@ export function slotsOf(operation: Operation): Slot[] {
     | { description?: string }
     | undefined;
   const columns = /any of: (.*)$/.exec(filters?.description ?? "")?.[1].split(", ") ?? [];
-  for (const name of columns.filter((name) => name.endsWith("_id"))) {
+  for (const name of columns.filter((name) => /(?<!external_reference)_id$/.test(name))) {
     list.push(["query", "column_filters", name]);
   }
   return [...new Map(list.map((slot) => [slot.join("."), slot])).values()];
@@ -136,6 +150,11 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
   "POST /delivery/zones": () => ({
     polygon: { type: "Polygon", coordinates: [[[44, 33], [45, 33], [45, 34], [44, 33]]] },
   }),
+  "POST /delivery/cod-collections/remit": settling,
+  "POST /delivery/cod-collections/settle-by-wallet": settling,
+  "POST /delivery/cod-collections/handover": ({ driver }) => ({ driver_id: driver }),
+  "GET /delivery/cod-settlements/:settlement_payment_id/verify": () => ({ hash: "0".repeat(32) }),
+  "POST /storefront/custom-domain/connect": () => ({ custom_domain: "shop.example.com" }),
   "POST /tenants/:tenantId/users": () => ({ tenant_user_type: "customer" }),
   "POST /webhooks/subscriptions": () => ({
     url: "http://127.0.0.1:9/hook",
@@ -146,6 +165,14 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
     general: { language: { settings: { default: "en" } } },
   }),
 };
+
+/** Cash by its rows or by its driver. */
+function settling({ driver }: Things, asked?: string): Record<string, unknown> {
+  return asked === "cod_collection_ids"
+    ? { scope: "selected" }
+    : { scope: "all", driver_id: driver };
+}
+
 /** A service for few people and places; otherwise nobody looks at the ids it comes with. */
 function restricted({ user, zone, tag }: Things, asked?: string): Record<string, unknown> {
   const byTag = asked === "zone_tag_ids";

@@ -110,6 +110,6 @@ export async function scan({ data, width, height }: Raster): Promise<string[]> {
     );
   await scanner;
   const picture = { data, width, height, colorSpace: "srgb" } as ImageData;
-  const found = await readBarcodes(picture, { formats: ["Code128"], tryHarder: true });
+  const found = await readBarcodes(picture, { formats: ["Code128", "QRCode"], tryHarder: true });
   return found.filter((barcode) => barcode.isValid).map((barcode) => barcode.text);
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { type Stack, startStack } from "../../supabase/local/stack.ts";
 import { startMinter } from "./minter.ts";
+import { startResolver } from "./resolver.ts";
 
 export interface StackAddresses {
   /** The gateway, as clients see it. */
@@ -16,6 +17,8 @@ export interface StackAddresses {
   secretKey: string;
   /** Signs tokens with the stack's key. */
   minterUrl: string;
+  /** Answers the functions' DNS questions with what tests put there. */
+  resolverUrl: string;
   /** Process id of this process, which owns the stack. */
   pid: number;
 }
@@ -31,12 +34,13 @@ let stack: Stack | undefined;
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = mkdtempSync(join(tmpdir(), "barid-test-"));
   const lines: string[] = [];
+  const resolver = await startResolver();
   stack = await startStack({
     dataDir,
     port: 0,
     dbPort: 0,
     durable: false,
-    env: { BARID_STRICT: "1" },
+    env: { BARID_STRICT: "1", BARID_DNS_OVER_HTTPS_URL: `${resolver.url}/dns-query` },
     log: (line) => {
       // Refusals are what tests ask for; only what should never happen is worth a reader's time.
       if (/"level":"error"|TypeError|ReferenceError/.test(line)) lines.push(line);
@@ -51,10 +55,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
     publishableKey: stack.publishableKey,
     secretKey: stack.secretKey,
     minterUrl: minter.url,
+    resolverUrl: resolver.url,
     pid: process.pid,
   });
   return async () => {
     minter.close();
+    resolver.close();
     await stack?.stop();
     rmSync(dataDir, { recursive: true, force: true });
     if (lines.length) {

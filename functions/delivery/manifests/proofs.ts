@@ -1,9 +1,6 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { supabaseUrl } from "../../../shared/env.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { describeError, log } from "../../../shared/log.ts";
-import { callPlatform, OutboundFailure } from "../../../shared/outbound.ts";
 import { ids } from "../../../shared/schemas.ts";
+import { signReads, signUpload } from "../../../shared/storage.ts";
 import { itsDriver } from "../people.ts";
 import {
   AddProofs,
@@ -50,19 +47,10 @@ export const manifestProofs: AnyEndpoint[] = [
         kind: body.kind,
         extension: extensionOf(body.content_type),
       });
-      return { data: { path, ...await signUpload(path) } };
+      return { data: { path, ...await signUpload("proofs", path) } };
     },
   }),
 ];
-
-/** An address that takes one upload to this path for two hours. */
-async function signUpload(path: string): Promise<{ upload_url: string; token: string }> {
-  const { url, token } = await askStorage<{ url: string; token: string }>(
-    `/object/upload/sign/proofs/${path}`,
-    {},
-  );
-  return { upload_url: `${supabaseUrl}/storage/v1${url}`, token };
-}
 
 interface Proof {
   url: string;
@@ -73,32 +61,9 @@ export async function withLinks<P extends Proof>(
   proofs: P[],
 ): Promise<(P & { link: string | null })[]> {
   const paths = proofs.map(({ url }) => url).filter((url) => !url.startsWith("https://"));
-  const signed = paths.length === 0
-    ? []
-    : await askStorage<{ path: string; signedURL: string | null }[]>(
-      "/object/sign/proofs",
-      { expiresIn: 300, paths },
-    );
-  const links = new Map(signed.map(({ path, signedURL }) => [path, signedURL]));
-  return proofs.map((proof) => {
-    const link = links.get(proof.url);
-    if (proof.url.startsWith("https://")) return { ...proof, link: proof.url };
-    return { ...proof, link: link ? `${supabaseUrl}/storage/v1${link}` : null };
-  });
-}
-
-async function askStorage<T>(path: string, body: Record<string, unknown>): Promise<T> {
-  try {
-    const response = await callPlatform(`/storage/v1${path}`, { method: "POST", body }, {
-      timeoutMs: 5_000,
-      retries: 2,
-      retryOn: [502, 503, 504],
-    });
-    if (!response.ok) throw new OutboundFailure(`storage answered ${response.status}`);
-    return await response.json() as T;
-  } catch (error) {
-    if (!(error instanceof OutboundFailure)) throw error;
-    log("warn", "storage_unavailable", { path, ...describeError(error) });
-    throw new AppError("service_unavailable");
-  }
+  const links = await signReads("proofs", paths);
+  return proofs.map((proof) => ({
+    ...proof,
+    link: proof.url.startsWith("https://") ? proof.url : links.get(proof.url) ?? null,
+  }));
 }

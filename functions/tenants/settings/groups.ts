@@ -68,7 +68,13 @@ const deliveryGroups = {
       refund_delivery_fee_on_return: yesNo,
     }),
   }),
-  cod: settings({ driver_self_remit: z.enum(["allow", "require_receiver"]) }),
+  cod: settings({
+    driver_self_remit: z.enum(["allow", "require_receiver"]),
+    // Cash must have been counted before it can be remitted.
+    require_handover: yesNo,
+    // A driver who holds more is warned of in the summary.
+    cash_ceiling: Money,
+  }),
 };
 
 const generalGroups = {

@@ -51,6 +51,12 @@ language sql stable set search_path = '' as $$
   select case when length(value) = 10 then value::date::timestamp at time zone app.timezone() else value::timestamptz end
 $$;
 
+-- The day, YYYY-MM-DD in the tenant's time zone, that a day or an instant falls on.
+create or replace function app.day_of(value text) returns text
+language sql stable set search_path = '' as $$
+  select case when length(value) = 10 then value else ((value::timestamptz at time zone app.timezone())::date)::text end
+$$;
+
 -- Where a filter's upper end stops (exclusive): a day includes all of itself, an instant itself.
 create or replace function app.day_end(value text) returns timestamptz
 language sql stable set search_path = '' as $$

@@ -15,7 +15,8 @@ begin
       and a.owner_user_id is not distinct from owner and a.currency = currency;
     exit when found;
     insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, floor)
-    values (app.tenant_id(), kind, owner_type, owner, currency, case when kind = 'wallet' then 0 end)
+    -- Nobody can hand over cash that he does not hold.
+    values (app.tenant_id(), kind, owner_type, owner, currency, case when kind in ('wallet', 'driver_cash') then 0 end)
     on conflict do nothing
     returning id into v_id;
     exit when found;

@@ -16,6 +16,8 @@ declare
   v_key text := claims ->> 'idempotency_key';
 begin
   if v_key is not null then
+    -- For cores that remember for longer than the engine does.
+    perform set_config('app.idempotency_key', v_key, true);
     v_answer := private.idempotency_claim(claims ->> 'operation', v_key, input - 'made', coalesce(rule ->> 'conflict', 'idempotency_conflict'));
     if v_answer is not null then
       return jsonb_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'call_id', claims ->> 'call_id');

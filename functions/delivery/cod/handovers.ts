@@ -1,0 +1,97 @@
+import { role } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { defineList, id, oneOf, pagination, since, until } from "../../../shared/list.ts";
+import { ids, Pagination } from "../../../shared/schemas.ts";
+import { z } from "zod";
+import {
+  CountHandover,
+  DeclareHandover,
+  Handover,
+  HandoverResponse,
+  ResolveHandover,
+} from "./schemas.ts";
+
+const office = role("dispatcher", "tenant_admin");
+const cashPeople = role("driver", "dispatcher", "tenant_admin");
+
+const handovers = defineList({
+  view: "money.cash_handovers_list",
+  sort: ["created_at", "declared_amount", "counted_at"],
+  params: {
+    status: oneOf("status", Handover.shape.status.options as [string, ...string[]]),
+    driver_id: id("driver_id"),
+    date_from: since("created_at"),
+    date_to: until("created_at"),
+  },
+  limit: { default: 20, max: 100 },
+});
+
+/** Cash on the desk: declared by the driver, counted by the office, before it is remitted. */
+export const cashHandovers: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/cod-collections/handovers",
+    summary: "List cash handovers",
+    access: cashPeople,
+    query: handovers.query,
+    response: z.object({ data: z.array(Handover), pagination: Pagination }),
+    errors: ["invalid_column_filters"],
+    async run({ db, query }) {
+      const page = await handovers.run(db, query);
+      return {
+        data: page.rows.map(({ driver_id: _filteredBy, ...handover }) => handover),
+        pagination: pagination(page),
+      };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/cod-collections/handover",
+    summary: "Declare cash put on the desk; the office may count it at once",
+    access: cashPeople,
+    body: DeclareHandover,
+    response: HandoverResponse,
+    status: 201,
+    errors: [
+      "driver_not_found",
+      "driver_id_required",
+      "too_many_decimals",
+      "handover_already_declared",
+      "handover_not_found",
+      "handover_not_declared",
+    ],
+    run: async ({ db, body }) => ({ data: await db.call("money.handover_declare", body) }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/cod-collections/handovers/:id/count",
+    summary: "Count declared cash; a difference becomes a discrepancy and moves no balance",
+    access: office,
+    params: ids("id"),
+    body: CountHandover,
+    response: HandoverResponse,
+    errors: ["handover_not_found", "handover_not_declared", "too_many_decimals"],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("money.handover_count", { ...body, ...params }),
+    }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/cod-collections/handovers/:id/resolve",
+    summary: "End a discrepancy",
+    access: office,
+    params: ids("id"),
+    body: ResolveHandover,
+    response: HandoverResponse,
+    errors: [
+      "handover_not_found",
+      "handover_not_in_discrepancy",
+      "invalid_resolution",
+      "insufficient_wallet_balance",
+      "settlement_amount_mismatch",
+    ],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("money.handover_resolve", { ...body, ...params }),
+    }),
+  }),
+];

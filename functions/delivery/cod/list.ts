@@ -1,0 +1,112 @@
+/** The list of collected cash: every filter by name and by column; a column filter wins over its field. */
+import { z } from "zod";
+import {
+  atLeast,
+  atMost,
+  contains,
+  days,
+  defineList,
+  exactly,
+  type Filter,
+  id,
+  number,
+  of,
+  oneOf,
+  since,
+  sinceDay,
+  until,
+  untilDay,
+} from "../../../shared/list.ts";
+import { statuses } from "./schemas.ts";
+
+const range = (field: string): Record<string, Filter> => ({
+  [`${field}_min`]: of(field, atLeast(field)),
+  [`${field}_max`]: of(field, atMost(field)),
+});
+
+const between = (field: string): Record<string, Filter> => ({
+  [`${field}_from`]: of(field, since(field)),
+  [`${field}_to`]: of(field, until(field)),
+});
+
+/** Whatever a driver asks for, he gets his own. */
+const driver: Filter = {
+  ...id("driver_id"),
+  condition: (value) =>
+    `r.driver_id = (select case when money.settles_for_office() then (${value} #>> '{}')::uuid else app.user_id() end)`,
+};
+
+const found: Filter = {
+  schema: z.string().max(200),
+  condition: (value) =>
+    `btrim(${value} #>> '{}') = '' or r.id in (select private.cod_found(btrim(${value} #>> '{}')))`,
+};
+
+export const collections = defineList({
+  view: "money.cod_collections_list",
+  sort: [
+    "collected_at",
+    "delivery_code",
+    "amount",
+    "status",
+    "remitted_at",
+    "settled_at",
+    "customer_name",
+    "driver_name",
+  ],
+  params: {
+    search: found,
+    status: oneOf("status", statuses),
+    driver_id: driver,
+    delivery_id: id("delivery_id"),
+    delivery_code: exactly("delivery_code"),
+    ...range("amount"),
+    ...range("cod_amount"),
+    ...range("delivery_fee_amount"),
+    collected_at_from: of("collected_at", sinceDay("collected_at")),
+    from_date: of("collected_at", sinceDay("collected_at")),
+    collected_at_to: of("collected_at", untilDay("collected_at")),
+    to_date: of("collected_at", untilDay("collected_at")),
+    ...between("remitted_at"),
+    ...between("settled_at"),
+  },
+  columns: {
+    customer_name: contains("customer_name"),
+    driver_name: contains("driver_name"),
+    delivery_address: contains("delivery_address"),
+    external_reference_id: contains("external_reference_id"),
+    status: oneOf("status", statuses),
+    delivery_code: number("delivery_code"),
+    amount: number("amount"),
+    cod_amount: number("cod_amount"),
+    delivery_fee_amount: number("delivery_fee_amount"),
+    collected_at: days("collected_at"),
+    remitted_at: days("remitted_at"),
+    settled_at: days("settled_at"),
+  },
+  columnsWin: true,
+  readBy: "collected_at",
+  limit: { default: 20, max: 100 },
+  tally: { name: "cod_collections", filters: ["status", "driver_id"] },
+  summary: {
+    // Each sum has a status of its own, so the filter by status narrows none of them.
+    ignores: ["status"],
+    sql: (rows, { wanted }) => {
+      const counted = `(select jsonb_build_object(
+        'total_collected', coalesce(sum(r.amount) filter (where r.status = 'collected'), 0),
+        'total_remitted', coalesce(sum(r.amount) filter (where r.status = 'remitted'), 0),
+        'total_settled_by_wallet', coalesce(sum(r.amount) filter (where r.status = 'settled_by_wallet'), 0),
+        'total_pending', coalesce(sum(r.amount) filter (where r.status = 'collected'), 0),
+        'total_cod_collections', count(*)) from ${rows})`;
+      return wanted === null
+        ? counted
+        : `case when (select app.sees_tenant()) then money.cod_sums_kept(${wanted}) else ${counted} end`;
+    },
+  },
+});
+
+/** A row without the columns that only filter and sort. */
+export function shown(row: Record<string, unknown>): Record<string, unknown> {
+  const { customer_name: _c, delivery_address: _a, driver_name: _d, ...collection } = row;
+  return collection;
+}

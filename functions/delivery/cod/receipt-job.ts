@@ -1,0 +1,90 @@
+/** Prints a settlement's receipt: begun in the database, drawn here, kept in the storage. */
+import { system } from "../../../shared/db.ts";
+import { supabaseUrl } from "../../../shared/env.ts";
+import type { Job } from "../../../shared/jobs.ts";
+import { describeError, log } from "../../../shared/log.ts";
+import { putFile } from "../../../shared/storage.ts";
+import type { ReceiptLanguage } from "./receipt-captions.ts";
+import { type ReceiptOrder, renderReceipt } from "./receipt-page.ts";
+import { receiptBucket } from "./receipts.ts";
+
+const attemptsMax = 3;
+
+interface Named {
+  full_name: string;
+}
+
+interface Begun {
+  tenant_id: string;
+  settlement_payment_id: string;
+  language: ReceiptLanguage;
+  hash: string;
+  tenant_name: Record<string, string>;
+  brand: { brand_name?: Record<string, string> };
+  timezone: string;
+  decimals: number;
+  snapshot: {
+    method: "remit" | "wallet";
+    driver: Named | null;
+    receiver: Named | null;
+    settled_at: string;
+    reference: string | null;
+    notes: string | null;
+    historical?: true;
+    currency: string;
+    collections: ReceiptOrder[];
+    totals: { count: number; amount: number; cod: number; delivery_fee: number };
+  };
+}
+
+/** Runs again after a failure; the third failure is told to whoever opens the receipt. */
+export async function printReceipt(job: Job): Promise<void> {
+  const payment = String(job.payload.settlement_payment_id);
+  const begun = await system<Begun | null>(
+    "select private.receipt_begin($1::text::uuid) as answer",
+    [
+      payment,
+    ],
+  );
+  if (!begun) return;
+  try {
+    const path = `${begun.tenant_id}/${payment}.pdf`;
+    await putFile(receiptBucket, path, await renderReceipt(receiptOf(begun)), "application/pdf");
+    await finish(payment, path, null);
+  } catch (error) {
+    if (job.attempts < attemptsMax) throw error;
+    log("error", "receipt_failed", { settlement_payment_id: payment, ...describeError(error) });
+    await finish(payment, null, String(error));
+  }
+}
+
+const finish = (payment: string, path: string | null, reason: string | null) =>
+  system(
+    "select private.receipt_finish($1::text::uuid, $2::text, $3::text) as answer",
+    [payment, path, reason],
+  );
+
+function receiptOf({ snapshot, ...begun }: Begun) {
+  const { method, driver, receiver, settled_at, reference, notes, currency, totals } = snapshot;
+  return {
+    ...begun,
+    brand: inLanguage(begun.brand.brand_name ?? {}, begun.language) ||
+      inLanguage(begun.tenant_name, begun.language),
+    method,
+    driver: driver?.full_name ?? "",
+    receiver: receiver?.full_name ?? null,
+    settled_at,
+    reference,
+    notes,
+    historical: snapshot.historical ?? false,
+    currency,
+    orders: snapshot.collections,
+    totals,
+    verify_url:
+      `${supabaseUrl}/functions/v1/delivery/cod-settlements/${begun.settlement_payment_id}/verify?hash=${begun.hash}`,
+  };
+}
+
+function inLanguage(texts: Record<string, string>, language: ReceiptLanguage): string {
+  return texts[language] || texts.en || Object.values(texts).find(Boolean) || "";
+}

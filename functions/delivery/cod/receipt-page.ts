@@ -1,0 +1,303 @@
+/**
+ * The receipt of a cash settlement as A4 pages: who handed what to whom, each order with its COD and
+ * fee, totals, page numbers, and a QR code by which it can be checked.
+ *
+ * x counts from the side where a line of the language begins, so one layout serves both directions.
+ */
+import { encode } from "uqr";
+import {
+  openDocument,
+  type Page,
+  type TextBox,
+  type TextDocument,
+} from "../../../shared/pdf/text.ts";
+import { type ReceiptCaptions, receiptCaptions, type ReceiptLanguage } from "./receipt-captions.ts";
+
+export interface ReceiptOrder {
+  delivery_number: string;
+  customer_name: string;
+  collected_at: string;
+  amount: number;
+  cod: number;
+  delivery_fee: number;
+}
+
+export interface Receipt {
+  settlement_payment_id: string;
+  language: ReceiptLanguage;
+  brand: string;
+  method: "remit" | "wallet";
+  driver: string;
+  receiver: string | null;
+  settled_at: string;
+  reference: string | null;
+  notes: string | null;
+  historical: boolean;
+  currency: string;
+  decimals: number;
+  timezone: string;
+  orders: ReceiptOrder[];
+  totals: { count: number; amount: number; cod: number; delivery_fee: number };
+  /** What the QR code says. */
+  verify_url: string;
+}
+
+const paper = { width: 210, height: 297, margin: 15 };
+const inner = paper.width - 2 * paper.margin;
+const row_height = 6.2;
+const tops = { first: 92, next: 32 };
+const bottom = paper.height - 26;
+const qr_side = 30;
+
+/** Starting edge and width of the columns, in millimetres inside the margins. */
+const columns = {
+  place: { x: 0, width: 9, align: "start" },
+  order: { x: 10, width: 30, align: "start" },
+  customer: { x: 41, width: 47, align: "start" },
+  collected: { x: 89, width: 27, align: "start" },
+  cod: { x: 117, width: 20, align: "end" },
+  fee: { x: 138, width: 19, align: "end" },
+  amount: { x: 158, width: 22, align: "end" },
+} as const;
+type Column = keyof typeof columns;
+
+/** Renders the receipt. Long names shrink and end in an ellipsis; no text leaves its cell. */
+export async function renderReceipt(receipt: Receipt): Promise<Uint8Array> {
+  const words = receiptCaptions[receipt.language];
+  const rightToLeft = receipt.language !== "en";
+  const document = await openDocument({
+    title: `${words.title} ${receipt.settlement_payment_id}`,
+    language: receipt.language === "ku" ? "ckb" : receipt.language,
+    direction: rightToLeft ? "rtl" : "ltr",
+  });
+  const pages = paginate(receipt.orders);
+  pages.forEach((orders, index) => {
+    const sheet = sheetOf(document, rightToLeft);
+    if (index === 0) drawHead(sheet, receipt, words);
+    else drawRunningHead(sheet, receipt, words);
+    const top = index === 0 ? tops.first : tops.next;
+    drawHeadings(sheet, words, top);
+    const before = pages.slice(0, index).reduce((sum, list) => sum + list.length, 0);
+    orders.forEach((order, row) =>
+      drawOrder(sheet, receipt, order, before + row + 1, top + (row + 1) * row_height)
+    );
+    if (index === pages.length - 1) {
+      drawTotals(sheet, receipt, words, top + (orders.length + 1) * row_height + 2);
+    }
+    drawFoot(sheet, receipt, words.page(index + 1, pages.length));
+  });
+  return await document.save();
+}
+
+/** The orders of each page; the last page keeps room for the totals. */
+function paginate(orders: ReceiptOrder[]): ReceiptOrder[][] {
+  const room = (top: number) => Math.floor((bottom - top - 2 * row_height) / row_height);
+  const pages = [orders.slice(0, room(tops.first))];
+  for (let at = room(tops.first); at < orders.length; at += room(tops.next)) {
+    pages.push(orders.slice(at, at + room(tops.next)));
+  }
+  return pages;
+}
+
+interface Sheet {
+  page: Page;
+  rightToLeft: boolean;
+  text(value: string, box: TextBox & { width: number }): void;
+  rule(y: number, gray?: number): void;
+}
+
+function sheetOf(document: TextDocument, rightToLeft: boolean): Sheet {
+  const page = document.addPage(paper.width, paper.height);
+  const left = (x: number, width: number) =>
+    rightToLeft ? paper.width - paper.margin - x - width : paper.margin + x;
+  return {
+    page,
+    rightToLeft,
+    text(value, { align = "start", ...box }) {
+      const side = align === "center"
+        ? align
+        : (align === "start") === rightToLeft
+        ? "right"
+        : "left";
+      page.text(value, { ...box, x: left(box.x, box.width), align: side });
+    },
+    rule: (y, gray = 0) => page.fill([{ x: paper.margin, y, width: inner, height: 0.25 }], gray),
+  };
+}
+
+function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions) {
+  const wide = inner - qr_side - 6;
+  sheet.text(receipt.brand, { x: 0, y: 15, width: wide, size: 16, size_min: 9, weight: "bold" });
+  sheet.text(words.title, { x: 0, y: 25, width: wide, size: 13, size_min: 9 });
+  sheet.text(
+    receipt.historical ? words.historical : words.methods[receipt.method],
+    { x: 0, y: 33, width: wide, size: 10, size_min: 7, gray: 0.35 },
+  );
+  drawCode(sheet, receipt.verify_url, inner - qr_side, 14);
+  sheet.text(words.verify, {
+    x: inner - qr_side,
+    y: 14 + qr_side + 0.5,
+    width: qr_side,
+    size: 7,
+    size_min: 5,
+    align: "center",
+  });
+  const facts: [string, string][] = [
+    [words.number, receipt.settlement_payment_id],
+    [words.date, moment(receipt.settled_at, receipt.timezone)],
+    [words.driver, receipt.driver],
+    [words.receiver, receipt.receiver ?? "–"],
+    [words.reference, receipt.reference ?? "–"],
+    [words.notes, receipt.notes ?? "–"],
+  ];
+  facts.forEach(([caption, value], index) => {
+    const x = index % 2 === 0 ? 0 : inner / 2 + 3;
+    const y = 52 + Math.floor(index / 2) * 12;
+    const width = inner / 2 - 3;
+    sheet.text(caption, { x, y, width, size: 7.5, size_min: 6, gray: 0.35 });
+    const direction = caption === words.date ? "ltr" : "auto";
+    sheet.text(value, { x, y: y + 4, width, size: 10, size_min: 6, weight: "bold", direction });
+  });
+}
+
+function drawRunningHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions) {
+  sheet.text(receipt.brand, {
+    x: 0,
+    y: 15,
+    width: inner / 2,
+    size: 10,
+    size_min: 7,
+    weight: "bold",
+  });
+  sheet.text(words.title, { x: 0, y: 21, width: inner / 2, size: 8, size_min: 6 });
+  sheet.text(receipt.settlement_payment_id, {
+    x: inner / 2,
+    y: 15,
+    width: inner / 2,
+    size: 8,
+    align: "end",
+    direction: "ltr",
+  });
+}
+
+function drawHeadings(sheet: Sheet, words: ReceiptCaptions, y: number) {
+  const headings: Record<Column, string> = {
+    place: "#",
+    order: words.order,
+    customer: words.customer,
+    collected: words.collected,
+    cod: words.cod,
+    fee: words.fee,
+    amount: words.amount,
+  };
+  for (const [column, heading] of Object.entries(headings)) {
+    drawCell(sheet, column as Column, heading, y, "bold");
+  }
+  sheet.rule(y + row_height - 0.6);
+}
+
+function drawOrder(sheet: Sheet, receipt: Receipt, order: ReceiptOrder, place: number, y: number) {
+  const money = moneyOf(receipt);
+  drawCell(sheet, "place", String(place), y);
+  drawCell(sheet, "order", order.delivery_number, y);
+  drawCell(sheet, "customer", order.customer_name || "–", y);
+  drawCell(sheet, "collected", moment(order.collected_at, receipt.timezone), y);
+  drawCell(sheet, "cod", money(order.cod), y);
+  drawCell(sheet, "fee", money(order.delivery_fee), y);
+  drawCell(sheet, "amount", money(order.amount), y);
+}
+
+function drawTotals(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions, y: number) {
+  const money = moneyOf(receipt);
+  sheet.rule(y - 2);
+  sheet.text(`${words.total} (${receipt.currency})`, {
+    x: 0,
+    y,
+    width: 55,
+    size: 10,
+    weight: "bold",
+  });
+  sheet.text(`${words.orders}: ${receipt.totals.count}`, { x: 56, y, width: 55, size: 9 });
+  drawCell(sheet, "cod", money(receipt.totals.cod), y, "bold");
+  drawCell(sheet, "fee", money(receipt.totals.delivery_fee), y, "bold");
+  drawCell(sheet, "amount", money(receipt.totals.amount), y, "bold");
+}
+
+function drawFoot(sheet: Sheet, receipt: Receipt, page: string) {
+  const y = paper.height - 15;
+  sheet.rule(y - 2, 0.6);
+  sheet.text(receipt.settlement_payment_id, {
+    x: 0,
+    y,
+    width: inner / 2,
+    size: 7,
+    direction: "ltr",
+  });
+  sheet.text(page, { x: inner / 2, y, width: inner / 2, size: 8, align: "end" });
+}
+
+function drawCell(
+  sheet: Sheet,
+  column: Column,
+  value: string,
+  y: number,
+  weight: "regular" | "bold" = "regular",
+) {
+  // Numbers and times are read from left to right in every language.
+  const direction = weight === "regular" && column !== "customer" ? "ltr" : "auto";
+  const style = { size: 8.5, size_min: 5.5, weight, direction, lines: 1 } as const;
+  sheet.text(value, { ...columns[column], ...style, y });
+}
+
+/** A QR code (ISO/IEC 18004, error correction M) with its quiet zone, as one filling. */
+function drawCode(sheet: Sheet, text: string, x: number, y: number) {
+  const { data, size } = encode(text, { ecc: "M", border: 4 });
+  const module = qr_side / size;
+  const left = sheet.rightToLeft ? paper.margin : paper.margin + x;
+  sheet.page.fill(
+    data.flatMap((row, line) =>
+      runsOf(row).map(({ from, length }) => ({
+        x: left + from * module,
+        y: y + line * module,
+        width: length * module,
+        height: module,
+      }))
+    ),
+  );
+}
+
+/** Where black modules stand side by side. */
+function runsOf(row: boolean[]): { from: number; length: number }[] {
+  const runs: { from: number; length: number }[] = [];
+  row.forEach((black, at) => {
+    if (!black) return;
+    const last = runs.at(-1);
+    if (last && last.from + last.length === at) last.length++;
+    else runs.push({ from: at, length: 1 });
+  });
+  return runs;
+}
+
+const moneyOf = ({ decimals }: Receipt) => {
+  const format = new Intl.NumberFormat("en-US", {
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: 3,
+  });
+  return (amount: number) => format.format(amount);
+};
+
+const clocks = new Map<string, Intl.DateTimeFormat>();
+
+/** `2026-11-21 14:05` in the tenant's time zone: reads the same in all three languages. */
+function moment(instant: string, timeZone: string): string {
+  let clock = clocks.get(timeZone);
+  if (!clock) {
+    clock = new Intl.DateTimeFormat("sv-SE", {
+      timeZone,
+      dateStyle: "short",
+      timeStyle: "short",
+    });
+    clocks.set(timeZone, clock);
+  }
+  return clock.format(new Date(instant));
+}

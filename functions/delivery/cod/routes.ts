@@ -1,0 +1,142 @@
+import { role } from "../../../shared/access.ts";
+import { csvEndpoint, csvFile, csvLine } from "../../../shared/csv.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { collections, shown } from "./list.ts";
+import {
+  CollectionsResponse,
+  ReconciliationQuery,
+  ReconciliationResponse,
+  RemitResponse,
+  Settle,
+  SettleResponse,
+  SummaryQuery,
+  SummaryResponse,
+} from "./schemas.ts";
+
+/** Drivers for their own cash, the office for everybody's. */
+const cashPeople = role("driver", "dispatcher", "tenant_admin");
+
+const settling = [
+  "cod_collection_ids_required",
+  "cod_collections_not_pending",
+  "mixed_driver_selection",
+  "driver_id_required",
+  "driver_not_found",
+  "no_pending_collections",
+  "settlement_amount_mismatch",
+  "invalid_receiver",
+  "receiver_required",
+  "settlement_idempotency_conflict",
+] as const;
+
+/** Cash that drivers collected: who holds how much, and how it is handed in. */
+export const cod: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/cod-collections",
+    summary: "List collected cash, with sums over the same filters but the status",
+    access: cashPeople,
+    query: collections.query,
+    response: CollectionsResponse,
+    errors: ["invalid_column_filters"],
+    async run({ db, query }) {
+      const { rows, page, limit, total, summary } = await collections.run(db, query);
+      return {
+        cod: { collections: rows.map(shown), pagination: { page, limit, total }, summary },
+      };
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/cod-summary",
+    summary: "What a driver, or all of them, still hold",
+    access: cashPeople,
+    query: SummaryQuery,
+    response: SummaryResponse,
+    errors: ["driver_not_found"],
+    run: ({ db, query }) => db.call("money.cod_summary", query),
+  }),
+  endpoint({
+    method: "post",
+    path: "/cod-collections/remit",
+    summary: "Hand in collected cash; moves no wallet",
+    access: cashPeople,
+    body: Settle,
+    response: RemitResponse,
+    errors: [...settling, "cash_handover_required"],
+    conflict: "settlement_idempotency_conflict",
+    run: async ({ db, body }) => ({ data: await db.call("money.cod_remit", body) }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/cod-collections/settle-by-wallet",
+    summary: "Pay for collected cash from the driver's wallet",
+    access: cashPeople,
+    body: Settle,
+    response: SettleResponse,
+    errors: [...settling, "insufficient_wallet_balance"],
+    conflict: "settlement_idempotency_conflict",
+    run: async ({ db, body }) => ({ data: await db.call("money.cod_pay", body) }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/cod-reconciliation",
+    summary: "Prove that no cash is missing, as of a day or a moment",
+    access: role("dispatcher", "tenant_admin"),
+    query: ReconciliationQuery,
+    response: ReconciliationResponse,
+    run: ({ db, query }) => db.call("money.cod_reconciliation", query),
+  }),
+  endpoint({
+    method: "get",
+    path: "/cod-reconciliation/export",
+    summary: "The reconciliation of each driver as a CSV file",
+    access: role("dispatcher", "tenant_admin"),
+    query: ReconciliationQuery,
+    response: "csv",
+    async run({ db, query }) {
+      const { drivers } = await db.call<{ drivers: Record<string, unknown>[] }>(
+        "money.cod_reconciliation",
+        query,
+      );
+      const columns = [
+        "driver_id",
+        "driver_name",
+        "currency",
+        "collected",
+        "in_hand",
+        "remitted",
+        "settled_by_wallet",
+        "ledger",
+      ];
+      const lines = drivers.map((driver) => csvLine(columns.map((column) => driver[column])));
+      return csvFile("cod-reconciliation.csv", csvLine(columns) + lines.join(""));
+    },
+  }),
+  csvEndpoint({
+    path: "/cod-collections/export",
+    summary: "Collected cash as a CSV file, with the filters of the list",
+    access: cashPeople,
+    list: collections,
+    filename: "cod-collections.csv",
+    columns: {
+      delivery_code: "delivery_code",
+      external_reference_id: "external_reference_id",
+      customer_name: "customer_name",
+      delivery_address: "delivery_address",
+      driver_name: "driver_name",
+      driver_email: "driver_info.email",
+      collection_stage: "collection_stage",
+      status: "status",
+      currency: "currency",
+      amount: "amount",
+      cod_amount: "cod_amount",
+      delivery_fee_amount: "delivery_fee_amount",
+      collected_at: "collected_at",
+      remitted_at: "remitted_at",
+      settled_at: "settled_at",
+      settlement_payment_id: "settlement_payment_id",
+      id: "id",
+    },
+  }),
+];

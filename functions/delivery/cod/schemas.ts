@@ -1,0 +1,228 @@
+import { z } from "zod";
+import { AppError } from "../../../shared/errors.ts";
+import { Id, LongText, Money, Text, Timestamp } from "../../../shared/schemas.ts";
+
+const Allocations = z.object({ cod: z.number(), delivery_fee: z.number() });
+const Status = z.enum(["collected", "remitted", "settled_by_wallet"]);
+export const statuses = Status.options as [string, ...string[]];
+
+const Collection = z.object({
+  id: Id,
+  delivery_id: Id,
+  driver_id: Id,
+  /** Cash the driver took, in `currency`. */
+  amount: z.number(),
+  currency: z.string(),
+  allocations: Allocations,
+  cod_amount: z.number(),
+  delivery_fee_amount: z.number(),
+  collection_stage: z.enum(["pickup", "dropoff"]).nullable(),
+  status: Status,
+  collected_at: Timestamp,
+  remitted_at: Timestamp.nullable(),
+  settled_at: Timestamp.nullable(),
+  delivery_code: z.number(),
+  delivery_details: z.object({
+    delivery_number: z.string(),
+    customer_name: z.string(),
+    delivery_address: z.string(),
+  }),
+  driver_info: z.object({
+    full_name: z.string().nullable(),
+    email: z.string().nullable(),
+    avatar: z.string().nullable(),
+  }),
+  remitted_to_user_id: Id.nullable(),
+  settlement_payment_id: Id.nullable(),
+  external_reference_id: z.string().nullable(),
+});
+
+export const CollectionsResponse = z.object({
+  cod: z.object({
+    collections: z.array(Collection),
+    pagination: z.object({ page: z.int(), limit: z.int(), total: z.int() }),
+    summary: z.object({
+      total_collected: z.number(),
+      total_remitted: z.number(),
+      total_settled_by_wallet: z.number(),
+      total_pending: z.number(),
+      total_cod_collections: z.int(),
+    }),
+  }),
+});
+
+export const SummaryQuery = z.object({ driver_id: Id.optional() });
+export const SummaryResponse = z.object({
+  summary: z.object({
+    total_unremitted: z.number(),
+    pending_collections_count: z.int(),
+    oldest_unremitted_date: Timestamp.nullable(),
+    currency: z.string(),
+    /** What a driver may hold; null: no limit is set. */
+    cash_ceiling: z.number().nullable(),
+    /** Drivers who hold more than that. */
+    over_ceiling: z.array(
+      z.object({ driver_id: Id, full_name: z.string().nullable(), amount: z.number() }),
+    ),
+  }),
+});
+
+/**
+ * What is settled. The same meaning has the same form whatever the client wrote: nulls are left out and
+ * ids stand in order, since a repeated Idempotency-Key is compared with it.
+ */
+export const Settle = z.object({
+  scope: z.enum(["selected", "all"]),
+  cod_collection_ids: z.array(Id).max(2_000).nullish(),
+  driver_id: Id.nullish(),
+  remitted_to_user_id: Id.nullish(),
+  notes: LongText.nullish(),
+  reference: Text.nullish(),
+}).transform(({ cod_collection_ids, ...rest }) => {
+  if (cod_collection_ids && new Set(cod_collection_ids).size < cod_collection_ids.length) {
+    throw new AppError("validation_failed", { field: "cod_collection_ids" });
+  }
+  const ids = rest.scope === "selected" ? [...cod_collection_ids ?? []].sort() : undefined;
+  const given = Object.entries({ ...rest, cod_collection_ids: ids }).filter(([, value]) =>
+    value !== null && value !== undefined && value !== ""
+  );
+  return Object.fromEntries(given) as Record<string, unknown>;
+});
+
+const ReceiptStatus = z.enum(["pending", "in_process", "success", "failure"]);
+const Settled = z.object({
+  cod_collection_id: Id,
+  amount: z.number(),
+  allocations: Allocations,
+  delivery_code: z.number(),
+  delivery_number: z.string(),
+});
+const settlement = {
+  scope: z.enum(["selected", "all"]),
+  failed_count: z.int(),
+  settlement_payment_id: Id,
+  receipt_status: ReceiptStatus,
+  currency: z.string(),
+};
+
+export const RemitResponse = z.object({
+  data: z.object({
+    ...settlement,
+    remitted_collections: z.array(Settled),
+    total_remitted: z.number(),
+    total_cash_remitted: z.number(),
+    total_cod_remitted: z.number(),
+    total_delivery_fee_remitted: z.number(),
+    remitted_count: z.int(),
+    remitted_at: Timestamp,
+  }),
+});
+
+export const SettleResponse = z.object({
+  data: z.object({
+    ...settlement,
+    settled_collections: z.array(Settled),
+    total_settled: z.number(),
+    total_cash_settled: z.number(),
+    total_cod_settled: z.number(),
+    total_delivery_fee_settled: z.number(),
+    settled_count: z.int(),
+    settled_at: Timestamp,
+    wallet_balance_after: z.number().nullable(),
+  }),
+});
+
+export const ReceiptResponse = z.object({
+  settlement_payment_id: Id,
+  receipt_status: ReceiptStatus,
+  url: z.string().optional(),
+  expires_at: Timestamp.optional(),
+});
+
+const Person = z.object({ id: Id, full_name: z.string() }).nullable();
+
+export const VerifyQuery = z.object({ hash: z.string().regex(/^[0-9a-fA-F]{32}$/) });
+export const VerifyResponse = z.object({
+  valid: z.boolean(),
+  /** The hash is the one that was printed. */
+  printed: z.boolean(),
+  /** The rows still give the hash that was printed. */
+  unchanged: z.boolean(),
+  settlement: z.object({
+    settlement_payment_id: Id,
+    method: z.enum(["remit", "wallet"]),
+    driver: Person,
+    receiver: Person,
+    currency: z.string(),
+    total: z.number(),
+    cod: z.number(),
+    delivery_fee: z.number(),
+    collections: z.int(),
+    settled_at: Timestamp,
+  }),
+});
+
+export const Handover = z.object({
+  id: Id,
+  driver: Person,
+  currency: z.string(),
+  status: z.enum(["declared", "counted", "discrepancy", "resolved", "cancelled"]),
+  declared_amount: z.number(),
+  counted_amount: z.number().nullable(),
+  /** Counted less declared. */
+  difference: z.number().nullable(),
+  resolution: z.enum(["recounted", "driver_owes", "written_off", "returned"]).nullable(),
+  notes: z.string().nullable(),
+  counted_by: Person,
+  counted_at: Timestamp.nullable(),
+  resolved_by: Person,
+  resolved_at: Timestamp.nullable(),
+  settlement_payment_id: Id.nullable(),
+  created_at: Timestamp,
+});
+
+const Cash = Money.refine((amount) => amount > 0, { error: "more than nothing" });
+
+export const DeclareHandover = z.object({
+  driver_id: Id.nullish(),
+  amount: Cash,
+  counted_amount: Money.nullish(),
+  notes: LongText.nullish(),
+});
+export const CountHandover = z.object({ counted_amount: Money, notes: LongText.nullish() });
+export const ResolveHandover = z.object({
+  resolution: z.enum(["recounted", "driver_owes", "written_off", "returned"]),
+  counted_amount: Money.nullish(),
+  notes: LongText.nullish(),
+});
+export const HandoverResponse = z.object({ data: Handover });
+
+const Position = z.object({
+  currency: z.string(),
+  collected: z.number(),
+  in_hand: z.number(),
+  remitted: z.number(),
+  settled_by_wallet: z.number(),
+  /** What the ledger says is in the driver's hands. */
+  ledger: z.number(),
+});
+
+export const ReconciliationQuery = z.object({
+  /** A day (to its end, in the tenant's time zone) or an instant; now unless said. */
+  as_of: z.union([z.iso.date(), z.iso.datetime({ offset: true })]).optional(),
+});
+export const ReconciliationResponse = z.object({
+  as_of: Timestamp,
+  reconciled: z.boolean(),
+  totals: z.array(Position),
+  drivers: z.array(Position.extend({ driver_id: Id, driver_name: z.string().nullable() })),
+  differences: z.array(z.object({
+    kind: z.string(),
+    driver_id: Id.nullable(),
+    currency: z.string(),
+    expected: z.number().nullable(),
+    found: z.number().nullable(),
+    /** Ids of the rows concerned, at most 100. */
+    rows: z.array(Id).nullable(),
+  })),
+});

@@ -1,0 +1,48 @@
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { pagination } from "../../../shared/list.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { customers, tenantAdmin } from "../people.ts";
+import { CreateReview, DecideReview, ReviewResponse, reviews, ReviewsResponse } from "./schemas.ts";
+
+/** Reviews: written by buyers, judged by the tenant. */
+export const reviewEndpoints: AnyEndpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/products/:product_id/reviews",
+    summary: "Review a product that was delivered to me",
+    access: customers,
+    params: ids("product_id"),
+    body: CreateReview,
+    response: ReviewResponse,
+    status: 201,
+    errors: ["product_not_found", "review_requires_purchase", "product_already_reviewed"],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("storefront.review_create", { ...body, ...params }),
+    }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/reviews",
+    summary: "List reviews",
+    access: tenantAdmin,
+    query: reviews.query,
+    response: ReviewsResponse,
+    async run({ db, query }) {
+      const page = await reviews.run(db, query);
+      return { data: page.rows, pagination: pagination(page) };
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/reviews/:review_id",
+    summary: "Approve or reject a review",
+    access: tenantAdmin,
+    params: ids("review_id"),
+    body: DecideReview,
+    response: ReviewResponse,
+    errors: ["review_not_found"],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("storefront.review_decide", { ...body, ...params }),
+    }),
+  }),
+];

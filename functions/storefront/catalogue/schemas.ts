@@ -1,0 +1,164 @@
+import { z } from "zod";
+import { atLeast, atMost, defineList, flag, id, oneOf } from "../../../shared/list.ts";
+import { Id, JsonObject, LongText, Money, Pagination, Timestamp } from "../../../shared/schemas.ts";
+import { Kept, Name, OptionalText, Position, WebUrl } from "../schemas.ts";
+
+export const CreateCategory = z.object({
+  name: Name,
+  description: OptionalText.optional(),
+  image_url: WebUrl.nullish(),
+  sort_order: Position.optional(),
+  is_active: z.boolean().optional(),
+});
+export const UpdateCategory = CreateCategory.partial();
+
+export const Category = z.object({
+  id: Id,
+  market_id: Id,
+  name: Kept,
+  title: z.string(),
+  description: Kept,
+  image_url: z.string().nullable(),
+  sort_order: z.int(),
+  is_active: z.boolean(),
+  product_count: z.int(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export const CategoryResponse = z.object({ data: Category });
+export const CategoriesResponse = z.object({ data: z.array(Category), pagination: Pagination });
+
+export const categories = defineList({
+  view: "storefront.categories_list",
+  search: ["name ->> 'en'", "name ->> 'ar'", "name ->> 'ku'"],
+  sort: ["sort_order", "created_at", "title", "updated_at"],
+  order: { direction: "asc" },
+  params: { is_active: flag("is_active") },
+  limit: { default: 20, max: 100 },
+});
+
+const Sku = z.string().trim().min(1).max(64);
+
+const VariantFields = z.object({
+  id: Id.optional(),
+  sku: Sku,
+  price: Money,
+  compare_at_price: Money.nullish(),
+  inventory_item_id: Id.nullish(),
+  attributes: JsonObject.optional(),
+  is_active: z.boolean().optional(),
+});
+
+const Variants = z.array(VariantFields).max(100).superRefine((variants, context) => {
+  const skus = new Set<string>();
+  for (const [index, { sku }] of variants.entries()) {
+    if (skus.has(sku)) context.issues.push({ code: "custom", path: [index, "sku"], input: sku });
+    skus.add(sku);
+  }
+});
+
+export const CreateProduct = z.object({
+  name: Name,
+  description: OptionalText.optional(),
+  category_id: Id.nullish(),
+  images: z.array(WebUrl).max(20).optional(),
+  is_active: z.boolean().optional(),
+  variants: Variants.optional(),
+});
+export const UpdateProduct = CreateProduct.partial();
+
+export const Variant = z.object({
+  id: Id,
+  sku: z.string(),
+  price: z.number(),
+  compare_at_price: z.number().nullable(),
+  inventory_item_id: Id.nullable(),
+  attributes: JsonObject,
+  is_active: z.boolean(),
+});
+
+export const Product = z.object({
+  id: Id,
+  market_id: Id,
+  category_id: Id.nullable(),
+  name: Kept,
+  title: z.string(),
+  description: Kept,
+  images: z.array(z.string()),
+  is_active: z.boolean(),
+  /** Of the variants on sale. */
+  min_price: z.number().nullable(),
+  max_price: z.number().nullable(),
+  variants: z.array(Variant),
+  rating: z.object({ average: z.number().nullable(), count: z.int() }),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export const ProductResponse = z.object({ data: Product });
+export const ProductsResponse = z.object({ data: z.array(Product), pagination: Pagination });
+
+const sku = {
+  schema: Sku,
+  condition: (value: string) =>
+    `exists (select from storefront.variants_list v
+      where v.tenant_id = r.tenant_id and v.product_id = r.id and v.sku = ${value} #>> '{}')`,
+};
+
+export const products = defineList({
+  view: "storefront.products_list",
+  search: ["name ->> 'en'", "name ->> 'ar'", "name ->> 'ku'"],
+  sort: ["created_at", "updated_at", "title", "min_price"],
+  params: {
+    category_id: id("category_id"),
+    is_active: flag("is_active"),
+    sku,
+    min_price: atLeast("min_price"),
+    max_price: atMost("min_price"),
+  },
+  limit: { default: 20, max: 100 },
+});
+
+export const Archived = z.object({ data: z.object({ id: Id, archived: z.literal(true) }) });
+
+export const CreateReview = z.object({
+  rating: z.int().min(1).max(5),
+  comment: LongText.nullish(),
+});
+export const DecideReview = z.object({ decision: z.enum(["approved", "rejected"]) });
+
+const ReviewStatus = z.enum(["pending", "approved", "rejected"]);
+const Review = z.object({
+  id: Id,
+  product_id: Id,
+  rating: z.int(),
+  comment: z.string().nullable(),
+  status: ReviewStatus,
+  reviewed_by: Id.nullable(),
+  reviewed_at: Timestamp.nullable(),
+  created_at: Timestamp,
+});
+export const ReviewResponse = z.object({ data: Review });
+export const ReviewsResponse = z.object({
+  data: z.array(Review.extend({
+    product: z.object({ id: Id, name: Kept }),
+    customer: z.object({ id: Id.nullable(), full_name: z.string().nullable() }),
+  })),
+  pagination: Pagination,
+});
+
+const rating = {
+  schema: z.enum(["1", "2", "3", "4", "5"]),
+  condition: (value: string) => `r.rating = (${value} #>> '{}')::integer`,
+};
+
+export const reviews = defineList({
+  view: "storefront.reviews_list",
+  search: ["comment"],
+  sort: ["created_at", "rating", "status", "reviewed_at"],
+  params: {
+    status: oneOf("status", ReviewStatus.options as [string, ...string[]]),
+    product_id: id("product_id"),
+    rating,
+  },
+  limit: { default: 20, max: 100 },
+});

@@ -1,0 +1,53 @@
+/** Domains as people write them, to domains as DNS knows them. */
+import { storefrontCnameTarget, supabaseUrl } from "../../../shared/env.ts";
+
+const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** Names that no public resolver answers for. */
+const privateEndings = ["localhost", "local", "internal", "lan", "home.arpa", "invalid"];
+/** Second levels below which names are sold in many countries: `shop.com.iq` is a zone's own name. */
+const sharedSecondLevels = new Set(["com", "co", "net", "org", "gov", "edu", "ac"]);
+
+/**
+ * Lower case, punycode, without scheme and final dot. Undefined where it is no public host of somebody's
+ * own: an IP address, a private name, the platform's, or anything with a path, port or user.
+ */
+export function normalizeDomain(text: string): string | undefined {
+  const bare = text.trim().replace(/^https?:\/\//i, "").replace(/\/$/, "");
+  if (bare === "" || /[\s/?#@:\\%]/.test(bare)) return undefined;
+  let host: string;
+  try {
+    host = new URL(`https://${bare}`).hostname.replace(/\.$/, "");
+  } catch {
+    return undefined;
+  }
+  const labels = host.split(".");
+  const isHost = labels.length >= 2 && host.length <= 253 &&
+    labels.every((part) => label.test(part)) && !/^\d+$/.test(labels.at(-1)!);
+  return isHost && !isOurs(host) && !isBelow(host, privateEndings) ? host : undefined;
+}
+
+function isBelow(host: string, endings: readonly string[]): boolean {
+  return endings.some((ending) => host === ending || host.endsWith(`.${ending}`));
+}
+
+/** A store that took a name of the platform would take the platform's visitors. */
+function isOurs(host: string): boolean {
+  return isBelow(host, [zoneOf(storefrontCnameTarget), new URL(supabaseUrl).hostname]);
+}
+
+/** True for a zone's own name, which can have no CNAME record. */
+export function isApex(host: string): boolean {
+  const labels = host.split(".");
+  return labels.length === 2 ||
+    (labels.length === 3 && labels[2].length === 2 && sharedSecondLevels.has(labels[1]));
+}
+
+/** The part of a host in front of its zone, as a form for DNS records asks for it. */
+export function nameInZone(host: string): string {
+  return isApex(host) ? "@" : host.slice(0, -zoneOf(host).length - 1);
+}
+
+function zoneOf(host: string): string {
+  const labels = host.split(".");
+  return labels.map((_, index) => labels.slice(index).join(".")).find(isApex) ?? host;
+}

@@ -1,0 +1,75 @@
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { storefrontAddress, storefrontCnameTarget } from "../../../shared/env.ts";
+import { tenantAdmin } from "../people.ts";
+import { isApex, nameInZone } from "./domain-name.ts";
+import {
+  ConnectDomain,
+  DomainConnected,
+  DomainDisconnected,
+  DomainResponse,
+  DomainVerified,
+} from "./schemas.ts";
+import { verifyDomain } from "./verify.ts";
+
+/** The market under a domain of its own. */
+export const customDomain: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/custom-domain",
+    summary: "The connected domain, pending or active",
+    access: tenantAdmin,
+    response: DomainResponse,
+    message: { literal: "market_custom_domain_retrieved_successfully" },
+    errors: ["market_not_found"],
+    run: async ({ db }) => ({ data: await db.call("storefront.domain_get") }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/custom-domain/connect",
+    summary: "Connect a domain; the answer names the DNS records it needs",
+    access: tenantAdmin,
+    body: ConnectDomain,
+    response: DomainConnected,
+    status: 201,
+    message: { literal: "market_custom_domain_connected_successfully" },
+    errors: [
+      "invalid_custom_domain",
+      "market_not_found",
+      "custom_domain_taken",
+      "custom_domain_already_connected",
+    ],
+    run: async ({ db, body }) => ({
+      data: await db.call("storefront.domain_connect", {
+        custom_domain: body.custom_domain,
+        routing: {
+          name: nameInZone(body.custom_domain),
+          ...(isApex(body.custom_domain)
+            ? { type: "A", value: storefrontAddress }
+            : { type: "CNAME", value: storefrontCnameTarget }),
+        },
+      }),
+    }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/custom-domain/verify",
+    summary: "Look the DNS records up now",
+    access: tenantAdmin,
+    response: DomainVerified,
+    message: { literal: "market_custom_domain_verified_successfully" },
+    // Twice is once by itself, and what a repeat wants to know is how things are now.
+    idempotency: "own",
+    errors: ["market_not_found", "custom_domain_not_found"],
+    run: verifyDomain,
+  }),
+  endpoint({
+    method: "delete",
+    path: "/custom-domain",
+    summary: "Disconnect the domain",
+    access: tenantAdmin,
+    response: DomainDisconnected,
+    message: { literal: "market_custom_domain_disconnected_successfully" },
+    errors: ["market_not_found", "custom_domain_not_found"],
+    run: async ({ db }) => ({ data: await db.call("storefront.domain_disconnect") }),
+  }),
+];

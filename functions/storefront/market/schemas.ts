@@ -1,0 +1,161 @@
+import { z } from "zod";
+import { defineList, equal, flag, oneOf } from "../../../shared/list.ts";
+import {
+  Id,
+  JsonObject,
+  LocalizedText,
+  LongText,
+  Pagination,
+  Timestamp,
+} from "../../../shared/schemas.ts";
+import { Kept, OptionalText, Position, WebUrl } from "../schemas.ts";
+
+export const marketStatuses = [
+  "draft",
+  "pending_approval",
+  "approved",
+  "rejected",
+  "inactive",
+] as const;
+const PublishStatus = z.enum(["published", "unpublished"]);
+
+const StoreName = z.string().trim().regex(/^[A-Za-z0-9_-]{1,64}$/, { error: "invalid_store_name" });
+
+/** A key as the directory has it: `Home Garden` is `home_garden`. */
+const DirectoryCategory = z.string().trim().min(1).max(64).transform((key) =>
+  key.toLowerCase().replace(/\s+/g, "_")
+);
+
+const Word = z.string().trim().min(1).max(64);
+
+/** Codes or types of payment methods: a list of those that are on, or an object that says which are. */
+const PaymentMethods = z.union([
+  z.array(Word).max(50),
+  z.record(Word, z.union([z.boolean(), z.looseObject({ enabled: z.boolean() })])),
+]);
+
+const Settings = z.looseObject({
+  auto_create_delivery: z.boolean().nullish(),
+  currency: z.string().regex(/^[A-Z]{3}$/).nullish(),
+  payment_methods: PaymentMethods.nullish(),
+});
+
+const ThemeSettings = z.looseObject({
+  primary_color: Word.nullish(),
+  secondary_color: Word.nullish(),
+  accent_color: Word.nullish(),
+  theme_style: Word.nullish(),
+});
+
+const Banner = z.object({
+  /** The client's own, or one it was given. */
+  id: z.string().trim().min(1).max(64).optional(),
+  url: WebUrl,
+  title: LocalizedText,
+  subtitle: OptionalText.optional(),
+  /** A whole address, or a path of the store itself. */
+  link_url: z.union([WebUrl, z.string().regex(/^\/(?!\/)/).max(2_000), z.literal("")]).nullish(),
+  is_active: z.boolean().optional(),
+  sort_order: Position.optional(),
+});
+
+const Fields = z.object({
+  directory_category: DirectoryCategory.optional(),
+  tagline: OptionalText.optional(),
+  settings: Settings.optional(),
+  logo_url: WebUrl.nullish(),
+  theme_settings: ThemeSettings.optional(),
+  banners: z.array(Banner).max(20).optional(),
+});
+
+export const CreateMarket = Fields.extend({ store_name: StoreName });
+
+/** The two that cannot change may be sent back as they are, since clients send whole forms. */
+export const UpdateMarket = Fields.extend({
+  store_name: z.string().max(200).optional(),
+  status: z.string().max(200).optional(),
+});
+
+export const SubmitMarket = z.object({ notes: LongText.nullish() });
+export const PublishMarket = z.object({ publish_status: PublishStatus });
+export const ReviewMarket = z.object({
+  decision: z.enum(["approved", "rejected"]),
+  admin_notes: LongText.nullish(),
+});
+
+export const Market = z.object({
+  id: Id,
+  tenant_id: Id,
+  code: z.int(),
+  directory_category: z.string(),
+  store_name: z.string(),
+  status: z.enum(marketStatuses),
+  publish_status: PublishStatus,
+  needs_reapproval: z.boolean(),
+  tagline: Kept,
+  logo_url: z.string().nullable(),
+  settings: JsonObject,
+  theme_settings: JsonObject,
+  banners: z.array(JsonObject),
+  submit_notes: z.string().nullable(),
+  submitted_at: Timestamp.nullable(),
+  approved_by: Id.nullable(),
+  approved_at: Timestamp.nullable(),
+  admin_notes: z.string().nullable(),
+  created_by: Id.nullable(),
+  updated_by: Id.nullable(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  is_live: z.boolean(),
+  is_active: z.boolean(),
+});
+
+export const MarketResponse = z.object({ market: Market });
+export const MarketChanged = z.object({ data: z.object({ market: Market, message: z.string() }) });
+
+const Overview = z.object({
+  market: Market,
+  readiness: z.object({
+    warehouse_created: z.boolean(),
+    store_live: z.boolean(),
+    payments_enabled: z.boolean(),
+    delivery_configured: z.boolean(),
+    products_added: z.boolean(),
+    categories_added: z.boolean(),
+    domain_connected: z.boolean(),
+  }),
+  summary: z.object({
+    total_products: z.int(),
+    total_categories: z.int(),
+    total_customers: z.int(),
+    total_orders: z.int(),
+  }),
+  recent_activity: z.array(z.object({
+    type: z.enum(["order", "product", "review"]),
+    title: z.string(),
+    subtitle: z.string().nullable(),
+    timestamp: Timestamp,
+  })).max(5),
+});
+/** Everything twice: under `data` as the writes have it, and beside it. */
+export const OverviewResponse = Overview.extend({ data: Overview });
+
+export const MarketsResponse = z.object({
+  data: z.array(Market.extend({
+    tenant: z.object({ id: Id, name: JsonObject.nullable(), slug: z.string().nullable() }),
+  })),
+  pagination: Pagination,
+});
+
+export const markets = defineList({
+  view: "storefront.markets_list",
+  search: ["store_name"],
+  sort: ["created_at", "updated_at", "submitted_at", "store_name", "status"],
+  params: {
+    status: oneOf("status", marketStatuses),
+    needs_reapproval: flag("needs_reapproval"),
+    publish_status: oneOf("publish_status", PublishStatus.options as [string, ...string[]]),
+    directory_category: equal("directory_category"),
+  },
+  limit: { default: 20, max: 100 },
+});

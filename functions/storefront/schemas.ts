@@ -1,0 +1,24 @@
+/** Pieces that the schemas of the storefront share. */
+import { z } from "zod";
+import { LocalizedText, Text } from "../../shared/schemas.ts";
+
+/** A name in the languages people read; a plain text is an English one. */
+export const Name = z.union([Text.transform((en) => ({ en })), LocalizedText]);
+
+/** The same where nothing needs to be said: `{}` and empty texts are fine. */
+export const OptionalText = z.union([
+  z.string().trim().max(2_000).transform((en) => en ? { en } : {}),
+  z.object({
+    en: z.string().trim().max(2_000).optional(),
+    ar: z.string().trim().max(2_000).optional(),
+    ku: z.string().trim().max(2_000).optional(),
+  }),
+]);
+
+/** An address a browser may be sent to: http and https only. */
+export const WebUrl = z.url({ protocol: /^https?$/ }).max(2_000);
+
+export const Position = z.int().min(-1_000_000).max(1_000_000);
+
+/** Localized text as it is kept. */
+export const Kept = z.record(z.string(), z.string());

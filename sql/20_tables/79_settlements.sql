@@ -1,0 +1,104 @@
+-- Cash handed in or settled from a wallet: exactly one settlement and one payment for each batch.
+
+create table if not exists money.cod_settlements (
+  payment_id uuid primary key,
+  tenant_id uuid not null,
+  method text not null check (method in ('remit', 'wallet')),
+  scope text not null check (scope in ('selected', 'all')),
+  driver_id uuid not null,
+  actor_id uuid not null,
+  -- Who has the cash now. Null when it was settled from the wallet.
+  receiver_id uuid,
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  total numeric(18, 3) not null check (total > 0),
+  cod_total numeric(18, 3) not null check (cod_total >= 0),
+  fee_total numeric(18, 3) not null check (fee_total >= 0),
+  collections integer not null check (collections > 0),
+  notes text,
+  reference text,
+  -- Made at the first print of a row that was settled before settlements were kept.
+  historical boolean not null default false,
+  -- Kept as long as the settlement, so that a late repetition is still answered with it.
+  idempotency_key text,
+  input_hash bytea,
+  settled_at timestamptz not null default now(),
+  unique (tenant_id, payment_id),
+  constraint settlement_is_its_parts check (total = cod_total + fee_total),
+  constraint settlement_idempotency_conflict unique (tenant_id, actor_id, idempotency_key),
+  foreign key (tenant_id, payment_id) references money.payments (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, actor_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, receiver_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
+);
+create index if not exists cod_settlements_recent on money.cod_settlements (tenant_id, settled_at desc);
+create index if not exists cod_settlements_driver on money.cod_settlements (tenant_id, driver_id, settled_at desc);
+create index if not exists cod_settlements_receiver on money.cod_settlements (tenant_id, receiver_id) where receiver_id is not null;
+create index if not exists cod_settlements_currency on money.cod_settlements (currency);
+
+create table if not exists money.cod_settlement_items (
+  tenant_id uuid not null,
+  payment_id uuid not null,
+  position integer not null check (position > 0),
+  cod_collection_id uuid not null,
+  amount numeric(18, 3) not null,
+  cod_amount numeric(18, 3) not null,
+  delivery_fee_amount numeric(18, 3) not null,
+  delivery_code bigint not null,
+  delivery_number text not null,
+  primary key (tenant_id, payment_id, position),
+  -- A row is settled once, ever.
+  constraint collection_already_settled unique (tenant_id, cod_collection_id),
+  constraint item_is_its_parts check (amount = cod_amount + delivery_fee_amount),
+  foreign key (tenant_id, payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict,
+  foreign key (tenant_id, cod_collection_id) references money.cod_collections (tenant_id, id) on delete restrict
+);
+
+-- The printed receipt of a settlement. Its failure changes nothing about the money.
+create table if not exists money.settlement_receipts (
+  payment_id uuid primary key,
+  tenant_id uuid not null,
+  status text not null default 'pending' check (status in ('pending', 'in_process', 'success', 'failure')),
+  language text not null default 'en',
+  -- What the receipt's QR code says; verifying recomputes it from the rows.
+  hash text not null check (hash ~ '^[0-9a-f]{32}$'),
+  storage_path text,
+  error text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, payment_id),
+  constraint printed_somewhere check (status <> 'success' or storage_path is not null),
+  foreign key (tenant_id, payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict
+);
+
+-- Cash put on a desk: what the driver says it is, and what was counted. A difference moves no balance
+-- until somebody resolves it.
+create table if not exists money.cash_handovers (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  driver_id uuid not null,
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  declared_amount numeric(18, 3) not null check (declared_amount > 0),
+  counted_amount numeric(18, 3) check (counted_amount >= 0),
+  -- declared -> counted, or discrepancy -> resolved; a counted or resolved one may be used by one remittance.
+  status text not null default 'declared' check (status in ('declared', 'counted', 'discrepancy', 'resolved', 'cancelled')),
+  resolution text check (resolution in ('recounted', 'driver_owes', 'written_off', 'returned')),
+  notes text,
+  declared_by uuid not null,
+  counted_by uuid,
+  counted_at timestamptz,
+  resolved_by uuid,
+  resolved_at timestamptz,
+  settlement_payment_id uuid,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint counted_when check ((counted_at is null) = (counted_amount is null)),
+  constraint handover_used unique (tenant_id, settlement_payment_id),
+  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, settlement_payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict
+);
+create index if not exists cash_handovers_driver on money.cash_handovers (tenant_id, driver_id, created_at desc);
+create index if not exists cash_handovers_recent on money.cash_handovers (tenant_id, status, created_at desc, id);
+create index if not exists cash_handovers_currency on money.cash_handovers (currency);
+-- One uncounted pile a driver.
+create unique index if not exists handover_already_declared on money.cash_handovers (tenant_id, driver_id, currency) where status = 'declared';

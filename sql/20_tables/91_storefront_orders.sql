@@ -1,0 +1,186 @@
+-- What customers of a store do: carts, orders, reviews, their addresses.
+
+create table if not exists storefront.carts (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  market_id uuid not null,
+  customer_id uuid not null,
+  status text not null default 'active' check (status in ('active', 'converted', 'abandoned')),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  foreign key (tenant_id, market_id) references storefront.markets (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, customer_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
+);
+create unique index if not exists cart_already_active on storefront.carts (tenant_id, market_id, customer_id) where status = 'active';
+create index if not exists carts_market on storefront.carts (tenant_id, market_id);
+create index if not exists carts_customer on storefront.carts (tenant_id, customer_id, created_at desc);
+
+create table if not exists storefront.cart_items (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  cart_id uuid not null,
+  variant_id uuid not null,
+  -- Prices are not kept here: a cart shows, and an order takes, the price of the moment.
+  quantity integer not null check (quantity between 1 and 999),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint variant_already_in_cart unique (tenant_id, cart_id, variant_id),
+  foreign key (tenant_id, cart_id) references storefront.carts (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, variant_id) references storefront.product_variants (tenant_id, id) on delete restrict
+);
+create index if not exists cart_items_variant on storefront.cart_items (tenant_id, variant_id);
+
+create table if not exists storefront.customer_addresses (
+  tenant_id uuid not null,
+  user_id uuid not null,
+  address_id uuid not null,
+  is_default boolean not null default false,
+  created_at timestamptz not null default now(),
+  primary key (tenant_id, user_id, address_id),
+  foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade,
+  foreign key (tenant_id, address_id) references delivery.addresses (tenant_id, id) on delete cascade
+);
+create unique index if not exists customer_address_default on storefront.customer_addresses (tenant_id, user_id) where is_default;
+create index if not exists customer_addresses_address on storefront.customer_addresses (tenant_id, address_id);
+
+create table if not exists storefront.storefront_orders (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  -- Begins with the market's code.
+  order_number text not null check (order_number <> ''),
+  market_id uuid not null,
+  user_id uuid not null,
+  cart_id uuid not null,
+  status text not null default 'pending' check (status in (
+    'pending', 'awaiting_approval', 'approved', 'confirmed', 'shipped', 'delivered', 'completed', 'cancelled')),
+  payment_status text not null default 'pending' check (payment_status in ('pending', 'paid', 'failed')),
+  -- The type's word, beside its id, because lists filter and sort by it.
+  payment_method text not null check (payment_method in ('wallet', 'cash_on_delivery', 'gateway')),
+  payment_method_type_id uuid not null references storefront.payment_method_types (id) on delete restrict,
+  delivery_service_id uuid not null,
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  subtotal numeric(18, 3) not null check (subtotal >= 0),
+  tax_amount numeric(18, 3) not null default 0 check (tax_amount >= 0),
+  shipping_cost numeric(18, 3) not null default 0 check (shipping_cost >= 0),
+  discount_amount numeric(18, 3) not null default 0 check (discount_amount >= 0),
+  total_price numeric(18, 3) not null check (total_price >= 0),
+  total_items integer not null check (total_items > 0),
+  -- Null where the address was not saved: the snapshot is what counts.
+  address_id uuid,
+  shipping_address jsonb not null check (jsonb_typeof(shipping_address) = 'object'),
+  city text,
+  customer_notes text,
+  admin_notes text,
+  back_ref text,
+  approved_at timestamptz,
+  approved_by uuid references tenancy.profiles (id) on delete set null,
+  shipped_at timestamptz,
+  delivered_at timestamptz,
+  cancelled_at timestamptz,
+  cancel_reason text check (cancel_reason in ('customer_request', 'out_of_stock', 'fraud', 'payment_failed', 'other')),
+  estimated_delivery timestamptz,
+  delivery_id uuid,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint order_number_taken unique (tenant_id, order_number),
+  constraint cart_already_ordered unique (tenant_id, cart_id),
+  constraint order_total_adds_up check (total_price = subtotal + tax_amount + shipping_cost - discount_amount),
+  constraint cancelled_says_when_and_why check (
+    (status = 'cancelled') = (cancelled_at is not null) and (status = 'cancelled') = (cancel_reason is not null)),
+  foreign key (tenant_id, market_id) references storefront.markets (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, cart_id) references storefront.carts (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, delivery_service_id) references delivery.delivery_services (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, address_id) references delivery.addresses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
+);
+-- The administrators' list: newest first, and one index for each filter that is also an order.
+create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc, id);
+create index if not exists orders_market on storefront.storefront_orders (tenant_id, market_id, created_at desc);
+create index if not exists orders_status on storefront.storefront_orders (tenant_id, status, created_at desc);
+create index if not exists orders_payment on storefront.storefront_orders (tenant_id, payment_method, created_at desc);
+create index if not exists orders_city on storefront.storefront_orders (tenant_id, city, created_at desc) where city is not null;
+create index if not exists orders_amount on storefront.storefront_orders (tenant_id, total_price, id);
+create index if not exists orders_fee on storefront.storefront_orders (tenant_id, shipping_cost, id);
+create index if not exists orders_discount on storefront.storefront_orders (tenant_id, discount_amount, id);
+create index if not exists orders_items on storefront.storefront_orders (tenant_id, total_items, id);
+create index if not exists orders_customer on storefront.storefront_orders (tenant_id, user_id, created_at desc);
+create index if not exists orders_payment_type on storefront.storefront_orders (payment_method_type_id);
+create index if not exists orders_service on storefront.storefront_orders (tenant_id, delivery_service_id);
+create index if not exists orders_currency on storefront.storefront_orders (currency);
+create index if not exists orders_address on storefront.storefront_orders (tenant_id, address_id) where address_id is not null;
+create index if not exists orders_approved_by on storefront.storefront_orders (approved_by);
+-- An order has one delivery and a delivery one order.
+create unique index if not exists order_delivery_taken on storefront.storefront_orders (tenant_id, delivery_id) where delivery_id is not null;
+-- Gateway orders that nobody paid end after a day.
+create index if not exists orders_unpaid on storefront.storefront_orders (created_at)
+  where payment_method = 'gateway' and payment_status = 'pending' and status in ('pending', 'awaiting_approval');
+
+create table if not exists storefront.storefront_order_items (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  order_id uuid not null,
+  variant_id uuid not null,
+  product_id uuid not null,
+  position integer not null default 0,
+  -- As they were when the order was made.
+  product_name jsonb not null check (jsonb_typeof(product_name) = 'object'),
+  sku text not null,
+  attributes jsonb not null default '{}' check (jsonb_typeof(attributes) = 'object'),
+  images jsonb not null default '[]' check (jsonb_typeof(images) = 'array'),
+  inventory_item_id uuid,
+  quantity integer not null check (quantity > 0),
+  unit_price numeric(18, 3) not null check (unit_price >= 0),
+  total numeric(18, 3) not null,
+  unique (tenant_id, id),
+  constraint variant_already_in_order unique (tenant_id, order_id, variant_id),
+  constraint order_item_total_adds_up check (total = unit_price * quantity),
+  foreign key (tenant_id, order_id) references storefront.storefront_orders (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, variant_id) references storefront.product_variants (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, product_id) references storefront.products (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, inventory_item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict
+);
+create index if not exists order_items_variant on storefront.storefront_order_items (tenant_id, variant_id);
+create index if not exists order_items_product on storefront.storefront_order_items (tenant_id, product_id);
+create index if not exists order_items_inventory on storefront.storefront_order_items (tenant_id, inventory_item_id)
+  where inventory_item_id is not null;
+
+create table if not exists storefront.storefront_order_history (
+  id bigint generated always as identity primary key,
+  tenant_id uuid not null,
+  order_id uuid not null,
+  status text not null,
+  note text,
+  updated_by uuid,
+  created_at timestamptz not null default clock_timestamp(),
+  foreign key (tenant_id, order_id) references storefront.storefront_orders (tenant_id, id) on delete restrict
+);
+create index if not exists order_history_order on storefront.storefront_order_history (tenant_id, order_id, id);
+
+create table if not exists storefront.product_reviews (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  product_id uuid not null,
+  user_id uuid not null,
+  -- What was bought; each purchase can be judged once.
+  order_item_id uuid not null,
+  rating smallint not null check (rating between 1 and 5),
+  comment text,
+  status text not null default 'pending' check (status in ('pending', 'approved', 'rejected')),
+  reviewed_by uuid references tenancy.profiles (id) on delete set null,
+  reviewed_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint product_already_reviewed unique (tenant_id, order_item_id),
+  foreign key (tenant_id, product_id) references storefront.products (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, order_item_id) references storefront.storefront_order_items (tenant_id, id) on delete restrict
+);
+create index if not exists product_reviews_recent on storefront.product_reviews (tenant_id, created_at desc, id);
+create index if not exists product_reviews_product on storefront.product_reviews (tenant_id, product_id, status, created_at desc);
+create index if not exists product_reviews_user on storefront.product_reviews (tenant_id, user_id);
+create index if not exists product_reviews_reviewed_by on storefront.product_reviews (reviewed_by);

@@ -1,0 +1,44 @@
+drop view if exists storefront.categories_list cascade;
+drop view if exists storefront.variants_list cascade;
+drop view if exists storefront.products_list cascade;
+drop view if exists storefront.reviews_list cascade;
+
+-- The catalogue without what is archived, for lists, details and the shop itself; row-level security decides
+-- who finds what is not on sale. title is the name in the reader's language.
+create view storefront.categories_list with (security_invoker = true) as
+select c.id, c.tenant_id, c.market_id, c.name, app.localized(c.name) as title, c.description, c.image_url, c.sort_order,
+  c.is_active, (select count(*) from storefront.products p
+    where p.tenant_id = c.tenant_id and p.category_id = c.id and p.is_active and p.archived_at is null) as product_count,
+  c.created_at, c.updated_at
+from storefront.product_categories c
+where c.archived_at is null;
+
+create view storefront.variants_list with (security_invoker = true) as
+select v.id, v.tenant_id, v.product_id, v.sku, v.price, v.compare_at_price, v.inventory_item_id, v.attributes, v.position,
+  v.is_active
+from storefront.product_variants v
+where v.archived_at is null;
+
+create view storefront.products_list with (security_invoker = true) as
+select p.id, p.tenant_id, p.market_id, p.category_id, p.name, app.localized(p.name) as title, p.description, p.images, p.is_active,
+  (select min(v.price) from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id and v.is_active) as min_price,
+  (select max(v.price) from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id and v.is_active) as max_price,
+  (select coalesce(jsonb_agg(jsonb_build_object('id', v.id, 'sku', v.sku, 'price', v.price, 'compare_at_price', v.compare_at_price,
+      'inventory_item_id', v.inventory_item_id, 'attributes', v.attributes, 'is_active', v.is_active) order by v.position, v.sku), '[]')
+    from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id) as variants,
+  (select jsonb_build_object('average', round(avg(r.rating), 2), 'count', count(*)) from storefront.product_reviews r
+    where r.tenant_id = p.tenant_id and r.product_id = p.id and r.status = 'approved') as rating,
+  p.created_at, p.updated_at
+from storefront.products p
+where p.archived_at is null;
+
+-- Reviews for those who judge them.
+create view storefront.reviews_list with (security_invoker = true) as
+select r.id, r.tenant_id, r.product_id, jsonb_build_object('id', p.id, 'name', p.name) as product, r.user_id,
+  jsonb_build_object('id', f.id, 'full_name', f.full_name) as customer,
+  r.rating, r.comment, r.status, r.reviewed_by, r.reviewed_at, r.created_at, r.updated_at
+from storefront.product_reviews r
+join storefront.products p on p.tenant_id = r.tenant_id and p.id = r.product_id
+left join tenancy.profiles f on f.id = r.user_id;
+
+grant select on storefront.categories_list, storefront.variants_list, storefront.products_list, storefront.reviews_list to barid_caller;

@@ -1,0 +1,198 @@
+-- Settling collected cash. One function for both ways, all or nothing; a definer, since drivers settle
+-- too and nobody may write these tables otherwise: every statement names the caller's tenant.
+
+-- True when the caller settles for the office; a driver settles what is his own.
+create or replace function money.settles_for_office() returns boolean
+language sql stable set search_path = '' as $$
+  select app.has_role('dispatcher') or app.has_role('tenant_admin') or app.has_role('system_admin')
+$$;
+
+-- Whose cash a call is about: a driver's own whatever he sends; the office's by name, or null.
+-- Fails: driver_not_found.
+create or replace function money.cod_driver(asked uuid) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if not money.settles_for_office() then
+    return app.user_id();
+  end if;
+  if asked is not null and not exists (select from delivery.drivers d where d.tenant_id = app.tenant_id() and d.user_id = asked) then
+    perform app.fail('driver_not_found', '{"field": "driver_id"}');
+  end if;
+  return asked;
+end $$;
+
+-- Locks the rows that a call settles, in the order of their ids, and answers them as they are then.
+-- Fails: cod_collection_ids_required, cod_collections_not_pending {invalid_ids}, mixed_driver_selection,
+-- driver_id_required, no_pending_collections.
+create or replace function money.cod_rows_locked(input jsonb) returns setof money.cod_collections
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_tenant uuid := app.tenant_id();
+  v_driver uuid := money.cod_driver((input ->> 'driver_id')::uuid);
+  v_ids uuid[] := app.uuids(coalesce(input -> 'cod_collection_ids', '[]'));
+  v_rows money.cod_collections[];
+  v_found uuid[];
+begin
+  if input ->> 'scope' = 'all' then
+    if v_driver is null then
+      perform app.fail('driver_id_required', '{"field": "driver_id"}');
+    end if;
+    select array_agg(l) into v_rows from (
+      select c.* from money.cod_collections c
+      where c.tenant_id = v_tenant and c.driver_id = v_driver and c.status = 'collected'
+      order by c.id for no key update) l;
+    if v_rows is null then
+      perform app.fail('no_pending_collections');
+    end if;
+  else
+    if cardinality(v_ids) = 0 then
+      perform app.fail('cod_collection_ids_required', '{"field": "cod_collection_ids"}');
+    end if;
+    select array_agg(l), array_agg(l.id) into v_rows, v_found from (
+      select c.* from money.cod_collections c
+      where c.tenant_id = v_tenant and c.id = any (v_ids) and c.status = 'collected'
+        and (c.driver_id = v_driver or money.settles_for_office())
+      order by c.id for no key update) l;
+    if cardinality(v_found) is distinct from cardinality(v_ids) then
+      perform app.fail('cod_collections_not_pending', jsonb_build_object('field', 'cod_collection_ids', 'invalid_ids', (
+        select jsonb_agg(i.id order by i.place) from unnest(v_ids) with ordinality i (id, place)
+        where i.id <> all (coalesce(v_found, '{}')))));
+    end if;
+    if (select count(distinct r.driver_id) from unnest(v_rows) r) > 1
+      or (v_driver is not null and v_rows[1].driver_id <> v_driver) then
+      perform app.fail('mixed_driver_selection', '{"field": "cod_collection_ids"}');
+    end if;
+  end if;
+  return query select r.* from unnest(v_rows) r order by r.collected_at, r.id;
+end $$;
+
+-- Who takes the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
+-- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit).
+-- Fails: invalid_receiver, receiver_required.
+create or replace function money.cod_receiver(asked uuid) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if asked is null then
+    if not money.settles_for_office() and app.settings('delivery', 'cod') ->> 'driver_self_remit' = 'require_receiver' then
+      perform app.fail('receiver_required', '{"field": "remitted_to_user_id"}');
+    end if;
+    return app.user_id();
+  end if;
+  if not exists (
+      select from tenancy.tenant_users u
+      where u.tenant_id = app.tenant_id() and u.user_id = asked and u.is_active and u.tenant_user_type = 'staff'
+        and (money.settles_for_office() or exists (
+          select from tenancy.tenant_user_roles r where r.tenant_id = u.tenant_id and r.user_id = u.user_id
+            and r.role_key in ('dispatcher', 'tenant_admin')))) then
+    perform app.fail('invalid_receiver', '{"field": "remitted_to_user_id"}');
+  end if;
+  return asked;
+end $$;
+
+-- Settles collected cash of one driver: as a remittance (cash handed to the receiver, no wallet moves) or
+-- from his wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears).
+-- {scope, cod_collection_ids?, driver_id?, remitted_to_user_id?, notes?, reference?} -> the answer of
+-- money.cod_settled. A repetition of the same key is answered with the settlement it made, for good.
+-- Fails: see cod_rows_locked, cod_receiver; settlement_amount_mismatch, insufficient_wallet_balance,
+-- cash_handover_required, settlement_idempotency_conflict.
+create or replace function money.cod_settle(method text, input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_actor uuid := app.user_id();
+  v_key text := app.request_setting('idempotency_key');
+  v_hash bytea := sha256(convert_to(method || input::text, 'UTF8'));
+  v_rows money.cod_collections[];
+  v_driver uuid;
+  v_receiver uuid;
+  v_currency text;
+  v_wallet uuid;
+  v_total numeric;
+  v_fees numeric;
+  v_payment uuid := gen_random_uuid();
+  v_known money.cod_settlements;
+begin
+  if v_key is not null then
+    select s.* into v_known from money.cod_settlements s
+    where s.tenant_id = v_tenant and s.actor_id = v_actor and s.idempotency_key = v_key;
+    if found then
+      if v_known.input_hash <> v_hash then
+        perform app.fail('settlement_idempotency_conflict');
+      end if;
+      return money.cod_settled(v_known.payment_id);
+    end if;
+  end if;
+
+  select array_agg(r) into v_rows from money.cod_rows_locked(input) r;
+  v_driver := v_rows[1].driver_id;
+  v_currency := v_rows[1].currency;
+  select sum(r.amount), sum(r.delivery_fee_amount) into v_total, v_fees from unnest(v_rows) r;
+  v_receiver := money.cod_receiver((input ->> 'remitted_to_user_id')::uuid);
+  if exists (select from unnest(v_rows) r where r.currency <> v_currency)
+    or (method = 'remit' and v_currency <> (app.currency()).code) then
+    perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', v_currency));
+  end if;
+  if method = 'wallet' then
+    v_wallet := money.cod_wallet(v_driver, v_currency);
+  end if;
+
+  insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, reference,
+    actor_id, processed_at, snapshot)
+  values (v_payment, v_tenant, 'DELIVERY', 'COD_SETTLEMENT', 'SUCCESS', case method when 'remit' then 'cash' else 'wallet' end, v_total,
+    v_currency, v_wallet, input ->> 'reference', v_actor, now(),
+    money.cod_snapshot(v_rows, method, input, v_receiver));
+  insert into money.cod_settlements (payment_id, tenant_id, method, scope, driver_id, actor_id, receiver_id, currency, total, cod_total,
+    fee_total, collections, notes, reference, idempotency_key, input_hash)
+  values (v_payment, v_tenant, method, input ->> 'scope', v_driver, v_actor, case method when 'remit' then v_receiver end, v_currency,
+    v_total, v_total - v_fees, v_fees, cardinality(v_rows), input ->> 'notes', input ->> 'reference', v_key, v_hash);
+  perform money.cod_items_write(v_payment, v_rows);
+  if method = 'remit' then
+    perform money.handover_use(v_driver, v_currency, v_total, v_payment);
+  end if;
+  update money.cod_collections c set
+    status = case method when 'remit' then 'remitted' else 'settled_by_wallet' end,
+    remitted_at = case method when 'remit' then now() end,
+    settled_at = case method when 'wallet' then now() end,
+    remitted_to_user_id = case method when 'remit' then v_receiver end,
+    settlement_payment_id = v_payment, notes = coalesce(input ->> 'notes', c.notes),
+    reference = coalesce(input ->> 'reference', c.reference)
+  where c.tenant_id = v_tenant and c.id in (select r.id from unnest(v_rows) r);
+  perform money.cod_book(v_payment, method, v_driver, v_receiver, v_wallet, v_currency, v_total, v_fees);
+  perform money.receipt_order(v_payment);
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cod_settlement.created', 'source_module', 'delivery',
+    'entity_type', 'cod_settlement', 'entity_id', v_payment, 'event_data', jsonb_build_object('settlement_payment_id', v_payment,
+      'method', method, 'driver_id', v_driver, 'receiver_id', v_receiver, 'currency', v_currency, 'total', v_total,
+      'collections', cardinality(v_rows), 'actor_id', v_actor))));
+  return money.cod_settled(v_payment);
+end $$;
+
+-- The driver's wallet in the currency of his cash. Fails: settlement_amount_mismatch when he only has one
+-- in another currency, insufficient_wallet_balance when he has none.
+create or replace function money.cod_wallet(driver uuid, currency text) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_wallet money.accounts;
+begin
+  select a.* into v_wallet from money.accounts a
+  where a.tenant_id = app.tenant_id() and a.kind = 'wallet' and a.owner_type = 'driver' and a.owner_user_id = driver and a.is_active
+  order by a.currency = cod_wallet.currency desc limit 1;
+  if v_wallet.id is null then
+    perform app.fail('insufficient_wallet_balance');
+  elsif v_wallet.currency <> cod_wallet.currency then
+    perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', cod_wallet.currency));
+  end if;
+  return v_wallet.id;
+end $$;
+
+-- Hands collected cash in. See money.cod_settle.
+create or replace function money.cod_remit(input jsonb) returns jsonb
+language sql set search_path = '' as $$
+  select money.cod_settle('remit', input)
+$$;
+
+-- Pays for collected cash from the driver's wallet. See money.cod_settle.
+create or replace function money.cod_pay(input jsonb) returns jsonb
+language sql set search_path = '' as $$
+  select money.cod_settle('wallet', input)
+$$;

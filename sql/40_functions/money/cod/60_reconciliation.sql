@@ -1,0 +1,146 @@
+-- The proof that no cash is missing: what was collected is in hand, remitted or settled; the ledger, the
+-- rows and the wallets say the same; every difference is named with its rows.
+
+-- The cash of a tenant as of a moment, by driver and currency, from the rows and from the ledger.
+create or replace function money.cod_positions(tenant uuid, as_of timestamptz)
+returns table (driver_id uuid, currency text, collected numeric, remitted numeric, settled_by_wallet numeric, in_hand numeric, ledger numeric)
+language sql stable security definer set search_path = '' as $$
+  with by_row as (
+    select c.driver_id, c.currency::text as currency, sum(c.amount) as collected,
+      coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0) as remitted,
+      coalesce(sum(c.amount) filter (where c.settled_at <= as_of), 0) as settled
+    from money.cod_collections c where c.tenant_id = tenant and c.collected_at <= as_of
+    group by c.driver_id, c.currency
+  ), by_entry as (
+    select a.owner_user_id as driver_id, a.currency::text as currency, sum(e.amount) as held
+    from money.accounts a
+    join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id and e.created_at <= as_of
+    where a.tenant_id = tenant and a.kind = 'driver_cash'
+    group by a.owner_user_id, a.currency
+  )
+  select coalesce(r.driver_id, e.driver_id), coalesce(r.currency, e.currency), coalesce(r.collected, 0), coalesce(r.remitted, 0),
+    coalesce(r.settled, 0), coalesce(r.collected - r.remitted - r.settled, 0), coalesce(e.held, 0)
+  from by_row r full join by_entry e on e.driver_id = r.driver_id and e.currency = r.currency
+$$;
+
+-- Every difference in a tenant's cash as of a moment; none means that every dinar is accounted for.
+--   driver_cash         a driver's rows in hand are not what the ledger says he holds
+--   collection_journal  a row was not booked as cash taken, or with another amount
+--   settlement_items    a settlement is not the sum of its items
+--   settled_row         a row is not as its settlement took it, or is settled without one
+--   settlement_journal  a settlement took another amount from the driver in the ledger
+--   cod_credit          the COD paid out to merchants is not the COD collected
+--   ledger              the books contradict themselves
+create or replace function money.cod_differences(tenant uuid, as_of timestamptz)
+returns table (kind text, driver_id uuid, currency text, expected numeric, found numeric, rows uuid[])
+language sql stable security definer set search_path = '' as $$
+  select 'driver_cash', p.driver_id, p.currency, p.in_hand, p.ledger, array(
+      select c.id from money.cod_collections c
+      where c.tenant_id = tenant and c.driver_id = p.driver_id and c.currency = p.currency and c.collected_at <= as_of
+        and coalesce(c.remitted_at, c.settled_at, 'infinity') > as_of
+      order by c.collected_at, c.id limit 100)
+  from money.cod_positions(tenant, as_of) p where p.in_hand <> p.ledger
+  union all
+  select 'collection_journal', c.driver_id, c.currency, c.amount, b.amount, array[c.id]
+  from money.cod_collections c
+  left join lateral (
+    select sum(e.amount) as amount from money.ledger_transactions t
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'driver_cash' and a.owner_user_id = c.driver_id
+    where t.tenant_id = tenant and t.kind = 'cash_collected' and t.reference_type = 'cod_collection' and t.reference_id = c.id
+  ) b on true
+  where c.tenant_id = tenant and c.collected_at <= as_of and c.amount is distinct from b.amount
+  union all
+  select 'settlement_items', s.driver_id, s.currency, s.total, i.total, i.rows
+  from money.cod_settlements s
+  left join lateral (
+    select sum(i.amount) as total, sum(i.delivery_fee_amount) as fees, count(*) as entries, array_agg(i.cod_collection_id) as rows
+    from money.cod_settlement_items i where i.tenant_id = tenant and i.payment_id = s.payment_id
+  ) i on true
+  where s.tenant_id = tenant and s.settled_at <= as_of
+    and (s.total is distinct from i.total or s.fee_total is distinct from i.fees or s.collections is distinct from i.entries)
+  union all
+  select 'settled_row', c.driver_id, c.currency, i.amount, c.amount, array[c.id]
+  from money.cod_collections c
+  left join money.cod_settlement_items i on i.tenant_id = c.tenant_id and i.cod_collection_id = c.id
+  left join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
+  where c.tenant_id = tenant and c.collected_at <= as_of and (
+    i.payment_id is distinct from c.settlement_payment_id
+    or (i.payment_id is not null and (i.amount <> c.amount or i.cod_amount <> c.cod_amount or s.driver_id <> c.driver_id
+      or c.status <> case s.method when 'remit' then 'remitted' else 'settled_by_wallet' end)))
+  union all
+  select 'settlement_journal', s.driver_id, s.currency, -s.total, b.amount, array[s.payment_id]
+  from money.cod_settlements s
+  left join lateral (
+    select sum(e.amount) as amount from money.ledger_transactions t
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'driver_cash' and a.owner_user_id = s.driver_id
+    where t.tenant_id = tenant and t.kind = 'cod_settlement' and t.reference_id = s.payment_id
+  ) b on true
+  where s.tenant_id = tenant and s.settled_at <= as_of and not s.historical and b.amount is distinct from -s.total
+  union all
+  select 'cod_credit', null, r.currency, r.cod, p.paid, r.rows
+  from (
+    select c.currency::text as currency, sum(c.cod_amount) as cod, (array_agg(c.id order by c.collected_at desc, c.id) filter (where not exists (
+      select from money.payments q where q.tenant_id = tenant and q.delivery_id = c.delivery_id and q.type = 'COD_COLLECTION'
+        and q.status = 'SUCCESS' and q.amount = c.cod_amount)))[1:100] as rows
+    from money.cod_collections c where c.tenant_id = tenant and c.cod_amount > 0 and c.collected_at <= as_of group by c.currency
+  ) r
+  left join lateral (
+    select coalesce(sum(q.amount), 0) as paid from money.payments q
+    where q.tenant_id = tenant and q.type = 'COD_COLLECTION' and q.status = 'SUCCESS' and q.currency = r.currency and q.processed_at <= as_of
+  ) p on true
+  where r.cod <> p.paid
+  union all
+  select 'ledger', a.owner_user_id, a.currency, e.total, a.balance, array[a.id]
+  from money.accounts a
+  cross join lateral (
+    select coalesce(sum(e.amount), 0) as total, count(*) as entries from money.ledger_entries e
+    where e.tenant_id = tenant and e.account_id = a.id
+  ) e
+  where a.tenant_id = tenant and (a.balance <> e.total or a.version <> e.entries)
+$$;
+
+-- {as_of?} -> {as_of, reconciled, totals by currency, drivers, differences}; office only, its own tenant.
+create or replace function money.cod_reconciliation(input jsonb) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_as_of timestamptz := coalesce(app.day_end(input ->> 'as_of') - interval '1 microsecond', now());
+  v_drivers jsonb;
+  v_totals jsonb;
+  v_differences jsonb;
+begin
+  select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('driver_name', q.full_name) order by q.full_name, p.driver_id, p.currency), '[]'),
+    coalesce((select jsonb_agg(to_jsonb(t) order by t.currency) from (
+      select x.currency, sum(x.collected) as collected, sum(x.in_hand) as in_hand, sum(x.remitted) as remitted,
+        sum(x.settled_by_wallet) as settled_by_wallet, sum(x.ledger) as ledger
+      from money.cod_positions(v_tenant, v_as_of) x group by x.currency) t), '[]')
+  into v_drivers, v_totals
+  from money.cod_positions(v_tenant, v_as_of) p left join tenancy.profiles q on q.id = p.driver_id;
+  select coalesce(jsonb_agg(to_jsonb(d) order by d.kind, d.driver_id, d.rows), '[]') into v_differences
+  from money.cod_differences(v_tenant, v_as_of) d;
+  return jsonb_build_object('as_of', v_as_of, 'reconciled', v_differences = '[]', 'totals', v_totals, 'drivers', v_drivers,
+    'differences', v_differences);
+end $$;
+
+-- Looks at every tenant's cash and tells of differences by a system event, once a night. Run by cron.
+-- Answers how many tenants have one.
+create or replace function private.cod_reconcile_all() returns integer
+language plpgsql set search_path = '' as $$
+declare
+  v_count integer;
+begin
+  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+  select t.id, 'cod.mismatch', 'delivery', 'tenant', t.id, jsonb_build_object('differences', d.list)
+  from tenancy.tenants t
+  cross join lateral (
+    select jsonb_agg(to_jsonb(x) order by x.kind, x.driver_id) as list
+    from (select * from money.cod_differences(t.id, now()) limit 100) x
+  ) d
+  where d.list is not null;
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+revoke execute on function money.cod_positions(uuid, timestamptz), money.cod_differences(uuid, timestamptz) from barid_caller;

@@ -287,7 +287,6 @@ const definitions = {
   category_in_use: 409,
   product_not_found: 404,
   variant_not_found: { status: 404, fields: ["field"] },
-  inventory_item_not_found: { status: 404, fields: ["field"] },
   sku_already_exists: 409,
   review_not_found: 404,
   review_requires_purchase: 403,

@@ -6,21 +6,29 @@ language sql immutable set search_path = '' as $$
   select (array['5 seconds', '5 minutes', '30 minutes', '2 hours', '5 hours', '10 hours', '10 hours']::interval[])[failures]
 $$;
 
--- Leases up to `batch` due deliveries, at most `each` of a subscription less what is under way there, and one at a
--- time of a subscription that only fails. An event waits while an earlier one of its thing is unfinished there.
--- Answers [{id, claim_token, url, body, secrets, subscription_id}].
-create or replace function private.webhooks_claim(batch integer, each integer default 4, lease interval default '2 minutes')
-returns jsonb
+-- Leases up to `batch` due deliveries, at most `each` of a subscription, and one at a time of one that only fails.
+-- What is leased of a subscription is in the hands of one worker, so that he alone decides how many connections
+-- it gets; `mine` are the subscriptions that the caller has in hand already. An event waits while an earlier one
+-- of its thing is unfinished there. Answers [{id, claim_token, url, body, secrets, subscription_id}].
+create or replace function private.webhooks_claim(
+  batch integer, mine uuid[] default '{}', each integer default 20, lease interval default '2 minutes'
+) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_claimed jsonb;
 begin
-  with due as (
+  with open as materialized (
+    -- Locked: of two workers one gets a subscription, the other passes over it.
+    select s.id, s.failing_since from integration.webhook_subscriptions s
+    where s.is_active and exists (select from integration.webhook_events e
+      where e.subscription_id = s.id and e.next_attempt_at <= now() and (e.claim_token is null or e.claimed_at < now() - lease))
+    for no key update of s skip locked
+  ), due as (
     select d.id
-    from integration.webhook_subscriptions s
+    from open s
     cross join lateral (
-      select count(*) as sockets from integration.webhook_events u
+      select count(*) as leased from integration.webhook_events u
       where u.subscription_id = s.id and u.claim_token is not null and u.claimed_at >= now() - lease
     ) under_way
     cross join lateral (
@@ -31,10 +39,10 @@ begin
           where p.subscription_id = e.subscription_id and p.entity_key = e.entity_key and p.next_attempt_at is not null
             and p.position < e.position)
       order by e.next_attempt_at, e.position
-      limit greatest(0, case when s.failing_since is null then each else 1 end - under_way.sockets)
+      limit greatest(0, case when s.failing_since is null then each else 1 end - under_way.leased)
       for update skip locked
     ) d
-    where s.is_active
+    where under_way.leased = 0 or s.id = any (mine)
     order by d.next_attempt_at, d.position
     limit batch
   ), claimed as (
@@ -178,4 +186,4 @@ begin
 end $$;
 
 grant execute on function private.tell_disabled(uuid, uuid, text) to barid_caller;
-grant execute on function private.webhooks_claim(integer, integer, interval), private.webhooks_finish(jsonb) to barid_api;
+grant execute on function private.webhooks_claim(integer, uuid[], integer, interval), private.webhooks_finish(jsonb) to barid_api;

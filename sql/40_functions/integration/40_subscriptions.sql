@@ -62,6 +62,8 @@ end $$;
 create or replace function integration.subscription_delete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
+  -- Deliveries before their subscription, as whoever writes a result down locks them.
+  perform from integration.webhook_events e where e.subscription_id = (input ->> 'id')::uuid order by e.id for update;
   delete from integration.webhook_subscriptions s where s.id = (input ->> 'id')::uuid;
   if not found then
     perform app.fail('webhook_subscription_not_found');

@@ -1,4 +1,4 @@
-/** `npm run bench [rpc|set-destination|search|cold-start ...]`: ratios in one run, written to tests/bench/results.md. */
+/** `npm run bench [rpc|set-destination|search|cold-start|webhooks ...]`: ratios in one run, written to tests/bench/results.md. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { benchColdStart } from "../../../tests/bench/cold-start.ts";
@@ -6,6 +6,7 @@ import { Report } from "../../../tests/bench/report.ts";
 import { benchRpc } from "../../../tests/bench/rpc.ts";
 import { benchSearch } from "../../../tests/bench/search.ts";
 import { benchSetDestination } from "../../../tests/bench/set-destination.ts";
+import { benchWebhooks } from "../../../tests/bench/webhooks.ts";
 import { root } from "../paths.ts";
 
 const parts: Record<string, (report: Report) => Promise<void>> = {
@@ -13,6 +14,7 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
   "set-destination": benchSetDestination,
   search: benchSearch,
   "cold-start": benchColdStart,
+  webhooks: benchWebhooks,
 };
 
 const asked = process.argv.slice(2);

@@ -24,11 +24,13 @@ begin
   return v_home;
 end $$;
 
+-- Goes back to where integration.act_in() came from.
 create or replace function integration.go_back(home uuid) returns void
 language sql set search_path = '' as $$
   select set_config('app.tenant_id', coalesce(home::text, ''), true)
 $$;
 
+-- True for every tenant there is; asked for those alone who may publish in all of them.
 create or replace function private.tenant_exists(tenant_id uuid) returns boolean
 language sql stable security definer set search_path = '' as $$
   select exists (select from tenancy.tenants t where t.id = tenant_exists.tenant_id)

@@ -138,6 +138,8 @@ begin
   perform private.tell_disabled(v_tenant, id, reason);
 end $$;
 
+-- Tells a tenant that its subscription was disabled. A definer, since events are written by few; it tells no more
+-- than what is so.
 create or replace function private.tell_disabled(tenant_id uuid, subscription_id uuid, reason text) returns void
 language sql security definer set search_path = '' as $$
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)

@@ -13,6 +13,7 @@ language sql stable set search_path = '' as $$
   left join integration.webhook_subscriptions s on s.module_id = m.id and s.tenant_id = (select app.tenant_id())
 $$;
 
+-- A subscription as clients see it. Fails: webhook_subscription_not_found.
 create or replace function integration.subscription_of(id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -24,6 +25,7 @@ begin
   return v_subscription;
 end $$;
 
+-- The types that were sent, each once; null when none were.
 create or replace function integration.event_types_of(input jsonb) returns text[]
 language sql immutable set search_path = '' as $$
   select array_agg(distinct t.value) from jsonb_array_elements_text(input -> 'event_types') t

@@ -46,6 +46,7 @@ begin
     'webhook_secret', case when c.supports_webhook and v_is.is_enabled and not v_was.is_enabled then v_is.webhook_secret end);
 end $$;
 
+-- A carrier as clients see it, with this tenant's configuration.
 create or replace function integration.carrier_shown(carrier_code text) returns jsonb
 language sql stable set search_path = '' as $$
   select to_jsonb(l) - 'position' from integration.carriers_list l where l.code = carrier_shown.carrier_code

@@ -57,6 +57,7 @@ begin
       'cod_amount', d.cod_amount, 'currency', d.currency, 'notes', d.notes));
 end $$;
 
+-- {shipment} as clients see it.
 create or replace function integration.shipment_shown(s integration.carrier_shipments) returns jsonb
 language sql stable set search_path = '' as $$
   select jsonb_build_object('shipment', jsonb_build_object('id', s.id, 'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code,

@@ -25,7 +25,7 @@ create table if not exists warehousing.bins (
   foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict
 );
 create unique index if not exists default_receiving_exists on warehousing.bins (tenant_id, warehouse_id) where is_default_receiving and is_active;
-create index if not exists bins_recent on warehousing.bins (tenant_id, warehouse_id, created_at desc, id);
+create index if not exists bins_recent on warehousing.bins (tenant_id, warehouse_id, created_at desc nulls last, id desc);
 
 create table if not exists warehousing.inventory_items (
   id uuid primary key default gen_random_uuid(),
@@ -46,7 +46,7 @@ create table if not exists warehousing.inventory_items (
   constraint item_sku_exists unique (tenant_id, sku),
   foreign key (tenant_id, parcel_delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
-create index if not exists inventory_items_recent on warehousing.inventory_items (tenant_id, created_at desc, id);
+create index if not exists inventory_items_recent on warehousing.inventory_items (tenant_id, created_at desc nulls last, id desc);
 create index if not exists inventory_items_barcode on warehousing.inventory_items (tenant_id, barcode) where barcode is not null;
 create index if not exists inventory_items_parcel on warehousing.inventory_items (tenant_id, parcel_delivery_id) where parcel_delivery_id is not null;
 
@@ -85,7 +85,7 @@ create index if not exists stock_of_item on warehousing.stock (tenant_id, item_i
 create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status) include (quantity) where quantity > 0;
 create index if not exists stock_of_bin on warehousing.stock (tenant_id, warehouse_id, bin_id);
 create index if not exists stock_reserved on warehousing.stock (tenant_id, reserved_for_id) where reserved_for_id is not null;
-create index if not exists stock_recent on warehousing.stock (tenant_id, created_at desc, id) where quantity > 0;
+create index if not exists stock_recent on warehousing.stock (tenant_id, created_at desc nulls last, id desc) where quantity > 0;
 
 -- Every movement, for good: a quantity left one place (null: it came in) for another (null: it went out).
 create table if not exists warehousing.inventory_transactions (
@@ -116,7 +116,10 @@ create table if not exists warehousing.inventory_transactions (
   foreign key (tenant_id, from_stock_id) references warehousing.stock (tenant_id, id) on delete restrict,
   foreign key (tenant_id, to_stock_id) references warehousing.stock (tenant_id, id) on delete restrict
 );
-create index if not exists inventory_transactions_recent on warehousing.inventory_transactions (tenant_id, warehouse_id, created_at desc, id desc);
+create index if not exists inventory_transactions_warehouse on warehousing.inventory_transactions (tenant_id, warehouse_id);
+-- Setting aside and giving back move nothing that people see.
+create index if not exists inventory_transactions_recent on warehousing.inventory_transactions (tenant_id, warehouse_id, created_at desc, id desc)
+  where transaction_type not in ('reserve', 'release');
 create index if not exists inventory_transactions_item on warehousing.inventory_transactions (tenant_id, item_id);
 create index if not exists inventory_transactions_reference on warehousing.inventory_transactions (tenant_id, reference_id) where reference_id is not null;
 create index if not exists inventory_transactions_from on warehousing.inventory_transactions (tenant_id, from_stock_id) where from_stock_id is not null;
@@ -131,6 +134,18 @@ create table if not exists warehousing.warehouse_users (
   foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade
 );
 create index if not exists warehouse_users_user on warehousing.warehouse_users (tenant_id, user_id);
+
+-- What a warehouse is called at a carrier.
+create table if not exists warehousing.carrier_warehouses (
+  tenant_id uuid not null,
+  carrier_code text not null check (carrier_code <> ''),
+  warehouse_id uuid not null,
+  external_id text not null check (external_id <> ''),
+  external_name text,
+  primary key (tenant_id, carrier_code, warehouse_id),
+  foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete cascade
+);
+create index if not exists carrier_warehouses_warehouse on warehousing.carrier_warehouses (tenant_id, warehouse_id);
 
 create table if not exists warehousing.warehouse_staff (
   id uuid primary key default gen_random_uuid(),
@@ -179,10 +194,11 @@ create table if not exists warehousing.picking_orders (
 create unique index if not exists delivery_already_picked on warehousing.picking_orders (tenant_id, delivery_id)
   where delivery_id is not null and status not in ('cancelled', 'handed_off');
 create index if not exists picking_orders_delivery on warehousing.picking_orders (tenant_id, delivery_id) where delivery_id is not null;
-create index if not exists picking_orders_recent on warehousing.picking_orders (tenant_id, created_at desc, id);
-create index if not exists picking_orders_warehouse on warehousing.picking_orders (tenant_id, warehouse_id, status, created_at desc);
-create index if not exists picking_orders_status on warehousing.picking_orders (tenant_id, status, created_at desc);
-create index if not exists picking_orders_priority on warehousing.picking_orders (tenant_id, priority, created_at desc);
+-- As the list engine sorts: a page is read off its index.
+create index if not exists picking_orders_recent on warehousing.picking_orders (tenant_id, created_at desc nulls last, id desc);
+create index if not exists picking_orders_warehouse on warehousing.picking_orders (tenant_id, warehouse_id, status, created_at desc nulls last, id desc);
+create index if not exists picking_orders_status on warehousing.picking_orders (tenant_id, status, created_at desc nulls last, id desc);
+create index if not exists picking_orders_priority on warehousing.picking_orders (tenant_id, priority desc nulls last, id desc);
 create index if not exists picking_orders_assignee on warehousing.picking_orders (tenant_id, assigned_to) where assigned_to is not null;
 create index if not exists picking_orders_search on warehousing.picking_orders using gin (reference_number extensions.gin_trgm_ops);
 

@@ -22,7 +22,7 @@ select app.tenant_table('delivery.institution_branches', writes => 'insert, upda
 select app.tenant_table('delivery.vehicles', writes => 'insert, update');
 select app.tenant_table('delivery.drivers', own => '{user_id}');
 select app.tenant_table('delivery.driver_zones', own => '{driver_id}');
-select app.tenant_table('warehousing.warehouses');
+select app.tenant_table('warehousing.warehouses', writes => 'insert, update');
 
 select app.tenant_table('delivery.teams', writes => '');
 select app.tenant_table('delivery.team_members', own => '{user_id}', writes => '');
@@ -67,6 +67,9 @@ select app.tenant_table('warehousing.inventory_items', own => '{}', writes => 'i
 select app.tenant_table('warehousing.stock', own => '{}', writes => '', audit => false);
 select app.tenant_table('warehousing.inventory_transactions', own => '{}', writes => '', audit => false);
 select app.tenant_table('warehousing.warehouse_users', own => '{user_id}', writes => 'insert, delete');
+select app.tenant_table('warehousing.carrier_warehouses', own => '{}');
+select app.tenant_table('warehousing.inventory_transfers', own => '{}', writes => 'insert');
+select app.tenant_table('warehousing.inventory_transfer_items', own => '{}', writes => 'insert');
 select app.tenant_table('warehousing.warehouse_staff', own => '{user_id}', writes => 'insert, update');
 select app.tenant_table('warehousing.picking_orders', own => '{}', writes => 'insert, update');
 select app.tenant_table('warehousing.picking_order_items', own => '{}');
@@ -251,3 +254,12 @@ create policy tenant on tenancy.notifications for all to barid_caller
 drop policy tenant on delivery.vehicles;
 create policy tenant on delivery.vehicles for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or (select app.has_role('driver'))));
+
+-- A warehouse that is for some people only does not exist for the others; drivers come to any.
+drop policy tenant on warehousing.warehouses;
+create policy tenant on warehousing.warehouses for all to barid_caller
+  using (tenant_id = (select app.tenant_id())
+    and ((select app.sees_tenant()) or access_mode = 'all_users' or (select app.has_role('driver'))
+      or (access_mode = 'select_users') = exists (
+        select from warehousing.warehouse_users u
+        where u.tenant_id = warehouses.tenant_id and u.warehouse_id = warehouses.id and u.user_id = (select app.user_id()))));

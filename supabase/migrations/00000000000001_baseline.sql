@@ -1421,6 +1421,7 @@ create table if not exists warehousing.bins (
   location_type text not null default 'BIN' check (location_type in ('BIN', 'RECEIVING', 'STAGING', 'CAGE', 'TROLLEY')),
   -- Null: no limit is kept.
   capacity numeric(14, 3) check (capacity >= 0),
+  -- Packages in a sorting location; stock does not count here.
   filled_capacity numeric(14, 3) not null default 0 check (filled_capacity >= 0),
   is_default_receiving boolean not null default false,
   -- Made for a sorting session and out of use after it.
@@ -1435,7 +1436,7 @@ create table if not exists warehousing.bins (
   foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict
 );
 create unique index if not exists default_receiving_exists on warehousing.bins (tenant_id, warehouse_id) where is_default_receiving and is_active;
-create index if not exists bins_recent on warehousing.bins (tenant_id, warehouse_id, created_at desc, id);
+create index if not exists bins_recent on warehousing.bins (tenant_id, warehouse_id, created_at desc nulls last, id desc);
 
 create table if not exists warehousing.inventory_items (
   id uuid primary key default gen_random_uuid(),
@@ -1456,7 +1457,7 @@ create table if not exists warehousing.inventory_items (
   constraint item_sku_exists unique (tenant_id, sku),
   foreign key (tenant_id, parcel_delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
-create index if not exists inventory_items_recent on warehousing.inventory_items (tenant_id, created_at desc, id);
+create index if not exists inventory_items_recent on warehousing.inventory_items (tenant_id, created_at desc nulls last, id desc);
 create index if not exists inventory_items_barcode on warehousing.inventory_items (tenant_id, barcode) where barcode is not null;
 create index if not exists inventory_items_parcel on warehousing.inventory_items (tenant_id, parcel_delivery_id) where parcel_delivery_id is not null;
 
@@ -1474,24 +1475,28 @@ create table if not exists warehousing.stock (
   -- Whose reservation it is: a picking order's or a storefront order's.
   reserved_for_type text check (reserved_for_type in ('picking_order', 'order')),
   reserved_for_id uuid,
-  -- Emptied by a warehouse exception: never offered, picked or reserved again.
-  written_off_at timestamptz,
+  -- Emptied by a warehouse exception: never offered, picked or reserved again. What comes to the same
+  -- place later gets a row of its own.
+  written_off_at timestamptz check (written_off_at is null or quantity = 0),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
   constraint insufficient_stock check (quantity >= 0),
   constraint serial_is_one check (serial_number is null or quantity <= 1),
   constraint reserved_for_somebody check ((status = 'reserved') = (reserved_for_id is not null) and (reserved_for_type is null) = (reserved_for_id is null)),
-  constraint stock_place unique nulls not distinct (tenant_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_id),
   foreign key (tenant_id, warehouse_id, bin_id) references warehousing.bins (tenant_id, warehouse_id, id) on delete restrict,
   foreign key (tenant_id, item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict
 );
+create unique index if not exists stock_place on warehousing.stock
+  (tenant_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_id) nulls not distinct where written_off_at is null;
 -- A serial number is in one place.
 create unique index if not exists serial_number_taken on warehousing.stock (tenant_id, item_id, serial_number) where serial_number is not null and quantity > 0;
 create index if not exists stock_of_item on warehousing.stock (tenant_id, item_id, warehouse_id, status);
-create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status) include (quantity);
+-- Rows outlive their quantity, since movements name them: counting looks at those that hold something.
+create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status) include (quantity) where quantity > 0;
 create index if not exists stock_of_bin on warehousing.stock (tenant_id, warehouse_id, bin_id);
 create index if not exists stock_reserved on warehousing.stock (tenant_id, reserved_for_id) where reserved_for_id is not null;
+create index if not exists stock_recent on warehousing.stock (tenant_id, created_at desc nulls last, id desc) where quantity > 0;
 
 -- Every movement, for good: a quantity left one place (null: it came in) for another (null: it went out).
 create table if not exists warehousing.inventory_transactions (
@@ -1522,7 +1527,10 @@ create table if not exists warehousing.inventory_transactions (
   foreign key (tenant_id, from_stock_id) references warehousing.stock (tenant_id, id) on delete restrict,
   foreign key (tenant_id, to_stock_id) references warehousing.stock (tenant_id, id) on delete restrict
 );
-create index if not exists inventory_transactions_recent on warehousing.inventory_transactions (tenant_id, warehouse_id, created_at desc, id desc);
+create index if not exists inventory_transactions_warehouse on warehousing.inventory_transactions (tenant_id, warehouse_id);
+-- Setting aside and giving back move nothing that people see.
+create index if not exists inventory_transactions_recent on warehousing.inventory_transactions (tenant_id, warehouse_id, created_at desc, id desc)
+  where transaction_type not in ('reserve', 'release');
 create index if not exists inventory_transactions_item on warehousing.inventory_transactions (tenant_id, item_id);
 create index if not exists inventory_transactions_reference on warehousing.inventory_transactions (tenant_id, reference_id) where reference_id is not null;
 create index if not exists inventory_transactions_from on warehousing.inventory_transactions (tenant_id, from_stock_id) where from_stock_id is not null;
@@ -1537,6 +1545,18 @@ create table if not exists warehousing.warehouse_users (
   foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade
 );
 create index if not exists warehouse_users_user on warehousing.warehouse_users (tenant_id, user_id);
+
+-- What a warehouse is called at a carrier.
+create table if not exists warehousing.carrier_warehouses (
+  tenant_id uuid not null,
+  carrier_code text not null check (carrier_code <> ''),
+  warehouse_id uuid not null,
+  external_id text not null check (external_id <> ''),
+  external_name text,
+  primary key (tenant_id, carrier_code, warehouse_id),
+  foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete cascade
+);
+create index if not exists carrier_warehouses_warehouse on warehousing.carrier_warehouses (tenant_id, warehouse_id);
 
 create table if not exists warehousing.warehouse_staff (
   id uuid primary key default gen_random_uuid(),
@@ -1585,10 +1605,11 @@ create table if not exists warehousing.picking_orders (
 create unique index if not exists delivery_already_picked on warehousing.picking_orders (tenant_id, delivery_id)
   where delivery_id is not null and status not in ('cancelled', 'handed_off');
 create index if not exists picking_orders_delivery on warehousing.picking_orders (tenant_id, delivery_id) where delivery_id is not null;
-create index if not exists picking_orders_recent on warehousing.picking_orders (tenant_id, created_at desc, id);
-create index if not exists picking_orders_warehouse on warehousing.picking_orders (tenant_id, warehouse_id, status, created_at desc);
-create index if not exists picking_orders_status on warehousing.picking_orders (tenant_id, status, created_at desc);
-create index if not exists picking_orders_priority on warehousing.picking_orders (tenant_id, priority, created_at desc);
+-- As the list engine sorts: a page is read off its index.
+create index if not exists picking_orders_recent on warehousing.picking_orders (tenant_id, created_at desc nulls last, id desc);
+create index if not exists picking_orders_warehouse on warehousing.picking_orders (tenant_id, warehouse_id, status, created_at desc nulls last, id desc);
+create index if not exists picking_orders_status on warehousing.picking_orders (tenant_id, status, created_at desc nulls last, id desc);
+create index if not exists picking_orders_priority on warehousing.picking_orders (tenant_id, priority desc nulls last, id desc);
 create index if not exists picking_orders_assignee on warehousing.picking_orders (tenant_id, assigned_to) where assigned_to is not null;
 create index if not exists picking_orders_search on warehousing.picking_orders using gin (reference_number extensions.gin_trgm_ops);
 
@@ -1611,6 +1632,54 @@ create table if not exists warehousing.picking_order_items (
 );
 create index if not exists picking_order_items_item on warehousing.picking_order_items (tenant_id, item_id);
 create index if not exists picking_order_items_bin on warehousing.picking_order_items (tenant_id, warehouse_id, bin_id);
+
+-- sql/20_tables/73_inventory_transfers.sql
+
+-- Stock that was moved from one warehouse to another at a stroke: what was asked for. Which lots and serial
+-- numbers went is told by the movements, whose reference is the transfer.
+
+create table if not exists warehousing.inventory_transfers (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  reference_number text not null check (reference_number <> ''),
+  source_warehouse_id uuid not null,
+  destination_warehouse_id uuid not null,
+  status text not null default 'completed' check (status = 'completed'),
+  notes text,
+  performed_by uuid,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint transfer_reference_exists unique (tenant_id, reference_number),
+  constraint warehouses_must_differ check (source_warehouse_id <> destination_warehouse_id),
+  foreign key (tenant_id, source_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, destination_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict
+);
+create index if not exists inventory_transfers_recent on warehousing.inventory_transfers (tenant_id, created_at desc nulls last, id desc);
+create index if not exists inventory_transfers_source on warehousing.inventory_transfers (tenant_id, source_warehouse_id, created_at desc nulls last, id desc);
+create index if not exists inventory_transfers_destination on warehousing.inventory_transfers (tenant_id, destination_warehouse_id, created_at desc nulls last, id desc);
+
+create table if not exists warehousing.inventory_transfer_items (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  transfer_id uuid not null,
+  position integer not null check (position > 0),
+  item_id uuid not null,
+  quantity bigint not null check (quantity > 0),
+  source_warehouse_id uuid not null,
+  source_bin_id uuid not null,
+  destination_warehouse_id uuid not null,
+  destination_bin_id uuid not null,
+  lot_number text,
+  serial_number text,
+  unique (tenant_id, transfer_id, position),
+  foreign key (tenant_id, transfer_id) references warehousing.inventory_transfers (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, source_warehouse_id, source_bin_id) references warehousing.bins (tenant_id, warehouse_id, id) on delete restrict,
+  foreign key (tenant_id, destination_warehouse_id, destination_bin_id) references warehousing.bins (tenant_id, warehouse_id, id) on delete restrict
+);
+create index if not exists inventory_transfer_items_item on warehousing.inventory_transfer_items (tenant_id, item_id);
+create index if not exists inventory_transfer_items_source on warehousing.inventory_transfer_items (tenant_id, source_warehouse_id, source_bin_id);
+create index if not exists inventory_transfer_items_destination on warehousing.inventory_transfer_items (tenant_id, destination_warehouse_id, destination_bin_id);
 
 -- sql/20_tables/74_assignments.sql
 
@@ -2828,6 +2897,104 @@ from tenancy.tenant_users u
 join tenancy.profiles p on p.id = u.user_id;
 
 grant select on tenancy.users_list to barid_caller;
+
+-- sql/30_views/warehousing/10_warehouses.sql
+
+drop view if exists warehousing.warehouses_list cascade;
+drop view if exists warehousing.bins_list cascade;
+drop view if exists warehousing.staff_list cascade;
+
+-- Warehouses as every response shows them; deleted ones are in no list. city and country stand beside the
+-- address for filters. Of user_ids a caller who does not see the whole tenant finds at most himself.
+create view warehousing.warehouses_list with (security_invoker = true) as
+select w.id, w.tenant_id, w.address_id, w.name, w.code, w.status, w.total_capacity, w.available_capacity, w.features, w.access_mode,
+  (select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from warehousing.warehouse_users u
+    where u.tenant_id = w.tenant_id and u.warehouse_id = w.id) as user_ids,
+  jsonb_build_object('id', a.id, 'title', a.title, 'full_address', a.full_address, 'city', a.city, 'country', a.country,
+    'latitude', a.latitude, 'longitude', a.longitude) as address,
+  a.city, a.country, w.created_at, w.updated_at, w.deleted_at
+from warehousing.warehouses w
+left join delivery.addresses a on a.tenant_id = w.tenant_id and a.id = w.address_id
+where w.deleted_at is null;
+
+create view warehousing.bins_list with (security_invoker = true) as
+select b.id, b.warehouse_id, b.code, b.name, b.location_type, b.capacity, b.filled_capacity, b.is_default_receiving, b.is_temporary,
+  b.is_active, b.created_at, b.updated_at
+from warehousing.bins b;
+
+create view warehousing.staff_list with (security_invoker = true) as
+select s.id, s.warehouse_id, s.user_id, jsonb_build_object('id', s.user_id, 'full_name', coalesce(p.full_name, '')) as user,
+  s.employee_id, s.role, s.is_active, s.created_at, s.updated_at
+from warehousing.warehouse_staff s
+left join tenancy.profiles p on p.id = s.user_id;
+
+grant select on warehousing.warehouses_list, warehousing.bins_list, warehousing.staff_list to barid_caller;
+
+-- sql/30_views/warehousing/20_inventory.sql
+
+drop view if exists warehousing.inventory_items_list cascade;
+drop view if exists warehousing.inventory_list cascade;
+drop view if exists warehousing.inventory_transfers_list cascade;
+
+-- What the tenant keeps; the parts of a single parcel are no items of its catalogue.
+create view warehousing.inventory_items_list with (security_invoker = true) as
+select i.id, i.name, i.sku, i.barcode, i.brand, i.model, i.unit_size, i.is_serialized, i.is_active, i.created_at, i.updated_at
+from warehousing.inventory_items i
+where i.parcel_delivery_id is null;
+
+-- What lies where; rows that hold nothing any more are only for their movements.
+create view warehousing.inventory_list with (security_invoker = true) as
+select s.id, s.warehouse_id, s.bin_id, s.item_id, s.status, s.lot_number, s.serial_number, s.quantity,
+  s.reserved_for_type, s.reserved_for_id,
+  jsonb_build_object('id', i.id, 'name', i.name, 'sku', i.sku) as item,
+  jsonb_build_object('id', b.id, 'code', b.code, 'name', b.name) as bin,
+  jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) as warehouse, s.created_at, s.updated_at
+from warehousing.stock s
+left join warehousing.inventory_items i on i.tenant_id = s.tenant_id and i.id = s.item_id
+left join warehousing.bins b on b.tenant_id = s.tenant_id and b.id = s.bin_id
+left join warehousing.warehouses w on w.tenant_id = s.tenant_id and w.id = s.warehouse_id
+where s.quantity > 0;
+
+create view warehousing.inventory_transfers_list with (security_invoker = true) as
+select t.id, t.tenant_id, t.reference_number, t.source_warehouse_id, t.destination_warehouse_id, t.status,
+  (select coalesce(jsonb_agg(jsonb_build_object('item_id', x.item_id, 'quantity', x.quantity, 'source_bin_id', x.source_bin_id,
+      'destination_bin_id', x.destination_bin_id, 'lot_number', x.lot_number, 'serial_number', x.serial_number) order by x.position), '[]')
+    from warehousing.inventory_transfer_items x where x.tenant_id = t.tenant_id and x.transfer_id = t.id) as items,
+  t.notes, t.performed_by, t.created_at,
+  jsonb_build_object('id', s.id, 'name', s.name, 'code', s.code) as source_warehouse,
+  jsonb_build_object('id', d.id, 'name', d.name, 'code', d.code) as destination_warehouse,
+  case when t.performed_by is not null then jsonb_build_object('id', t.performed_by, 'full_name', coalesce(p.full_name, '')) end as performer
+from warehousing.inventory_transfers t
+left join warehousing.warehouses s on s.tenant_id = t.tenant_id and s.id = t.source_warehouse_id
+left join warehousing.warehouses d on d.tenant_id = t.tenant_id and d.id = t.destination_warehouse_id
+left join tenancy.profiles p on p.id = t.performed_by;
+
+grant select on warehousing.inventory_items_list, warehousing.inventory_list, warehousing.inventory_transfers_list to barid_caller;
+
+-- sql/30_views/warehousing/30_picking_orders.sql
+
+drop view if exists warehousing.picking_orders_list cascade;
+
+-- Picking orders as lists show them. Progress is what was noted, and where nothing was, what the lines say.
+create view warehousing.picking_orders_list with (security_invoker = true) as
+select o.id, o.tenant_id, o.warehouse_id, o.reference_number, o.external_reference, o.order_type, o.priority, o.status,
+  (select coalesce(jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity,
+      'picked_quantity', i.picked_quantity, 'status', i.status) order by i.position), '[]')
+    from warehousing.picking_order_items i where i.tenant_id = o.tenant_id and i.picking_order_id = o.id) as item_details,
+  (select jsonb_build_object('total_items', coalesce(sum(i.quantity), 0), 'picked_items', coalesce(sum(i.picked_quantity), 0),
+      'start_time', null, 'end_time', null, 'picker_notes', null)
+    from warehousing.picking_order_items i where i.tenant_id = o.tenant_id and i.picking_order_id = o.id)
+    || o.picking_progress as picking_progress,
+  o.notes, o.due_date, o.completed_date, o.assigned_to, o.created_by, o.delivery_id, o.created_at, o.updated_at,
+  case when o.created_by is not null then jsonb_build_object('id', o.created_by, 'full_name', coalesce(c.full_name, '')) end as created_by_user,
+  case when o.assigned_to is not null then jsonb_build_object('id', o.assigned_to, 'full_name', coalesce(a.full_name, '')) end as assigned_to_user,
+  jsonb_build_object('id', o.warehouse_id, 'name', w.name, 'code', w.code) as warehouse
+from warehousing.picking_orders o
+left join warehousing.warehouses w on w.tenant_id = o.tenant_id and w.id = o.warehouse_id
+left join tenancy.profiles c on c.id = o.created_by
+left join tenancy.profiles a on a.id = o.assigned_to;
+
+grant select on warehousing.picking_orders_list to barid_caller;
 
 -- sql/40_functions/app/events.sql
 
@@ -10407,6 +10574,1255 @@ language sql stable set search_path = '' as $$
   where exists (select from tenancy.role_permissions r where r.permission_key = p.key)
 $$;
 
+-- sql/40_functions/warehousing/inventory/10_items.sql
+
+-- What warehouses keep.
+
+-- {id} -> {inventory_item}. Fails: inventory_item_not_found.
+create or replace function warehousing.inventory_item_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_item jsonb;
+begin
+  select to_jsonb(i) into v_item from warehousing.inventory_items_list i where i.id = (input ->> 'id')::uuid;
+  if v_item is null then
+    perform app.fail('inventory_item_not_found');
+  end if;
+  return jsonb_build_object('inventory_item', v_item);
+end $$;
+
+-- {name, sku, barcode?, brand?, model?, unit_size?, is_serialized?, is_active?} -> {inventory_item}. Fails: item_sku_exists.
+create or replace function warehousing.inventory_item_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid;
+begin
+  insert into warehousing.inventory_items (tenant_id, name, sku, barcode, brand, model, unit_size, is_serialized, is_active)
+  values (app.tenant_id(), input ->> 'name', input ->> 'sku', input ->> 'barcode', input ->> 'brand', input ->> 'model',
+    coalesce((input ->> 'unit_size')::numeric, 1), coalesce((input ->> 'is_serialized')::boolean, false),
+    coalesce((input ->> 'is_active')::boolean, true))
+  returning id into v_id;
+  return warehousing.inventory_item_get(jsonb_build_object('id', v_id));
+end $$;
+
+-- Changes what is sent; null clears what may be empty. {id, any field of inventory_item_create} -> {inventory_item}
+-- Fails: inventory_item_not_found, item_sku_exists, item_has_stock (serial numbers begin or end with stock in the house).
+create or replace function warehousing.inventory_item_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_item warehousing.inventory_items;
+  v_wanted warehousing.inventory_items;
+begin
+  select * into v_item from warehousing.inventory_items i
+  where i.id = (input ->> 'id')::uuid and i.parcel_delivery_id is null for update;
+  if not found then
+    perform app.fail('inventory_item_not_found');
+  end if;
+  v_wanted := jsonb_populate_record(v_item, input);
+  if v_wanted.is_serialized <> v_item.is_serialized and exists (select from warehousing.stock s
+      where s.tenant_id = v_item.tenant_id and s.item_id = v_item.id and s.quantity > 0) then
+    perform app.fail('item_has_stock', '{"field": "is_serialized"}');
+  end if;
+  update warehousing.inventory_items i set name = v_wanted.name, sku = v_wanted.sku, barcode = v_wanted.barcode, brand = v_wanted.brand,
+    model = v_wanted.model, unit_size = v_wanted.unit_size, is_serialized = v_wanted.is_serialized, is_active = v_wanted.is_active
+  where i.id = v_item.id;
+  return warehousing.inventory_item_get(input);
+end $$;
+
+-- sql/40_functions/warehousing/inventory/20_receipts.sql
+
+-- Stock comes into a warehouse, or turns out to be more or less than it was thought.
+
+-- The movements that name `reference`, as responses show them.
+create or replace function warehousing.movements_of(reference_id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'transaction_type', t.transaction_type, 'quantity', t.quantity,
+    'warehouse_id', t.warehouse_id, 'lot_number', t.lot_number, 'serial_number', t.serial_number,
+    'item', jsonb_build_object('id', t.item_id, 'name', i.name, 'sku', i.sku),
+    'from_bin', case when t.from_bin_id is not null then jsonb_build_object('id', f.id, 'code', f.code, 'name', f.name) end,
+    'to_bin', case when t.to_bin_id is not null then jsonb_build_object('id', b.id, 'code', b.code, 'name', b.name) end) order by t.id), '[]')
+  from warehousing.inventory_transactions t
+  left join warehousing.inventory_items i on i.tenant_id = t.tenant_id and i.id = t.item_id
+  left join warehousing.bins f on f.tenant_id = t.tenant_id and f.id = t.from_bin_id
+  left join warehousing.bins b on b.tenant_id = t.tenant_id and b.id = t.to_bin_id
+  where t.tenant_id = app.tenant_id() and t.reference_id = movements_of.reference_id
+$$;
+
+-- Refuses lines, [{item_id, bin_id}], whose bin is not of the warehouse or whose item is none of the tenant's,
+-- naming items.<n>.<field>. Fails: bin_not_found, inventory_item_not_found.
+create or replace function warehousing.require_places(warehouse_id uuid, lines jsonb, list text, bin_field text default 'bin_id') returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_bad record;
+begin
+  select l.line - 1 as place, i.id is null as no_item, l.item_id into v_bad
+  from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid)) with ordinality l (item_id, bin_id, line)
+  left join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = l.item_id
+  left join warehousing.bins b on b.tenant_id = v_tenant and b.warehouse_id = require_places.warehouse_id and b.id = l.bin_id
+  where i.id is null or b.id is null
+  order by l.line limit 1;
+  if found and v_bad.no_item then
+    perform app.fail('inventory_item_not_found', jsonb_build_object('field', format('%s.%s.item_id', list, v_bad.place), 'item_id', v_bad.item_id));
+  elsif found then
+    perform app.fail('bin_not_found', jsonb_build_object('field', format('%s.%s.%s', list, v_bad.place, bin_field)));
+  end if;
+end $$;
+
+-- Takes goods in. {warehouse_id, transaction_type?: receive | initial_stock, notes?,
+-- items: [{item_id, bin_id, quantity, status?, lot_number?, serial_number?}]} -> {receipt_id, transactions}
+-- Fails: warehouse_not_found, bin_not_found, bin_inactive, inventory_item_not_found, inventory_item_inactive,
+-- serial_number_required, serial_quantity_must_be_one, serial_number_taken.
+create or replace function warehousing.receipt_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_receipt uuid := gen_random_uuid();
+  v_item uuid;
+begin
+  perform warehousing.require_warehouse(v_warehouse);
+  perform warehousing.require_places(v_warehouse, input -> 'items', 'items');
+  select i.id into v_item from jsonb_to_recordset(input -> 'items') as l (item_id uuid)
+  join warehousing.inventory_items i on i.id = l.item_id where not i.is_active limit 1;
+  if found then
+    perform app.fail('inventory_item_inactive', jsonb_build_object('field', 'items', 'item_id', v_item));
+  end if;
+  perform warehousing.stock_receive((
+    select jsonb_agg(l.item || jsonb_build_object('warehouse_id', v_warehouse, 'field', format('items.%s.quantity', l.line - 1)) order by l.line)
+    from jsonb_array_elements(input -> 'items') with ordinality l (item, line)),
+    coalesce(input ->> 'transaction_type', 'receive'), 'receipt', v_receipt, input ->> 'notes');
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory.received', 'source_module', 'warehousing',
+    'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('receipt_id', v_receipt,
+      'lines', jsonb_array_length(input -> 'items'), 'actor_id', app.user_id()))));
+  return jsonb_build_object('receipt_id', v_receipt, 'transactions', warehousing.movements_of(v_receipt));
+end $$;
+
+-- Corrects what lies in one place by `delta` units. {warehouse_id, item_id, bin_id, status?, lot_number?, serial_number?, delta, reason}
+-- -> {adjustment_id, transactions}. Fails: warehouse_not_found, bin_not_found, bin_inactive, inventory_item_not_found,
+-- insufficient_stock (there is less than is taken away), serial_number_required, serial_quantity_must_be_one, serial_number_taken.
+create or replace function warehousing.adjustment_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_delta bigint := (input ->> 'delta')::bigint;
+  v_adjustment uuid := gen_random_uuid();
+  v_place jsonb := jsonb_strip_nulls(jsonb_build_object('bin_id', input ->> 'bin_id', 'status', coalesce(input ->> 'status', 'available'),
+    'lot_number', input ->> 'lot_number', 'serial_number', input ->> 'serial_number'));
+begin
+  perform warehousing.require_warehouse(v_warehouse);
+  perform warehousing.stock_post(jsonb_build_array(jsonb_build_object('type', 'adjust', 'item_id', input ->> 'item_id',
+    'warehouse_id', v_warehouse, 'quantity', abs(v_delta), case when v_delta > 0 then 'to' else 'from' end, v_place,
+    'reference_type', 'adjustment', 'reference_id', v_adjustment, 'reason', input ->> 'reason', 'field', 'delta')));
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory.adjusted', 'source_module', 'warehousing',
+    'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('adjustment_id', v_adjustment,
+      'item_id', input ->> 'item_id', 'delta', v_delta, 'actor_id', app.user_id()))));
+  return jsonb_build_object('adjustment_id', v_adjustment, 'transactions', warehousing.movements_of(v_adjustment));
+end $$;
+
+-- sql/40_functions/warehousing/inventory/30_transfers.sql
+
+-- Stock goes from one warehouse to another at a stroke.
+
+-- A transfer with its movements. {id} -> {inventory_transfer}. Fails: inventory_transfer_not_found.
+create or replace function warehousing.inventory_transfer_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  v_transfer jsonb;
+begin
+  select to_jsonb(t) || jsonb_build_object(
+    'items', (
+      select coalesce(jsonb_agg(jsonb_build_object('item_id', x.item_id, 'quantity', x.quantity, 'source_bin_id', x.source_bin_id,
+        'destination_bin_id', x.destination_bin_id, 'lot_number', x.lot_number, 'serial_number', x.serial_number,
+        'item', jsonb_build_object('id', i.id, 'name', i.name, 'sku', i.sku, 'barcode', i.barcode, 'brand', i.brand, 'model', i.model,
+          'unit_size', i.unit_size, 'is_active', i.is_active),
+        'source_bin', jsonb_build_object('id', s.id, 'code', s.code, 'name', s.name),
+        'destination_bin', jsonb_build_object('id', d.id, 'code', d.code, 'name', d.name)) order by x.position), '[]')
+      from warehousing.inventory_transfer_items x
+      join warehousing.inventory_items i on i.tenant_id = x.tenant_id and i.id = x.item_id
+      join warehousing.bins s on s.tenant_id = x.tenant_id and s.id = x.source_bin_id
+      join warehousing.bins d on d.tenant_id = x.tenant_id and d.id = x.destination_bin_id
+      where x.tenant_id = app.tenant_id() and x.transfer_id = v_id),
+    'transactions', warehousing.movements_of(v_id))
+  into v_transfer
+  from warehousing.inventory_transfers_list t where t.id = v_id;
+  if v_transfer is null then
+    perform app.fail('inventory_transfer_not_found');
+  end if;
+  return jsonb_build_object('inventory_transfer', v_transfer);
+end $$;
+
+-- Moves stock, all of it or nothing; lots and serial numbers go along. {source_warehouse_id, destination_warehouse_id,
+-- reference_number?, notes?, items: [{item_id, quantity, source_bin_id, destination_bin_id, lot_number?, serial_number?}]}
+-- -> {inventory_transfer}
+-- Fails: warehouses_must_differ, warehouse_not_found, bin_not_found, bin_inactive, inventory_item_not_found,
+-- insufficient_stock (item_id), transfer_reference_exists.
+create or replace function warehousing.inventory_transfer_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_id uuid := gen_random_uuid();
+  v_source uuid := (input ->> 'source_warehouse_id')::uuid;
+  v_destination uuid := (input ->> 'destination_warehouse_id')::uuid;
+  v_reference text := input ->> 'reference_number';
+  v_items jsonb := input -> 'items';
+  v_taken jsonb;
+begin
+  if v_source = v_destination then
+    perform app.fail('warehouses_must_differ', '{"field": "destination_warehouse_id"}');
+  end if;
+  perform warehousing.require_warehouse(v_source, 'source_warehouse_id');
+  perform warehousing.require_warehouse(v_destination, 'destination_warehouse_id');
+  perform warehousing.require_places(v_source, (select jsonb_agg(l || jsonb_build_object('bin_id', l -> 'source_bin_id') order by n)
+    from jsonb_array_elements(v_items) with ordinality e (l, n)), 'items', 'source_bin_id');
+  perform warehousing.require_places(v_destination, (select jsonb_agg(l || jsonb_build_object('bin_id', l -> 'destination_bin_id') order by n)
+    from jsonb_array_elements(v_items) with ordinality e (l, n)), 'items', 'destination_bin_id');
+  while v_reference is null or (not input ? 'reference_number' and exists (
+      select from warehousing.inventory_transfers t where t.tenant_id = v_tenant and t.reference_number = v_reference)) loop
+    v_reference := 'INT-' || lpad(app.take_numbers('inventory_transfer')::text, 6, '0');
+  end loop;
+  insert into warehousing.inventory_transfers (id, tenant_id, reference_number, source_warehouse_id, destination_warehouse_id, notes, performed_by)
+  values (v_id, v_tenant, v_reference, v_source, v_destination, input ->> 'notes', app.user_id());
+  insert into warehousing.inventory_transfer_items (tenant_id, transfer_id, position, item_id, quantity, source_warehouse_id, source_bin_id,
+    destination_warehouse_id, destination_bin_id, lot_number, serial_number)
+  select v_tenant, v_id, l.line, l.item_id, l.quantity, v_source, l.source_bin_id, v_destination, l.destination_bin_id, l.lot_number, l.serial_number
+  from rows from (jsonb_to_recordset(v_items) as (item_id uuid, quantity bigint, source_bin_id uuid, destination_bin_id uuid, lot_number text,
+    serial_number text)) with ordinality l (item_id, quantity, source_bin_id, destination_bin_id, lot_number, serial_number, line);
+
+  -- Both ends at once, so that a transfer the other way waits instead of holding what this one needs.
+  perform private.stock_hold((
+    select jsonb_agg(jsonb_build_object('item_id', l -> 'item_id', 'bin_id', b.bin)) from jsonb_array_elements(v_items) l
+    cross join lateral (values (l -> 'source_bin_id'), (l -> 'destination_bin_id')) b (bin)));
+  v_taken := private.stock_allocate((
+    select jsonb_agg(l || jsonb_build_object('warehouse_id', v_source, 'bin_id', l -> 'source_bin_id', 'field', format('items.%s.quantity', n - 1)) order by n)
+    from jsonb_array_elements(v_items) with ordinality e (l, n)));
+  perform warehousing.stock_post((
+    select jsonb_agg(jsonb_build_object('item_id', f.item_id, 'quantity', f.quantity, 'reference_type', 'transfer', 'reference_id', v_id) || m.move
+      order by f.line, f.part, m.step)
+    from rows from (jsonb_to_recordset(v_taken) as (line integer, item_id uuid, bin_id uuid, lot_number text, serial_number text, quantity bigint))
+      with ordinality f (line, item_id, bin_id, lot_number, serial_number, quantity, part)
+    cross join lateral (select jsonb_strip_nulls(jsonb_build_object('lot_number', f.lot_number, 'serial_number', f.serial_number)) as tag) t
+    cross join lateral (values
+      (1, jsonb_build_object('type', 'transfer_out', 'warehouse_id', v_source, 'from', t.tag || jsonb_build_object('bin_id', f.bin_id))),
+      (2, jsonb_build_object('type', 'transfer_in', 'warehouse_id', v_destination,
+        'to', t.tag || jsonb_build_object('bin_id', v_items #> array[(f.line - 1)::text, 'destination_bin_id'])))) m (step, move)));
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory_transfer.completed', 'source_module', 'warehousing',
+    'entity_type', 'inventory_transfer', 'entity_id', v_id, 'event_data', jsonb_build_object('reference_number', v_reference,
+      'source_warehouse_id', v_source, 'destination_warehouse_id', v_destination, 'lines', jsonb_array_length(v_items), 'actor_id', app.user_id()))));
+  return warehousing.inventory_transfer_get(jsonb_build_object('id', v_id));
+end $$;
+
+-- sql/40_functions/warehousing/inventory/40_dashboard.sql
+
+-- A warehouse as somebody who works there sees it. {warehouse_id} -> {warehouse, status, recent_activity}
+-- Fails: warehouse_assignment_required (also for a warehouse that does not exist), warehouse_inactive.
+create or replace function warehousing.dashboard(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_warehouse warehousing.warehouses;
+begin
+  select w.* into v_warehouse
+  from warehousing.warehouse_staff s
+  join warehousing.warehouses w on w.tenant_id = s.tenant_id and w.id = s.warehouse_id
+  where s.tenant_id = v_tenant and s.warehouse_id = (input ->> 'warehouse_id')::uuid and s.user_id = app.user_id() and s.is_active;
+  if not found then
+    perform app.fail('warehouse_assignment_required');
+  end if;
+  if v_warehouse.status not in ('active', 'full') or v_warehouse.deleted_at is not null then
+    perform app.fail('warehouse_inactive');
+  end if;
+  return jsonb_build_object(
+    'warehouse', jsonb_build_object('id', v_warehouse.id, 'name', v_warehouse.name, 'code', v_warehouse.code),
+    'status', (
+      select jsonb_build_object('available_units', coalesce(sum(s.units) filter (where s.status = 'available'), 0),
+        'reserved_units', coalesce(sum(s.units) filter (where s.status = 'reserved'), 0),
+        'damaged_units', coalesce(sum(s.units) filter (where s.status = 'damaged'), 0),
+        'expired_units', coalesce(sum(s.units) filter (where s.status = 'expired'), 0),
+        'other_units', coalesce(sum(s.units) filter (where s.status not in ('available', 'reserved', 'damaged', 'expired')), 0),
+        'total_units', coalesce(sum(s.units), 0))
+      from (select x.status, sum(x.quantity) as units from warehousing.stock x
+        where x.tenant_id = v_tenant and x.warehouse_id = v_warehouse.id and x.quantity > 0 group by x.status) s),
+    'recent_activity', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'type', case t.transaction_type
+          when 'initial_stock' then 'inventory_initial_stock' when 'receive' then 'inventory_received' when 'pick' then 'inventory_picked'
+          when 'move' then 'inventory_moved' when 'adjust' then 'inventory_adjusted' when 'write_off' then 'inventory_adjusted'
+          when 'return' then 'inventory_returned' when 'count' then 'inventory_counted' when 'transfer_in' then 'inventory_transferred_in'
+          when 'transfer_out' then 'inventory_transferred_out' else 'inventory_transaction' end,
+        'quantity', t.quantity, 'timestamp', t.created_at, 'item', jsonb_build_object('id', t.item_id, 'name', i.name, 'sku', i.sku),
+        'performed_by', jsonb_build_object('id', t.performed_by, 'name', p.full_name),
+        'from_location', case when t.from_bin_id is not null then jsonb_build_object('id', t.from_bin_id, 'code', f.code) end,
+        'to_location', case when t.to_bin_id is not null then jsonb_build_object('id', t.to_bin_id, 'code', b.code) end,
+        'reference', jsonb_build_object('id', t.reference_id, 'type', t.reference_type)) order by t.created_at desc, t.id desc), '[]')
+      from (
+        select x.* from warehousing.inventory_transactions x
+        where x.tenant_id = v_tenant and x.warehouse_id = v_warehouse.id and x.transaction_type not in ('reserve', 'release')
+        order by x.created_at desc, x.id desc limit 10) t
+      left join warehousing.inventory_items i on i.tenant_id = t.tenant_id and i.id = t.item_id
+      left join warehousing.bins f on f.tenant_id = t.tenant_id and f.id = t.from_bin_id
+      left join warehousing.bins b on b.tenant_id = t.tenant_id and b.id = t.to_bin_id
+      left join tenancy.profiles p on p.id = t.performed_by));
+end $$;
+
+-- sql/40_functions/warehousing/picking/10_rules.sql
+
+-- The rules of picking orders, kept by the database whatever a core forgets, and what cores share.
+
+create or replace function private.guard_picking_order() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if new.status <> old.status and not (old.status || '>' || new.status) = any (array[
+    'pending>in_progress', 'pending>completed', 'pending>cancelled',
+    'in_progress>completed', 'in_progress>cancelled', 'completed>handed_off'])
+    -- What waits for its driver can still be called off with its delivery.
+    and not (old.status = 'completed' and new.status = 'cancelled' and old.delivery_id is not null) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
+  end if;
+  return new;
+end $$;
+
+drop trigger if exists guard on warehousing.picking_orders;
+create trigger guard before update of status on warehousing.picking_orders
+  for each row execute function private.guard_picking_order();
+grant execute on function private.guard_picking_order() to barid_caller;
+
+-- Picking orders whose reference contains `part`. A definer because ILIKE is not leakproof: under row-level
+-- security PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only, and
+-- answers ids that the caller still has to read through the policies.
+create or replace function private.picking_orders_with(part text) returns setof uuid
+language plpgsql stable security definer rows 50 set search_path = '' as $$
+begin
+  -- Executed as text, so that each search is planned for its own pattern.
+  return query execute $query$
+    select o.id from warehousing.picking_orders o
+    where o.tenant_id = $1 and o.reference_number operator(pg_catalog.~~*) $2
+  $query$ using app.tenant_id(), app.contains_pattern(part);
+end $$;
+
+grant execute on function private.picking_orders_with(text) to barid_caller;
+
+-- How many picking orders are in each status, of a warehouse or of all: {pending, in_progress, completed,
+-- handed_off, cancelled, total}. wanted: {} or {warehouse_id}
+create or replace function warehousing.picking_stats(wanted jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_object_agg(s.status, coalesce((t.by_status -> s.status ->> 'entries')::bigint, 0))
+    || jsonb_build_object('total', sum(coalesce((t.by_status -> s.status ->> 'entries')::bigint, 0)))
+  from (select app.tally_by('picking_orders', 'status', wanted) as by_status) t
+  cross join unnest(array['pending', 'in_progress', 'completed', 'handed_off', 'cancelled']) s (status)
+$$;
+
+-- Refuses lines that cannot be picked: an item or a bin that is none, an item that never lay in the bin, more than
+-- lies there unreserved and available (lines of one place count together) or more picked than asked for.
+-- p_order: what this order has reserved itself counts as free.
+-- Fails: inventory_item_not_found, bin_not_found, item_not_in_bin, insufficient_stock, picked_too_much.
+create or replace function warehousing.picking_check(warehouse_id uuid, lines jsonb, p_order uuid default null) returns void
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_tenant uuid := app.tenant_id();
+  v_bad record;
+begin
+  perform warehousing.require_places(picking_check.warehouse_id, lines, 'item_details');
+  select l.line - 1 as place, l.item_id, l.picked_quantity > l.quantity as too_much, s.holds into v_bad
+  from (
+    select r.*, sum(r.quantity) over (partition by r.item_id, r.bin_id) as wanted
+    from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint)) with ordinality
+      r (item_id, bin_id, quantity, picked_quantity, line)) l
+  cross join lateral (
+    select count(*) > 0 as holds,
+      coalesce(sum(k.quantity) filter (where k.written_off_at is null and (k.status = 'available' or k.reserved_for_id = p_order)), 0) as free
+    from warehousing.stock k where k.tenant_id = v_tenant and k.bin_id = l.bin_id and k.item_id = l.item_id) s
+  where l.picked_quantity > l.quantity or not s.holds or s.free < l.wanted
+  order by l.line limit 1;
+  if not found then
+    return;
+  end if;
+  if v_bad.too_much then
+    perform app.fail('picked_too_much', jsonb_build_object('field', format('item_details.%s.picked_quantity', v_bad.place)));
+  end if;
+  perform app.fail(case when v_bad.holds then 'insufficient_stock' else 'item_not_in_bin' end,
+    jsonb_build_object('field', format('item_details.%s.quantity', v_bad.place), 'item_id', v_bad.item_id));
+end $$;
+
+-- Refuses whom nobody can give work to. Fails: assignee_not_found.
+create or replace function warehousing.require_assignee(assignee uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if assignee is not null and not exists (
+      select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = assignee and u.is_active) then
+    perform app.fail('assignee_not_found', '{"field": "assigned_to"}');
+  end if;
+end $$;
+
+-- Writes the lines of an order over those it has.
+create or replace function warehousing.picking_set_lines(p_order warehousing.picking_orders, lines jsonb) returns void
+language sql set search_path = '' as $$
+  delete from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id;
+  insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
+  select p_order.tenant_id, p_order.id, l.line, p_order.warehouse_id, l.item_id, l.bin_id, l.quantity, coalesce(l.picked_quantity, 0),
+    coalesce(l.status, 'pending')
+  from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint, status text))
+    with ordinality l (item_id, bin_id, quantity, picked_quantity, status, line);
+$$;
+
+-- sql/40_functions/warehousing/picking/20_moves.sql
+
+-- What happens to stock when a picking order moves on.
+
+-- Sets aside what an order's lines ask for. Fails: insufficient_stock.
+create or replace function warehousing.picking_reserve(p_order warehousing.picking_orders) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform warehousing.stock_reserve('picking_order', p_order.id, (
+    select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'warehouse_id', i.warehouse_id, 'bin_id', i.bin_id, 'quantity', i.quantity,
+      'field', format('item_details.%s.quantity', i.position - 1)) order by i.position)
+    from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id));
+end $$;
+
+-- Ends the picking: what was picked leaves the house, what was left is free again. When nobody noted what was
+-- picked, all was. The pick of a delivery stays reserved until its driver takes it, and must be whole.
+-- Fails: picking_incomplete.
+create or replace function warehousing.picking_finish(p_order warehousing.picking_orders) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_left jsonb;
+begin
+  update warehousing.picking_order_items i set picked_quantity = i.quantity
+  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and not exists (
+    select from warehousing.picking_order_items x
+    where x.tenant_id = p_order.tenant_id and x.picking_order_id = p_order.id and x.picked_quantity > 0);
+  update warehousing.picking_order_items i set status = 'picked'
+  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.status = 'pending' and i.picked_quantity = i.quantity;
+  select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity - i.picked_quantity) order by i.position)
+  into v_left
+  from warehousing.picking_order_items i
+  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.picked_quantity < i.quantity;
+  if p_order.delivery_id is not null then
+    if v_left is not null then
+      perform app.fail('picking_incomplete', '{"field": "item_details"}');
+    end if;
+    return;
+  end if;
+  if v_left is not null then
+    perform warehousing.stock_release('picking_order', p_order.id, v_left);
+  end if;
+  perform warehousing.stock_exit('picking_order', p_order.id);
+end $$;
+
+-- Moves an order on, its stock with it. The order is locked. An order that is made already further on has
+-- gone through the steps before. Fails: invalid_status_transition, insufficient_stock, picking_incomplete.
+create or replace function warehousing.picking_move(p_order warehousing.picking_orders, to_status text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if p_order.status = 'completed' and to_status = 'cancelled' then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', p_order.status, 'to', to_status));
+  end if;
+  -- The guard refuses a move there is not, before any stock is touched.
+  update warehousing.picking_orders o set status = to_status,
+    completed_date = case when to_status = 'completed' then clock_timestamp() else o.completed_date end,
+    picking_progress = case to_status
+      when 'in_progress' then jsonb_build_object('start_time', clock_timestamp()) || o.picking_progress
+      when 'completed' then jsonb_build_object('start_time', clock_timestamp(), 'end_time', clock_timestamp()) || o.picking_progress
+      else o.picking_progress end
+  where o.id = p_order.id;
+  if p_order.status = 'pending' and to_status in ('in_progress', 'completed') then
+    perform warehousing.picking_reserve(p_order);
+  end if;
+  if to_status = 'completed' then
+    perform warehousing.picking_finish(p_order);
+  elsif to_status = 'cancelled' and p_order.status = 'in_progress' then
+    perform warehousing.stock_release('picking_order', p_order.id);
+  end if;
+  perform app.events_add(jsonb_build_array(jsonb_build_object(
+    'event_type', 'picking_order.' || case to_status when 'in_progress' then 'started' else to_status end,
+    'source_module', 'warehousing', 'entity_type', 'picking_order', 'entity_id', p_order.id,
+    'event_data', jsonb_build_object('reference_number', p_order.reference_number, 'warehouse_id', p_order.warehouse_id,
+      'delivery_id', p_order.delivery_id, 'from', p_order.status, 'to', to_status, 'actor_id', app.user_id()))));
+end $$;
+
+-- sql/40_functions/warehousing/picking/30_orders.sql
+
+-- Picking orders: what is to be fetched from which bins.
+
+-- An order in full. {id} -> {order}. Fails: picking_order_not_found.
+create or replace function warehousing.picking_order_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_order jsonb;
+begin
+  select to_jsonb(o) || jsonb_build_object(
+    'created_by_user', case when o.created_by is not null then jsonb_build_object('id', o.created_by, 'full_name', coalesce(c.full_name, ''),
+      'first_name', c.first_name, 'last_name', c.last_name, 'email', c.email) end,
+    'assigned_to_user', case when o.assigned_to is not null then jsonb_build_object('id', o.assigned_to, 'full_name', coalesce(a.full_name, ''),
+      'first_name', a.first_name, 'last_name', a.last_name, 'email', a.email) end)
+  into v_order
+  from warehousing.picking_orders_list o
+  left join tenancy.profiles c on c.id = o.created_by
+  left join tenancy.profiles a on a.id = o.assigned_to
+  where o.id = (input ->> 'id')::uuid;
+  if v_order is null then
+    perform app.fail('picking_order_not_found');
+  end if;
+  return jsonb_build_object('order', v_order);
+end $$;
+
+-- Makes an order, in whatever status it has reached. {warehouse_id, order_type, status, item_details: [{item_id, bin_id,
+-- quantity, picked_quantity?, status?}], reference_number?, external_reference?, priority?, picking_progress?, notes?,
+-- assigned_to?, due_date?} -> {order}
+-- Fails: warehouse_not_found, assignee_not_found, picking_reference_exists, and what picking_check and picking_move fail with.
+create or replace function warehousing.picking_order_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_reference text := input ->> 'reference_number';
+  v_order warehousing.picking_orders;
+begin
+  perform warehousing.require_warehouse((input ->> 'warehouse_id')::uuid);
+  perform warehousing.require_assignee((input ->> 'assigned_to')::uuid);
+  perform warehousing.picking_check((input ->> 'warehouse_id')::uuid, input -> 'item_details');
+  -- Somebody may have written the next number by hand.
+  while v_reference is null or (not input ? 'reference_number' and exists (
+      select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.reference_number = v_reference)) loop
+    v_reference := 'PKO-' || lpad(app.take_numbers('picking_order')::text, 6, '0');
+  end loop;
+  insert into warehousing.picking_orders (tenant_id, reference_number, external_reference, warehouse_id, order_type, priority, status,
+    picking_progress, notes, due_date, assigned_to, created_by)
+  values (v_tenant, v_reference, input ->> 'external_reference', (input ->> 'warehouse_id')::uuid, input ->> 'order_type',
+    coalesce((input ->> 'priority')::integer, 0), 'pending', coalesce(input -> 'picking_progress', '{}'), input ->> 'notes',
+    (input ->> 'due_date')::timestamptz, (input ->> 'assigned_to')::uuid, app.user_id())
+  returning * into v_order;
+  perform warehousing.picking_set_lines(v_order, input -> 'item_details');
+  if input ->> 'status' <> 'pending' then
+    perform warehousing.picking_move(v_order, input ->> 'status');
+  end if;
+  return warehousing.picking_order_get(jsonb_build_object('id', v_order.id));
+end $$;
+
+-- New lines for an order. Which items, where and how many, may change until picking has ended, unless the order
+-- belongs to a delivery; what was picked is noted until then.
+-- Fails: picking_items_fixed, and what picking_check fails with.
+create or replace function warehousing.picking_change_lines(p_order warehousing.picking_orders, lines jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_same boolean := (
+    select coalesce(array_agg((i.item_id, i.bin_id, i.quantity)::text order by i.position), '{}')
+    from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id) = (
+    select coalesce(array_agg((l.item_id, l.bin_id, l.quantity)::text order by l.line), '{}')
+    from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint)) with ordinality l (item_id, bin_id, quantity, line));
+begin
+  if p_order.status not in ('pending', 'in_progress') or (p_order.delivery_id is not null and not v_same) then
+    perform app.fail('picking_items_fixed', '{"field": "item_details"}');
+  end if;
+  if v_same or p_order.status = 'pending' then
+    perform warehousing.picking_check(p_order.warehouse_id, lines, p_order.id);
+    perform warehousing.picking_set_lines(p_order, lines);
+    return;
+  end if;
+  -- What is given back and what is taken instead are held together, as everybody holds them.
+  perform private.stock_hold((
+    select jsonb_agg(jsonb_build_object('item_id', p.item_id, 'bin_id', p.bin_id)) from (
+      select i.item_id, i.bin_id from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id
+      union
+      select l.item_id, l.bin_id from jsonb_to_recordset(lines) as l (item_id uuid, bin_id uuid)) p));
+  perform warehousing.picking_check(p_order.warehouse_id, lines, p_order.id);
+  perform warehousing.stock_release('picking_order', p_order.id);
+  perform warehousing.picking_set_lines(p_order, lines);
+  perform warehousing.picking_reserve(p_order);
+end $$;
+
+-- Changes what is sent; null clears what may be empty. Lines first, then the status. {id, status?, assigned_to?,
+-- item_details?, picking_progress?, notes?, due_date?} -> {order}
+-- Fails: picking_order_not_found, pnd_picking_handed_off_by_driver_pickup, assignee_not_found, and what
+-- picking_change_lines and picking_move fail with.
+create or replace function warehousing.picking_order_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_order warehousing.picking_orders;
+  v_wanted warehousing.picking_orders;
+  v_status text := input ->> 'status';
+begin
+  select * into v_order from warehousing.picking_orders o where o.id = (input ->> 'id')::uuid for no key update;
+  if not found then
+    perform app.fail('picking_order_not_found');
+  end if;
+  if v_order.delivery_id is not null and v_status = 'handed_off' then
+    perform app.fail('pnd_picking_handed_off_by_driver_pickup');
+  end if;
+  v_wanted := jsonb_populate_record(v_order, input - array['status', 'picking_progress']);
+  if v_wanted.assigned_to is distinct from v_order.assigned_to then
+    perform warehousing.require_assignee(v_wanted.assigned_to);
+  end if;
+  update warehousing.picking_orders o set assigned_to = v_wanted.assigned_to, notes = v_wanted.notes, due_date = v_wanted.due_date,
+    picking_progress = o.picking_progress || coalesce(input -> 'picking_progress', '{}')
+  where o.id = v_order.id;
+  if input ? 'item_details' then
+    perform warehousing.picking_change_lines(v_order, input -> 'item_details');
+  end if;
+  if v_status <> v_order.status then
+    perform warehousing.picking_move(v_order, v_status);
+  end if;
+  return warehousing.picking_order_get(jsonb_build_object('id', v_order.id));
+end $$;
+
+-- sql/40_functions/warehousing/stock/10_post.sql
+
+-- The only writer of stock and its movements. Definers, since nobody else may touch those tables, and
+-- because a driver who picks a parcel up moves stock that he does not see. Each reads the caller's tenant
+-- alone; who may ask is the business of the core that calls it.
+
+-- Movements as rows, in their order.
+create or replace function private.stock_lines(movements jsonb) returns table (
+  line integer, type text, item_id uuid, warehouse_id uuid, quantity bigint, field text,
+  comes boolean, from_bin uuid, from_status text, from_type text, from_for uuid,
+  goes boolean, to_bin uuid, to_status text, to_type text, to_for uuid,
+  from_lot text, from_serial text, to_lot text, to_serial text,
+  reference_type text, reference_id uuid, reason text)
+language sql immutable set search_path = '' as $$
+  select m.line::integer, m.type, m.item_id, m.warehouse_id, m.quantity, coalesce(m.field, 'quantity'),
+    m."from" is not null, (m."from" ->> 'bin_id')::uuid, coalesce(m."from" ->> 'status', 'available'),
+    m."from" ->> 'reserved_for_type', (m."from" ->> 'reserved_for_id')::uuid,
+    m."to" is not null, (m."to" ->> 'bin_id')::uuid, coalesce(m."to" ->> 'status', 'available'),
+    m."to" ->> 'reserved_for_type', (m."to" ->> 'reserved_for_id')::uuid,
+    m."from" ->> 'lot_number', m."from" ->> 'serial_number', m."to" ->> 'lot_number', m."to" ->> 'serial_number',
+    m.reference_type, m.reference_id, m.reason
+  from rows from (jsonb_to_recordset(movements) as (type text, item_id uuid, warehouse_id uuid, quantity bigint, field text,
+    "from" jsonb, "to" jsonb, reference_type text, reference_id uuid, reason text)) with ordinality
+    m (type, item_id, warehouse_id, quantity, field, "from", "to", reference_type, reference_id, reason, line)
+$$;
+
+-- The stock row of a place, or null when nothing ever lay there.
+create or replace function private.stock_at(
+  tenant_id uuid, bin_id uuid, item_id uuid, status text, lot_number text, serial_number text, reserved_for_id uuid
+) returns uuid
+language sql stable set search_path = '' as $$
+  select s.id from warehousing.stock s
+  where s.tenant_id = stock_at.tenant_id and s.bin_id = stock_at.bin_id and s.item_id = stock_at.item_id and s.status = stock_at.status
+    and s.lot_number is not distinct from stock_at.lot_number and s.serial_number is not distinct from stock_at.serial_number
+    and s.reserved_for_id is not distinct from stock_at.reserved_for_id and s.written_off_at is null
+$$;
+
+-- Refuses movements that name no warehouse, no bin of it (in use, where something goes), no item, or a quantity that is none; and a serial
+-- number that is missing where the item has them or counts more than one piece.
+create or replace function private.stock_check(movements jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_bad record;
+begin
+  select l.*, i.id as known_item, f.id as known_from, t.id as known_to, t.is_active as bin_in_use, w.id as known_warehouse into v_bad
+  from private.stock_lines(movements) l
+  left join warehousing.warehouses w on w.tenant_id = v_tenant and w.id = l.warehouse_id and w.deleted_at is null
+  left join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = l.item_id
+  left join warehousing.bins f on f.tenant_id = v_tenant and f.warehouse_id = l.warehouse_id and f.id = l.from_bin
+  left join warehousing.bins t on t.tenant_id = v_tenant and t.warehouse_id = l.warehouse_id and t.id = l.to_bin
+  where i.id is null or w.id is null or (l.comes and f.id is null) or (l.goes and t.is_active is not true) or l.quantity is null or l.quantity <= 0
+    or (l.goes and l.to_serial is not null and l.quantity <> 1) or (l.goes and i.is_serialized and l.to_serial is null)
+  order by l.line limit 1;
+  if not found then
+    return;
+  end if;
+  if v_bad.known_warehouse is null then
+    perform app.fail('warehouse_not_found', jsonb_build_object('field', 'warehouse_id'));
+  elsif v_bad.known_item is null then
+    perform app.fail('inventory_item_not_found', jsonb_build_object('field', 'item_id', 'item_id', v_bad.item_id));
+  elsif (v_bad.comes and v_bad.known_from is null) or (v_bad.goes and v_bad.known_to is null) then
+    perform app.fail('bin_not_found', jsonb_build_object('field', 'bin_id'));
+  elsif v_bad.goes and not v_bad.bin_in_use then
+    perform app.fail('bin_inactive', jsonb_build_object('field', 'bin_id'));
+  elsif v_bad.quantity is null or v_bad.quantity <= 0 then
+    perform app.fail('validation_failed', jsonb_build_object('field', v_bad.field));
+  elsif v_bad.to_serial is null then
+    perform app.fail('serial_number_required', jsonb_build_object('field', 'serial_number', 'item_id', v_bad.item_id));
+  else
+    perform app.fail('serial_quantity_must_be_one', jsonb_build_object('field', v_bad.field, 'item_id', v_bad.item_id));
+  end if;
+end $$;
+
+-- Moves whole units from one place to another, all or nothing, and notes each movement:
+--   [{type, item_id, warehouse_id, quantity, from?, to?, reference_type?, reference_id?, reason?, field?}, ...]
+--   from, to: {bin_id, status? ('available'), lot_number?, serial_number?, reserved_for_type?, reserved_for_id?}
+-- Without `from` the units come in, without `to` they go out; both are in the one warehouse. `field` is what a
+-- refusal names. Several movements of one place count together: what matters is what is left at the end.
+-- A place that a movement of type write_off leaves empty is closed for good.
+-- Locks the rows of all places in the order of their ids.
+-- Fails: insufficient_stock, serial_number_taken, serial_number_required, serial_quantity_must_be_one,
+-- warehouse_not_found, inventory_item_not_found, bin_not_found, bin_inactive.
+create or replace function warehousing.stock_post(movements jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_actor uuid := app.user_id();
+  v_from uuid[];
+  v_to uuid[];
+  v_short record;
+begin
+  if coalesce(jsonb_array_length(movements), 0) = 0 then
+    return;
+  end if;
+  -- Whoever closes a warehouse or a bin, or gives an item serial numbers, waits for what is still coming in,
+  -- and what comes later is judged by the change.
+  perform from warehousing.warehouses w where w.tenant_id = v_tenant
+    and w.id in (select l.warehouse_id from private.stock_lines(movements) l where l.goes) order by w.id for key share;
+  perform from warehousing.bins b where b.tenant_id = v_tenant
+    and b.id in (select l.to_bin from private.stock_lines(movements) l where l.goes) order by b.id for key share;
+  perform from warehousing.inventory_items i where i.tenant_id = v_tenant
+    and i.id in (select l.item_id from private.stock_lines(movements) l where l.goes) order by i.id for key share;
+  perform private.stock_check(movements);
+
+  -- In one order for everybody: two who open the same places would wait for each other in a circle.
+  insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_type, reserved_for_id)
+  select distinct v_tenant, l.warehouse_id, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_type, l.to_for
+  from private.stock_lines(movements) l where l.goes
+    and private.stock_at(v_tenant, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for) is null
+  order by l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for
+  on conflict do nothing;
+
+  select array_agg(private.stock_at(v_tenant, l.from_bin, l.item_id, l.from_status, l.from_lot, l.from_serial, l.from_for) order by l.line),
+    array_agg(private.stock_at(v_tenant, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for) order by l.line)
+  into v_from, v_to from private.stock_lines(movements) l;
+  perform from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_from || v_to) order by s.id for no key update;
+
+  select l.field, l.item_id into v_short from private.stock_lines(movements) l where l.comes and v_from[l.line] is null
+  order by l.line limit 1;
+  if found then
+    perform app.fail('insufficient_stock', jsonb_build_object('field', v_short.field, 'item_id', v_short.item_id));
+  end if;
+  with net as (
+    select g.id, sum(g.delta) as delta from (
+      select v_from[l.line] as id, -l.quantity as delta from private.stock_lines(movements) l where l.comes
+      union all
+      select v_to[l.line], l.quantity from private.stock_lines(movements) l where l.goes) g
+    group by g.id
+  ), bad as materialized (
+    select s.id, s.quantity + n.delta > 1 as twice
+    from net n join warehousing.stock s on s.tenant_id = v_tenant and s.id = n.id
+    where s.written_off_at is not null or s.quantity + n.delta < 0 or (s.serial_number is not null and s.quantity + n.delta > 1)
+  )
+  select l.field, l.item_id, b.twice into v_short
+  from bad b join private.stock_lines(movements) l on b.id in (v_from[l.line], v_to[l.line])
+  order by l.line limit 1;
+  if found then
+    perform app.fail(case when v_short.twice then 'serial_number_taken' else 'insufficient_stock' end,
+      jsonb_build_object('field', v_short.field, 'item_id', v_short.item_id));
+  end if;
+
+  insert into warehousing.inventory_transactions (tenant_id, transaction_type, item_id, warehouse_id, quantity, from_stock_id, to_stock_id,
+    from_bin_id, to_bin_id, from_status, to_status, lot_number, serial_number, reference_type, reference_id, reason, performed_by)
+  select v_tenant, l.type, l.item_id, l.warehouse_id, l.quantity, v_from[l.line], v_to[l.line],
+    l.from_bin, l.to_bin, case when l.comes then l.from_status end, case when l.goes then l.to_status end,
+    coalesce(l.to_lot, l.from_lot), coalesce(l.to_serial, l.from_serial), l.reference_type, l.reference_id, l.reason, v_actor
+  from private.stock_lines(movements) l
+  order by l.line;
+
+  -- What is left first: a serial number may not be in two places, not even for a moment.
+  for sign in 0..1 loop
+    update warehousing.stock s set quantity = s.quantity + n.delta,
+      written_off_at = case when s.quantity + n.delta = 0 and n.written_off then clock_timestamp() end
+    from (
+      select g.id, sum(g.delta) as delta, bool_or(g.written_off) as written_off from (
+        select v_from[x.line] as id, -x.quantity as delta, x.type = 'write_off' as written_off
+        from private.stock_lines(movements) x where x.comes
+        union all
+        select v_to[x.line], x.quantity, false from private.stock_lines(movements) x where x.goes) g
+      group by g.id
+    ) n
+    where s.tenant_id = v_tenant and s.id = n.id and (sign = 0) = (n.delta < 0) and n.delta <> 0;
+  end loop;
+end $$;
+
+grant execute on function warehousing.stock_post(jsonb) to barid_caller;
+
+-- sql/40_functions/warehousing/stock/20_allocate.sql
+
+-- Which rows a demand is met from.
+
+-- Locks what lies open at these places, [{item_id, bin_id}], in the order of ids: for those who take from
+-- some and put into others in two steps, so that an opposite move waits instead of meeting in the middle.
+create or replace function private.stock_hold(places jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_rows uuid[];
+begin
+  select array_agg(c.id) into v_rows
+  from (select distinct p.item_id, p.bin_id from jsonb_to_recordset(places) as p (item_id uuid, bin_id uuid)) p
+  cross join lateral (
+    select s.id from warehousing.stock s
+    where s.tenant_id = v_tenant and s.bin_id = p.bin_id and s.item_id = p.item_id and s.status = 'available' and s.written_off_at is null
+    offset 0) c;
+  perform from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_rows) order by s.id for no key update;
+end $$;
+
+-- Finds the rows that meet a demand, oldest first, and locks all that could.
+--   lines: [{item_id, quantity, warehouse_id?, bin_id?, lot_number?, serial_number?, field?}, ...]; what is left out
+--   may be anything. p_reserved_for: null takes available stock, otherwise what is reserved for that.
+-- -> [{line, item_id, warehouse_id, bin_id, lot_number, serial_number, quantity}], line from 1
+-- Lines that say more choose first, so that a line for any lot does not take the lot another asks for.
+-- Fails: insufficient_stock (item_id, field).
+create or replace function private.stock_allocate(lines jsonb, p_reserved_for uuid default null) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_tenant uuid := app.tenant_id();
+  v_status text := case when p_reserved_for is null then 'available' else 'reserved' end;
+  v_rows uuid[];
+  v_taken jsonb := '[]';
+  v_mask integer;
+  v_short record;
+begin
+  -- Asked line by line (offset 0), each by its item: a plan for all at once reads whole warehouses.
+  select array_agg(distinct c.id) into v_rows
+  from jsonb_to_recordset(lines) as l (item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text)
+  cross join lateral (
+    select s.id from warehousing.stock s
+    where s.tenant_id = v_tenant and s.item_id = l.item_id and s.status = v_status and s.quantity > 0
+      and s.reserved_for_id is not distinct from p_reserved_for and s.written_off_at is null
+      and (l.warehouse_id is null or s.warehouse_id = l.warehouse_id) and (l.bin_id is null or s.bin_id = l.bin_id)
+      and (l.lot_number is null or s.lot_number = l.lot_number) and (l.serial_number is null or s.serial_number = l.serial_number)
+    offset 0) c;
+  perform from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_rows) order by s.id for no key update;
+
+  for v_mask in
+    select distinct num_nonnulls(l.serial_number) * 8 + num_nonnulls(l.lot_number) * 4 + num_nonnulls(l.bin_id) * 2 + num_nonnulls(l.warehouse_id) as mask
+    from jsonb_to_recordset(lines) as l (warehouse_id uuid, bin_id uuid, lot_number text, serial_number text)
+    order by mask desc
+  loop
+    -- Demands of one kind do not overlap unless they are equal: laid end to end beside the rows that may
+    -- meet them, each takes the stretch it covers.
+    with held as materialized (
+      select s.* from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_rows)
+    ), demand as materialized (
+      select l.line, l.item_id, l.warehouse_id, l.bin_id, l.lot_number, l.serial_number, l.quantity,
+        dense_rank() over (order by l.item_id, l.warehouse_id, l.bin_id, l.lot_number, l.serial_number) as kind,
+        sum(l.quantity) over (partition by l.item_id, l.warehouse_id, l.bin_id, l.lot_number, l.serial_number order by l.line) as until
+      from rows from (jsonb_to_recordset(lines) as (item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text,
+        quantity bigint)) with ordinality l (item_id, warehouse_id, bin_id, lot_number, serial_number, quantity, line)
+      where num_nonnulls(l.serial_number) * 8 + num_nonnulls(l.lot_number) * 4 + num_nonnulls(l.bin_id) * 2 + num_nonnulls(l.warehouse_id) = v_mask
+    ), supply as materialized (
+      select k.kind, s.id, s.item_id, s.warehouse_id, s.bin_id, s.lot_number, s.serial_number, o.quantity,
+        sum(o.quantity) over (partition by k.kind order by s.created_at, s.id) as until
+      from (select distinct on (d.kind) d.* from demand d order by d.kind) k
+      join held s on s.item_id = k.item_id and s.status = v_status and s.quantity > 0
+        and (k.warehouse_id is null or s.warehouse_id = k.warehouse_id) and (k.bin_id is null or s.bin_id = k.bin_id)
+        and (k.lot_number is null or s.lot_number = k.lot_number) and (k.serial_number is null or s.serial_number = k.serial_number)
+      cross join lateral (
+        select s.quantity - coalesce(sum(t.quantity), 0) as quantity
+        from jsonb_to_recordset(v_taken) as t (stock_id uuid, quantity bigint) where t.stock_id = s.id) o
+      where o.quantity > 0
+    )
+    select v_taken || coalesce(jsonb_agg(jsonb_build_object('line', d.line, 'stock_id', p.id, 'item_id', p.item_id,
+      'warehouse_id', p.warehouse_id, 'bin_id', p.bin_id, 'lot_number', p.lot_number, 'serial_number', p.serial_number,
+      'quantity', least(d.until, p.until) - greatest(d.until - d.quantity, p.until - p.quantity)) order by d.line, p.until), '[]')
+    into v_taken
+    from demand d join supply p on p.kind = d.kind and p.until - p.quantity < d.until and d.until - d.quantity < p.until;
+  end loop;
+
+  select l.item_id, coalesce(l.field, 'quantity') as field into v_short
+  from rows from (jsonb_to_recordset(lines) as (item_id uuid, quantity bigint, field text)) with ordinality l (item_id, quantity, field, line)
+  left join (
+    select t.line, sum(t.quantity) as quantity from jsonb_to_recordset(v_taken) as t (line bigint, quantity bigint) group by t.line
+  ) t on t.line = l.line
+  where l.quantity > coalesce(t.quantity, 0)
+  order by l.line limit 1;
+  if found then
+    perform app.fail('insufficient_stock', jsonb_build_object('field', v_short.field, 'item_id', v_short.item_id));
+  end if;
+  return (select coalesce(jsonb_agg(t.one - 'stock_id' order by (t.one ->> 'line')::integer), '[]') from jsonb_array_elements(v_taken) t (one));
+end $$;
+
+grant execute on function private.stock_hold(jsonb), private.stock_allocate(jsonb, uuid) to barid_caller;
+
+-- sql/40_functions/warehousing/stock/30_reserve.sql
+
+-- Reserving, giving back and letting go: what cores of orders and parcels call.
+
+-- Sets stock aside for a picking order or a storefront order, all or nothing. Only what is available, holds
+-- something and was never written off; oldest first.
+--   lines: [{item_id, quantity, warehouse_id?, bin_id?, lot_number?, serial_number?, field?}, ...]
+-- -> [{line, item_id, warehouse_id, bin_id, lot_number, serial_number, quantity}]
+-- Fails: insufficient_stock (item_id, field).
+create or replace function warehousing.stock_reserve(p_type text, p_id uuid, lines jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_found jsonb := private.stock_allocate(lines);
+begin
+  perform warehousing.stock_post((
+    select jsonb_agg(jsonb_build_object('type', 'reserve', 'item_id', f.item_id, 'warehouse_id', f.warehouse_id, 'quantity', f.quantity,
+      'from', p.place, 'to', p.place || jsonb_build_object('status', 'reserved', 'reserved_for_type', p_type, 'reserved_for_id', p_id),
+      'reference_type', p_type, 'reference_id', p_id) order by f.line)
+    from jsonb_to_recordset(v_found) as f (line integer, item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text, quantity bigint)
+    cross join lateral (select jsonb_strip_nulls(jsonb_build_object('bin_id', f.bin_id, 'lot_number', f.lot_number, 'serial_number', f.serial_number)) as place) p));
+  return v_found;
+end $$;
+
+-- What is reserved for somebody: the rows of stock_allocate(), one a place.
+create or replace function private.stock_reserved(p_type text, p_id uuid) returns jsonb
+language sql stable security definer set search_path = '' as $$
+  select coalesce(jsonb_agg(jsonb_build_object('item_id', s.item_id, 'warehouse_id', s.warehouse_id, 'bin_id', s.bin_id,
+    'lot_number', s.lot_number, 'serial_number', s.serial_number, 'quantity', s.quantity) order by s.created_at, s.id), '[]')
+  from warehousing.stock s
+  where s.tenant_id = app.tenant_id() and s.reserved_for_id = p_id and s.reserved_for_type = p_type and s.quantity > 0
+$$;
+
+-- Gives what is reserved back to where it was taken from: all of it, or only `lines`
+-- [{item_id, quantity, bin_id?, lot_number?, serial_number?}]. -> what was given back, as stock_reserve() answers.
+-- Fails: insufficient_stock (lines ask for more than is reserved).
+create or replace function warehousing.stock_release(p_type text, p_id uuid, lines jsonb default null) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_found jsonb := case when lines is null then private.stock_reserved(p_type, p_id) else private.stock_allocate(lines, p_id) end;
+begin
+  perform warehousing.stock_post((
+    select jsonb_agg(jsonb_build_object('type', 'release', 'item_id', f.item_id, 'warehouse_id', f.warehouse_id, 'quantity', f.quantity,
+      'from', p.place || jsonb_build_object('status', 'reserved', 'reserved_for_type', p_type, 'reserved_for_id', p_id), 'to', p.place,
+      'reference_type', p_type, 'reference_id', p_id))
+    from jsonb_to_recordset(v_found) as f (item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text, quantity bigint)
+    cross join lateral (select jsonb_strip_nulls(jsonb_build_object('bin_id', f.bin_id, 'lot_number', f.lot_number, 'serial_number', f.serial_number)) as place) p));
+  return v_found;
+end $$;
+
+-- Lets what is reserved leave the house, all of it. The movements are of `transaction_type` and name
+-- `reference_type`, `reference_id`: whoever it was reserved for unless said. -> what left, as stock_reserve() answers.
+create or replace function warehousing.stock_exit(
+  p_type text, p_id uuid, transaction_type text default 'pick', reference_type text default null, reference_id uuid default null
+) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_found jsonb := private.stock_reserved(p_type, p_id);
+begin
+  perform warehousing.stock_post((
+    select jsonb_agg(jsonb_build_object('type', stock_exit.transaction_type, 'item_id', f.item_id, 'warehouse_id', f.warehouse_id,
+      'quantity', f.quantity, 'from', jsonb_strip_nulls(jsonb_build_object('bin_id', f.bin_id, 'lot_number', f.lot_number,
+        'serial_number', f.serial_number, 'status', 'reserved', 'reserved_for_type', p_type, 'reserved_for_id', p_id)),
+      'reference_type', coalesce(stock_exit.reference_type, p_type), 'reference_id', coalesce(stock_exit.reference_id, p_id)))
+    from jsonb_to_recordset(v_found) as f (item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text, quantity bigint)));
+  return v_found;
+end $$;
+
+-- Takes stock into the house: [{item_id, warehouse_id, bin_id, quantity, status? ('available'), lot_number?,
+-- serial_number?, field?}, ...]; transaction_type is receive, initial_stock or return.
+-- Fails: what stock_post() fails with.
+create or replace function warehousing.stock_receive(
+  lines jsonb, transaction_type text default 'receive', reference_type text default null, reference_id uuid default null, reason text default null
+) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform warehousing.stock_post((
+    select jsonb_agg(jsonb_build_object('type', stock_receive.transaction_type, 'item_id', l.item_id, 'warehouse_id', l.warehouse_id,
+      'quantity', l.quantity, 'field', coalesce(l.field, 'quantity'), 'to', jsonb_strip_nulls(jsonb_build_object('bin_id', l.bin_id,
+        'status', coalesce(l.status, 'available'), 'lot_number', l.lot_number, 'serial_number', l.serial_number)),
+      'reference_type', stock_receive.reference_type, 'reference_id', stock_receive.reference_id, 'reason', stock_receive.reason) order by l.line)
+    from rows from (jsonb_to_recordset(lines) as (item_id uuid, warehouse_id uuid, bin_id uuid, quantity bigint, status text,
+      lot_number text, serial_number text, field text)) with ordinality
+      l (item_id, warehouse_id, bin_id, quantity, status, lot_number, serial_number, field, line)));
+end $$;
+
+-- Where a warehouse of the caller's tenant receives when nobody says otherwise, or null.
+create or replace function warehousing.default_receiving_bin(warehouse uuid) returns uuid
+language sql stable security definer set search_path = '' as $$
+  select b.id from warehousing.bins b
+  where b.tenant_id = app.tenant_id() and b.warehouse_id = warehouse and b.is_default_receiving and b.is_active
+$$;
+
+grant execute on function warehousing.stock_reserve(text, uuid, jsonb), warehousing.stock_release(text, uuid, jsonb),
+  warehousing.stock_exit(text, uuid, text, text, uuid), warehousing.stock_receive(jsonb, text, text, uuid, text),
+  warehousing.default_receiving_bin(uuid) to barid_caller;
+
+-- sql/40_functions/warehousing/stock/40_verify.sql
+
+-- Every difference between the stock of all tenants and its movements; no row means that it is right.
+--   quantity     a row does not hold what its movements left in it
+--   place        a movement notes another item, bin, status, lot or serial than its row is of
+--   reservation  a row is reserved for a picking order that is not being picked and waits for no driver
+create or replace function warehousing.verify_stock()
+returns table (problem text, tenant_id uuid, stock_id uuid, transaction_id bigint, expected numeric, found numeric)
+language sql stable set search_path = '' as $$
+  with moved as (
+    select m.stock_id, sum(m.quantity) as quantity from (
+      select t.to_stock_id as stock_id, t.quantity from warehousing.inventory_transactions t where t.to_stock_id is not null
+      union all
+      select t.from_stock_id, -t.quantity from warehousing.inventory_transactions t where t.from_stock_id is not null) m
+    group by m.stock_id
+  )
+  select 'quantity', s.tenant_id, s.id, null::bigint, coalesce(m.quantity, 0), s.quantity::numeric
+  from warehousing.stock s left join moved m on m.stock_id = s.id
+  where s.quantity <> coalesce(m.quantity, 0)
+  union all
+  select 'place', t.tenant_id, s.id, t.id, null, null
+  from warehousing.inventory_transactions t
+  cross join lateral (values (t.from_stock_id, t.from_bin_id, t.from_status), (t.to_stock_id, t.to_bin_id, t.to_status)) e (stock_id, bin_id, status)
+  join warehousing.stock s on s.tenant_id = t.tenant_id and s.id = e.stock_id
+  where (s.item_id, s.warehouse_id, s.bin_id, s.status) is distinct from (t.item_id, t.warehouse_id, e.bin_id, e.status)
+    or s.lot_number is distinct from t.lot_number or s.serial_number is distinct from t.serial_number
+  union all
+  select 'reservation', s.tenant_id, s.id, null, 0, s.quantity
+  from warehousing.stock s
+  where s.reserved_for_type = 'picking_order' and s.quantity > 0 and not exists (
+    select from warehousing.picking_orders p where p.tenant_id = s.tenant_id and p.id = s.reserved_for_id
+      and (p.status = 'in_progress' or (p.status = 'completed' and p.delivery_id is not null)))
+$$;
+
+-- At night: tells each tenant whose stock is not what was moved, as an event.
+create or replace function private.report_stock() returns void
+language sql security definer set search_path = '' as $$
+  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+  select v.tenant_id, 'stock.mismatch', 'warehousing', 'tenant', v.tenant_id,
+    jsonb_build_object('differences', count(*), 'stock_ids', (array_agg(distinct v.stock_id))[1:100])
+  from warehousing.verify_stock() v
+  group by v.tenant_id
+$$;
+
+-- They see all tenants: not for requests.
+revoke execute on function warehousing.verify_stock() from barid_caller;
+
+-- sql/40_functions/warehousing/warehouses/10_access.sql
+
+-- Warehouses: who may use them.
+
+-- True when a customer may use a warehouse (access_mode).
+create or replace function warehousing.warehouse_open_to(warehouse warehousing.warehouses, user_id uuid) returns boolean
+language sql stable set search_path = '' as $$
+  select case warehouse.access_mode when 'all_users' then true
+    else (warehouse.access_mode = 'select_users') = exists (
+      select from warehousing.warehouse_users u
+      where u.tenant_id = warehouse.tenant_id and u.warehouse_id = warehouse.id and u.user_id = warehouse_open_to.user_id) end
+$$;
+
+-- Gives a warehouse the people of its access_mode; null leaves them. A warehouse for everybody names nobody,
+-- but ids that are nobody's are refused all the same. Fails: invalid_customer_ids (user_ids).
+create or replace function warehousing.warehouse_set_users(warehouse warehousing.warehouses, user_ids jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_sent uuid[] := app.uuids(user_ids);
+  v_chosen boolean := warehouse.access_mode <> 'all_users';
+begin
+  if v_chosen and v_sent = '{}' and (user_ids is not null or not exists (
+      select from warehousing.warehouse_users u where u.tenant_id = warehouse.tenant_id and u.warehouse_id = warehouse.id)) then
+    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+  end if;
+  if exists (select from unnest(v_sent) g (id) where not exists (
+      select from tenancy.tenant_users u
+      where u.tenant_id = warehouse.tenant_id and u.user_id = g.id and u.tenant_user_type = 'customer' and u.is_business)) then
+    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+  end if;
+  if not v_chosen or user_ids is not null then
+    delete from warehousing.warehouse_users u
+    where u.tenant_id = warehouse.tenant_id and u.warehouse_id = warehouse.id and (not v_chosen or u.user_id <> all (v_sent));
+  end if;
+  insert into warehousing.warehouse_users (tenant_id, warehouse_id, user_id)
+  select distinct warehouse.tenant_id, warehouse.id, g.id from unnest(v_sent) g (id) where v_chosen
+  on conflict do nothing;
+end $$;
+
+-- Refuses what is no warehouse of the tenant. Fails: warehouse_not_found (field).
+create or replace function warehousing.require_warehouse(warehouse_id uuid, field text default 'warehouse_id') returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  perform from warehousing.warehouses w where w.id = require_warehouse.warehouse_id and w.deleted_at is null;
+  if not found then
+    perform app.fail('warehouse_not_found', jsonb_build_object('field', require_warehouse.field));
+  end if;
+end $$;
+
+-- Key figures of the tenant's warehouses, narrowed by a customer's access but by no other filter. {customer_id?}
+-- -> {totalWarehouses, activeCount, maintenanceCount, inactiveCount, totalCapacity, availableCapacity}
+create or replace function warehousing.warehouses_stats(customer_id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('totalWarehouses', count(*), 'activeCount', count(*) filter (where w.status = 'active'),
+    'maintenanceCount', count(*) filter (where w.status = 'maintenance'), 'inactiveCount', count(*) filter (where w.status = 'inactive'),
+    'totalCapacity', coalesce(sum(w.total_capacity), 0), 'availableCapacity', coalesce(sum(w.available_capacity), 0))
+  from warehousing.warehouses w
+  where w.deleted_at is null and (customer_id is null or warehousing.warehouse_open_to(w, customer_id))
+$$;
+
+-- sql/40_functions/warehousing/warehouses/20_warehouses.sql
+
+-- Warehouses of the tenant.
+
+-- A warehouse. {id} -> {warehouse}. Fails: warehouse_not_found.
+create or replace function warehousing.warehouse_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_warehouse jsonb;
+begin
+  select to_jsonb(w) - array['city', 'country'] into v_warehouse from warehousing.warehouses_list w where w.id = (input ->> 'id')::uuid;
+  if v_warehouse is null then
+    perform app.fail('warehouse_not_found');
+  end if;
+  return jsonb_build_object('warehouse', v_warehouse);
+end $$;
+
+-- Adds a warehouse. {name, code, address_id, status?, total_capacity?, available_capacity?, features?, access_mode?, user_ids?}
+-- -> {warehouse}. Fails: address_not_found, warehouse_code_exists, invalid_customer_ids.
+create or replace function warehousing.warehouse_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_warehouse warehousing.warehouses;
+begin
+  perform delivery.require_public_address((input ->> 'address_id')::uuid);
+  insert into warehousing.warehouses (tenant_id, name, code, address_id, status, total_capacity, available_capacity, features, access_mode)
+  values (app.tenant_id(), input ->> 'name', input ->> 'code', (input ->> 'address_id')::uuid, coalesce(input ->> 'status', 'active'),
+    (input ->> 'total_capacity')::numeric, coalesce(input ->> 'available_capacity', input ->> 'total_capacity')::numeric,
+    coalesce(input -> 'features', '{}'), coalesce(input ->> 'access_mode', 'all_users'))
+  returning * into v_warehouse;
+  perform warehousing.warehouse_set_users(v_warehouse, input -> 'user_ids');
+  return warehousing.warehouse_get(jsonb_build_object('id', v_warehouse.id));
+end $$;
+
+-- Changes what is sent; null clears what may be empty. A warehouse without room left becomes full, and one
+-- that was full and has room again becomes active, unless a status is sent. {id, any field of warehouse_create}
+-- -> {warehouse}. Fails: warehouse_not_found, address_not_found, warehouse_code_exists, invalid_customer_ids.
+create or replace function warehousing.warehouse_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_warehouse warehousing.warehouses;
+  v_wanted warehousing.warehouses;
+begin
+  select * into v_warehouse from warehousing.warehouses w
+  where w.id = (input ->> 'id')::uuid and w.deleted_at is null for no key update;
+  if not found then
+    perform app.fail('warehouse_not_found');
+  end if;
+  v_wanted := jsonb_populate_record(v_warehouse, input);
+  if v_wanted.address_id <> v_warehouse.address_id then
+    perform delivery.require_public_address(v_wanted.address_id);
+  end if;
+  if not input ? 'status' and input ? 'available_capacity' then
+    v_wanted.status := case
+      when v_wanted.available_capacity <= 0 and v_wanted.status = 'active' then 'full'
+      when (v_wanted.available_capacity > 0) is not false and v_wanted.status = 'full' then 'active'
+      else v_wanted.status end;
+  end if;
+  update warehousing.warehouses w set name = v_wanted.name, code = v_wanted.code, address_id = v_wanted.address_id,
+    status = v_wanted.status, total_capacity = v_wanted.total_capacity, available_capacity = v_wanted.available_capacity,
+    features = v_wanted.features, access_mode = v_wanted.access_mode
+  where w.id = v_warehouse.id
+  returning * into v_warehouse;
+  perform warehousing.warehouse_set_users(v_warehouse, input -> 'user_ids');
+  return warehousing.warehouse_get(jsonb_build_object('id', v_warehouse.id));
+end $$;
+
+-- Removes a warehouse: nobody finds it any more and its code is free; the row stays for what names it.
+-- {id} -> {}. Fails: warehouse_not_found, warehouse_has_inventory (anything lies in it, whatever its status).
+create or replace function warehousing.warehouse_delete(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_id uuid := (input ->> 'id')::uuid;
+begin
+  -- What is coming in holds the warehouse until it has come; what comes later finds it deleted.
+  perform from warehousing.warehouses w where w.id = v_id and w.deleted_at is null for update;
+  if not found then
+    perform app.fail('warehouse_not_found');
+  end if;
+  if exists (select from warehousing.stock s where s.tenant_id = v_tenant and s.warehouse_id = v_id and s.quantity > 0) then
+    perform app.fail('warehouse_has_inventory');
+  end if;
+  update warehousing.warehouses w set deleted_at = now() where w.id = v_id;
+  return '{}';
+end $$;
+
+-- sql/40_functions/warehousing/warehouses/30_bins_and_staff.sql
+
+-- The places of a warehouse, and who works in it.
+
+-- {warehouse_id, id} -> {bin}. Fails: bin_not_found.
+create or replace function warehousing.bin_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_bin jsonb;
+begin
+  select to_jsonb(b) into v_bin from warehousing.bins_list b
+  where b.id = (input ->> 'id')::uuid and b.warehouse_id = (input ->> 'warehouse_id')::uuid;
+  if v_bin is null then
+    perform app.fail('bin_not_found');
+  end if;
+  return jsonb_build_object('bin', v_bin);
+end $$;
+
+-- Adds a place to a warehouse. {warehouse_id, code, name, location_type?, capacity?, is_default_receiving?, is_active?} -> {bin}
+-- Fails: warehouse_not_found, bin_code_exists, default_receiving_exists.
+create or replace function warehousing.bin_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid;
+begin
+  perform warehousing.require_warehouse((input ->> 'warehouse_id')::uuid);
+  insert into warehousing.bins (tenant_id, warehouse_id, code, name, location_type, capacity, is_default_receiving, is_active)
+  values (app.tenant_id(), (input ->> 'warehouse_id')::uuid, input ->> 'code', input ->> 'name', coalesce(input ->> 'location_type', 'BIN'),
+    (input ->> 'capacity')::numeric, coalesce((input ->> 'is_default_receiving')::boolean, false),
+    coalesce((input ->> 'is_active')::boolean, true))
+  returning id into v_id;
+  return warehousing.bin_get(input || jsonb_build_object('id', v_id));
+end $$;
+
+-- Changes what is sent; null clears the capacity. {warehouse_id, id, any field of bin_create} -> {bin}
+-- Fails: bin_not_found, bin_code_exists, default_receiving_exists, bin_not_empty (taken out of use with stock in it), bin_full.
+create or replace function warehousing.bin_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_bin warehousing.bins;
+  v_wanted warehousing.bins;
+begin
+  -- What is coming in holds the bin until it has come.
+  select * into v_bin from warehousing.bins b
+  where b.id = (input ->> 'id')::uuid and b.warehouse_id = (input ->> 'warehouse_id')::uuid for update;
+  if not found then
+    perform app.fail('bin_not_found');
+  end if;
+  v_wanted := jsonb_populate_record(v_bin, input);
+  if v_bin.is_active and not v_wanted.is_active and exists (select from warehousing.stock s
+      where s.tenant_id = v_bin.tenant_id and s.warehouse_id = v_bin.warehouse_id and s.bin_id = v_bin.id and s.quantity > 0) then
+    perform app.fail('bin_not_empty');
+  end if;
+  update warehousing.bins b set code = v_wanted.code, name = v_wanted.name, location_type = v_wanted.location_type,
+    capacity = v_wanted.capacity, is_default_receiving = v_wanted.is_default_receiving, is_active = v_wanted.is_active
+  where b.id = v_bin.id;
+  return warehousing.bin_get(input);
+end $$;
+
+-- {id} -> {staff}. Fails: staff_not_found.
+create or replace function warehousing.staff_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_staff jsonb;
+begin
+  select to_jsonb(s) into v_staff from warehousing.staff_list s
+  where s.id = (input ->> 'id')::uuid and s.warehouse_id = (input ->> 'warehouse_id')::uuid;
+  if v_staff is null then
+    perform app.fail('staff_not_found');
+  end if;
+  return jsonb_build_object('staff', v_staff);
+end $$;
+
+-- Assigns a member of staff to a warehouse. {warehouse_id, user_id, employee_id?, role?} -> {staff}
+-- Fails: warehouse_not_found, user_not_found (no active member of type staff), staff_already_assigned.
+create or replace function warehousing.staff_add(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid;
+begin
+  perform warehousing.require_warehouse((input ->> 'warehouse_id')::uuid);
+  perform from tenancy.tenant_users u
+  where u.user_id = (input ->> 'user_id')::uuid and u.tenant_user_type = 'staff' and u.is_active;
+  if not found then
+    perform app.fail('user_not_found');
+  end if;
+  insert into warehousing.warehouse_staff (tenant_id, warehouse_id, user_id, employee_id, role)
+  values (app.tenant_id(), (input ->> 'warehouse_id')::uuid, (input ->> 'user_id')::uuid, input ->> 'employee_id', input ->> 'role')
+  returning id into v_id;
+  return warehousing.staff_get(input || jsonb_build_object('id', v_id));
+end $$;
+
+-- Ends an assignment; a second time changes nothing. {warehouse_id, id} -> {staff}. Fails: staff_not_found.
+create or replace function warehousing.staff_deactivate(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  update warehousing.warehouse_staff s set is_active = false
+  where s.id = (input ->> 'id')::uuid and s.warehouse_id = (input ->> 'warehouse_id')::uuid and s.is_active;
+  return warehousing.staff_get(input);
+end $$;
+
 -- sql/50_policies/10_tenants.sql
 
 -- The second wall on one screen. Every tenant table stands here; `own` names the people of a row, who
@@ -10433,7 +11849,7 @@ select app.tenant_table('delivery.institution_branches', writes => 'insert, upda
 select app.tenant_table('delivery.vehicles', writes => 'insert, update');
 select app.tenant_table('delivery.drivers', own => '{user_id}');
 select app.tenant_table('delivery.driver_zones', own => '{driver_id}');
-select app.tenant_table('warehousing.warehouses');
+select app.tenant_table('warehousing.warehouses', writes => 'insert, update');
 
 select app.tenant_table('delivery.teams', writes => '');
 select app.tenant_table('delivery.team_members', own => '{user_id}', writes => '');
@@ -10478,6 +11894,9 @@ select app.tenant_table('warehousing.inventory_items', own => '{}', writes => 'i
 select app.tenant_table('warehousing.stock', own => '{}', writes => '', audit => false);
 select app.tenant_table('warehousing.inventory_transactions', own => '{}', writes => '', audit => false);
 select app.tenant_table('warehousing.warehouse_users', own => '{user_id}', writes => 'insert, delete');
+select app.tenant_table('warehousing.carrier_warehouses', own => '{}');
+select app.tenant_table('warehousing.inventory_transfers', own => '{}', writes => 'insert');
+select app.tenant_table('warehousing.inventory_transfer_items', own => '{}', writes => 'insert');
 select app.tenant_table('warehousing.warehouse_staff', own => '{user_id}', writes => 'insert, update');
 select app.tenant_table('warehousing.picking_orders', own => '{}', writes => 'insert, update');
 select app.tenant_table('warehousing.picking_order_items', own => '{}');
@@ -10662,6 +12081,15 @@ create policy tenant on tenancy.notifications for all to barid_caller
 drop policy tenant on delivery.vehicles;
 create policy tenant on delivery.vehicles for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or (select app.has_role('driver'))));
+
+-- A warehouse that is for some people only does not exist for the others; drivers come to any.
+drop policy tenant on warehousing.warehouses;
+create policy tenant on warehousing.warehouses for all to barid_caller
+  using (tenant_id = (select app.tenant_id())
+    and ((select app.sees_tenant()) or access_mode = 'all_users' or (select app.has_role('driver'))
+      or (access_mode = 'select_users') = exists (
+        select from warehousing.warehouse_users u
+        where u.tenant_id = warehouses.tenant_id and u.warehouse_id = warehouses.id and u.user_id = (select app.user_id()))));
 
 -- sql/50_policies/20_platform.sql
 
@@ -10904,6 +12332,7 @@ begin
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
   perform cron.schedule('barid_wizard_runs_purge', '31 3 * * *', 'select private.wizard_runs_purge()');
   perform cron.schedule('barid_domains_recheck', '*/5 * * * *', 'select private.domains_recheck()');
+  perform cron.schedule('barid_report_stock', '19 2 * * *', 'select private.report_stock()');
   -- pg_cron never forgets a run by itself.
   perform cron.schedule('barid_cron_history_purge', '41 3 * * *',
     'delete from cron.job_run_details where end_time < now() - interval ''7 days''');

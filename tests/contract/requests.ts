@@ -61,6 +61,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/branch_code$/, "branch_code"],
   [/address_id$/, "address"],
   [/processing_point_id$/, "point"],
+  [/^inventory_item_id$/, "inventory_item"],
   [/manifest_item_id$|item_ids?$|identifiers$/, "item"],
   [/manifest_id$/, "manifest"],
   [/module_ids$/, "module"],
@@ -69,7 +70,14 @@ const kinds: [RegExp, keyof Things][] = [
   [/vehicle_ids?$/, "vehicle"],
   [/team_ids?$/, "team"],
   [/profile_id$/, "profile"],
+  [/^destination_warehouse_id$/, "other_warehouse"],
   [/warehouse_id$/, "warehouse"],
+  [/^destination_bin_id$/, "other_bin"],
+  [/bin_id$/, "bin"],
+  [/^staff_id$/, "staff"],
+  [/^picking_order_id$/, "picking_order"],
+  [/^transfer_id$/, "inventory_transfer"],
+  [/^assigned_to$/, "user"],
   [/zone_ids?$/, "zone"],
   [/tag_ids?$/, "tag"],
   [/batch_id$/, "batch"],
@@ -88,8 +96,10 @@ const kinds: [RegExp, keyof Things][] = [
 ];
 
 /** What stands at a slot; undefined when its name says nothing that is known. */
-export function kindOf(slot: Slot): keyof Things | undefined {
+export function kindOf(slot: Slot, operation?: Operation): keyof Things | undefined {
   const name = String(slot.findLast((step) => typeof step === "string"));
+  // Manifests have items as well as warehouses do.
+  if (name === "item_id" && operation?.path.startsWith("/warehousing/")) return "inventory_item";
   return kinds.find(([words]) => words.test(name))?.[1];
 }
 
@@ -161,6 +171,8 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
     event_types: ["delivery.*"],
   }),
   "PUT /webhooks/subscriptions/:subscription_id": () => ({ url: "http://127.0.0.1:9/hook" }),
+  "POST /warehousing/warehouses": forFew,
+  "PUT /warehousing/warehouses/:warehouse_id": forFew,
   "PUT /tenants/:tenantId/settings": () => ({
     general: { language: { settings: { default: "en" } } },
   }),
@@ -184,6 +196,10 @@ function restricted({ user, zone, tag }: Things, asked?: string): Record<string,
     ...(byTag ? { zone_tag_ids: [tag] } : { zone_ids: [zone] }),
   };
 }
+/** A warehouse for few people. */
+function forFew({ user }: Things): Record<string, unknown> {
+  return { access_mode: "select_users", user_ids: [user] };
+}
 /** Where one of these is asked for, the others of its line go. */
 const exclusive = [
   ["destination_branch_id", "destination_address_id"],
@@ -193,7 +209,10 @@ const exclusive = [
 ];
 
 /** A request that names only what the tenant has; `slot` is filled even where it is optional. */
-export function sampleOf(operation: Operation, things: Things, slot?: Slot): Input {
+export function sampleOf(operation: Operation, all: Things, slot?: Slot): Input {
+  const things = operation.path.startsWith("/warehousing/")
+    ? { ...all, item: all.inventory_item as string }
+    : all;
   const path = (part: keyof Input) => (slot?.[0] === part ? slot.slice(1) : []);
   const fill = (part: keyof Input) =>
     value(schemaOf(operation, part) ?? { type: "object" }, part, path(part), things);

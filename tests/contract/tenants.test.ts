@@ -102,7 +102,7 @@ describe.each(roles)("named by %s", (role) => {
         for (let next = queue.shift(); next; next = queue.shift()) {
           const { operation, slot, title } = next;
           const { tenant, things } = fixtureFor(operation);
-          const kind = kindOf(slot) ?? "item";
+          const kind = kindOf(slot, operation) ?? "item";
           const input = sampleOf(operation, things, slot);
           const ask = (put: string | number) =>
             send(operation, withValue(input, slot, put), tenant[role]);
@@ -136,7 +136,11 @@ test("the samples say something: with our own ids administrators meet no wrong i
     )
   ) {
     const { tenant, things } = /transfer-manifests/.test(operation.name) ? draft : received;
-    const own = withValue(sampleOf(operation, things, slot), slot, things[kindOf(slot) ?? "item"]);
+    const own = withValue(
+      sampleOf(operation, things, slot),
+      slot,
+      things[kindOf(slot, operation) ?? "item"],
+    );
     const answer = await send(operation, own, tenant.admin);
     if (knownByTheDatabaseAlone.has(answer.body.code)) continue;
     if (answer.status === 400 || answer.status >= 500) {

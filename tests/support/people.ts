@@ -112,6 +112,7 @@ async function addPeople(
         tenant_id: tenantId,
         user_id: person.id,
         tenant_user_type: person.type,
+        is_business: person.part === "customer",
       })),
     )
   }`;

@@ -6,6 +6,7 @@ import { Report } from "../../../tests/bench/report.ts";
 import { benchRpc } from "../../../tests/bench/rpc.ts";
 import { benchSearch } from "../../../tests/bench/search.ts";
 import { benchSetDestination } from "../../../tests/bench/set-destination.ts";
+import { benchStock } from "../../../tests/bench/stock.ts";
 import { benchWebhooks } from "../../../tests/bench/webhooks.ts";
 import { root } from "../paths.ts";
 
@@ -13,6 +14,7 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
   rpc: benchRpc,
   "set-destination": benchSetDestination,
   search: benchSearch,
+  stock: benchStock,
   "cold-start": benchColdStart,
   webhooks: benchWebhooks,
 };

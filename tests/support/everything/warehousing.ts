@@ -36,6 +36,31 @@ export async function addWarehousing({ tenant, one, next, made }: Adding): Added
     warehouse_id: warehouse,
     user_id: tenant.customer.id,
   }, "user_id");
+  await one("warehousing.carrier_warehouses", {
+    warehouse_id: warehouse,
+    carrier_code: "none",
+    external_id: "1",
+  }, "warehouse_id");
+  const other_bin = await one("warehousing.bins", {
+    warehouse_id: other_warehouse,
+    code: `B${next()}`,
+    name: "Other bin",
+  });
+  const inventory_transfer = await one("warehousing.inventory_transfers", {
+    reference_number: `INT-${next()}`,
+    source_warehouse_id: warehouse,
+    destination_warehouse_id: other_warehouse,
+  });
+  await one("warehousing.inventory_transfer_items", {
+    transfer_id: inventory_transfer,
+    position: 1,
+    item_id: inventory_item,
+    quantity: 1,
+    source_warehouse_id: warehouse,
+    source_bin_id: bin,
+    destination_warehouse_id: other_warehouse,
+    destination_bin_id: other_bin,
+  });
   const staff = await one("warehousing.warehouse_staff", {
     warehouse_id: warehouse,
     user_id: tenant.admin.id,
@@ -92,5 +117,7 @@ export async function addWarehousing({ tenant, one, next, made }: Adding): Added
     waybill,
     discrepancy,
     other_warehouse,
+    other_bin,
+    inventory_transfer,
   };
 }

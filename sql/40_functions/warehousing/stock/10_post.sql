@@ -33,7 +33,7 @@ language sql stable set search_path = '' as $$
     and s.reserved_for_id is not distinct from stock_at.reserved_for_id and s.written_off_at is null
 $$;
 
--- Refuses movements that name no bin of their warehouse, no item, or a quantity that is none; and a serial
+-- Refuses movements that name no warehouse, no bin of it (in use, where something goes), no item, or a quantity that is none; and a serial
 -- number that is missing where the item has them or counts more than one piece.
 create or replace function private.stock_check(movements jsonb) returns void
 language plpgsql stable set search_path = '' as $$
@@ -41,21 +41,26 @@ declare
   v_tenant uuid := app.tenant_id();
   v_bad record;
 begin
-  select l.*, i.id as known_item, f.id as known_from, t.id as known_to into v_bad
+  select l.*, i.id as known_item, f.id as known_from, t.id as known_to, t.is_active as bin_in_use, w.id as known_warehouse into v_bad
   from private.stock_lines(movements) l
+  left join warehousing.warehouses w on w.tenant_id = v_tenant and w.id = l.warehouse_id and w.deleted_at is null
   left join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = l.item_id
   left join warehousing.bins f on f.tenant_id = v_tenant and f.warehouse_id = l.warehouse_id and f.id = l.from_bin
   left join warehousing.bins t on t.tenant_id = v_tenant and t.warehouse_id = l.warehouse_id and t.id = l.to_bin
-  where i.id is null or (l.comes and f.id is null) or (l.goes and t.id is null) or l.quantity is null or l.quantity <= 0
+  where i.id is null or w.id is null or (l.comes and f.id is null) or (l.goes and t.is_active is not true) or l.quantity is null or l.quantity <= 0
     or (l.goes and l.to_serial is not null and l.quantity <> 1) or (l.goes and i.is_serialized and l.to_serial is null)
   order by l.line limit 1;
   if not found then
     return;
   end if;
-  if v_bad.known_item is null then
+  if v_bad.known_warehouse is null then
+    perform app.fail('warehouse_not_found', jsonb_build_object('field', 'warehouse_id'));
+  elsif v_bad.known_item is null then
     perform app.fail('inventory_item_not_found', jsonb_build_object('field', 'item_id', 'item_id', v_bad.item_id));
   elsif (v_bad.comes and v_bad.known_from is null) or (v_bad.goes and v_bad.known_to is null) then
     perform app.fail('bin_not_found', jsonb_build_object('field', 'bin_id'));
+  elsif v_bad.goes and not v_bad.bin_in_use then
+    perform app.fail('bin_inactive', jsonb_build_object('field', 'bin_id'));
   elsif v_bad.quantity is null or v_bad.quantity <= 0 then
     perform app.fail('validation_failed', jsonb_build_object('field', v_bad.field));
   elsif v_bad.to_serial is null then
@@ -73,7 +78,7 @@ end $$;
 -- A place that a movement of type write_off leaves empty is closed for good.
 -- Locks the rows of all places in the order of their ids.
 -- Fails: insufficient_stock, serial_number_taken, serial_number_required, serial_quantity_must_be_one,
--- inventory_item_not_found, bin_not_found.
+-- warehouse_not_found, inventory_item_not_found, bin_not_found, bin_inactive.
 create or replace function warehousing.stock_post(movements jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -86,6 +91,14 @@ begin
   if coalesce(jsonb_array_length(movements), 0) = 0 then
     return;
   end if;
+  -- Whoever closes a warehouse or a bin, or gives an item serial numbers, waits for what is still coming in,
+  -- and what comes later is judged by the change.
+  perform from warehousing.warehouses w where w.tenant_id = v_tenant
+    and w.id in (select l.warehouse_id from private.stock_lines(movements) l where l.goes) order by w.id for key share;
+  perform from warehousing.bins b where b.tenant_id = v_tenant
+    and b.id in (select l.to_bin from private.stock_lines(movements) l where l.goes) order by b.id for key share;
+  perform from warehousing.inventory_items i where i.tenant_id = v_tenant
+    and i.id in (select l.item_id from private.stock_lines(movements) l where l.goes) order by i.id for key share;
   perform private.stock_check(movements);
 
   -- In one order for everybody: two who open the same places would wait for each other in a circle.

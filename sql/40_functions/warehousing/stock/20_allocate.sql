@@ -6,12 +6,15 @@ create or replace function private.stock_hold(places jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  v_rows uuid[];
 begin
-  perform from warehousing.stock s
-  where s.tenant_id = v_tenant and s.status = 'available' and s.written_off_at is null and s.id in (
-    select c.id from jsonb_to_recordset(places) as p (item_id uuid, bin_id uuid)
-    join warehousing.stock c on c.tenant_id = v_tenant and c.bin_id = p.bin_id and c.item_id = p.item_id and c.status = 'available')
-  order by s.id for no key update;
+  select array_agg(c.id) into v_rows
+  from (select distinct p.item_id, p.bin_id from jsonb_to_recordset(places) as p (item_id uuid, bin_id uuid)) p
+  cross join lateral (
+    select s.id from warehousing.stock s
+    where s.tenant_id = v_tenant and s.bin_id = p.bin_id and s.item_id = p.item_id and s.status = 'available' and s.written_off_at is null
+    offset 0) c;
+  perform from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_rows) order by s.id for no key update;
 end $$;
 
 -- Finds the rows that meet a demand, oldest first, and locks all that could.
@@ -26,18 +29,22 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_status text := case when p_reserved_for is null then 'available' else 'reserved' end;
+  v_rows uuid[];
   v_taken jsonb := '[]';
   v_mask integer;
   v_short record;
 begin
-  perform from warehousing.stock s
-  where s.tenant_id = v_tenant and s.written_off_at is null and s.id in (
-    select c.id from jsonb_to_recordset(lines) as l (item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text)
-    join warehousing.stock c on c.tenant_id = v_tenant and c.item_id = l.item_id and c.status = v_status and c.quantity > 0
-      and c.reserved_for_id is not distinct from p_reserved_for and c.written_off_at is null
-      and (l.warehouse_id is null or c.warehouse_id = l.warehouse_id) and (l.bin_id is null or c.bin_id = l.bin_id)
-      and (l.lot_number is null or c.lot_number = l.lot_number) and (l.serial_number is null or c.serial_number = l.serial_number))
-  order by s.id for no key update;
+  -- Asked line by line (offset 0), each by its item: a plan for all at once reads whole warehouses.
+  select array_agg(distinct c.id) into v_rows
+  from jsonb_to_recordset(lines) as l (item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text)
+  cross join lateral (
+    select s.id from warehousing.stock s
+    where s.tenant_id = v_tenant and s.item_id = l.item_id and s.status = v_status and s.quantity > 0
+      and s.reserved_for_id is not distinct from p_reserved_for and s.written_off_at is null
+      and (l.warehouse_id is null or s.warehouse_id = l.warehouse_id) and (l.bin_id is null or s.bin_id = l.bin_id)
+      and (l.lot_number is null or s.lot_number = l.lot_number) and (l.serial_number is null or s.serial_number = l.serial_number)
+    offset 0) c;
+  perform from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_rows) order by s.id for no key update;
 
   for v_mask in
     select distinct num_nonnulls(l.serial_number) * 8 + num_nonnulls(l.lot_number) * 4 + num_nonnulls(l.bin_id) * 2 + num_nonnulls(l.warehouse_id) as mask
@@ -46,19 +53,20 @@ begin
   loop
     -- Demands of one kind do not overlap unless they are equal: laid end to end beside the rows that may
     -- meet them, each takes the stretch it covers.
-    with demand as (
+    with held as materialized (
+      select s.* from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_rows)
+    ), demand as materialized (
       select l.line, l.item_id, l.warehouse_id, l.bin_id, l.lot_number, l.serial_number, l.quantity,
         dense_rank() over (order by l.item_id, l.warehouse_id, l.bin_id, l.lot_number, l.serial_number) as kind,
         sum(l.quantity) over (partition by l.item_id, l.warehouse_id, l.bin_id, l.lot_number, l.serial_number order by l.line) as until
       from rows from (jsonb_to_recordset(lines) as (item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text,
         quantity bigint)) with ordinality l (item_id, warehouse_id, bin_id, lot_number, serial_number, quantity, line)
       where num_nonnulls(l.serial_number) * 8 + num_nonnulls(l.lot_number) * 4 + num_nonnulls(l.bin_id) * 2 + num_nonnulls(l.warehouse_id) = v_mask
-    ), supply as (
+    ), supply as materialized (
       select k.kind, s.id, s.item_id, s.warehouse_id, s.bin_id, s.lot_number, s.serial_number, o.quantity,
         sum(o.quantity) over (partition by k.kind order by s.created_at, s.id) as until
       from (select distinct on (d.kind) d.* from demand d order by d.kind) k
-      join warehousing.stock s on s.tenant_id = v_tenant and s.item_id = k.item_id and s.status = v_status and s.quantity > 0
-        and s.reserved_for_id is not distinct from p_reserved_for and s.written_off_at is null
+      join held s on s.item_id = k.item_id and s.status = v_status and s.quantity > 0
         and (k.warehouse_id is null or s.warehouse_id = k.warehouse_id) and (k.bin_id is null or s.bin_id = k.bin_id)
         and (k.lot_number is null or s.lot_number = k.lot_number) and (k.serial_number is null or s.serial_number = k.serial_number)
       cross join lateral (

@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { can, either, role } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { translate } from "../../../shared/i18n/index.ts";
+import { Id, NamedRef, Timestamp } from "../../../shared/schemas.ts";
+
+const activityTypes = [
+  "inventory_initial_stock",
+  "inventory_received",
+  "inventory_picked",
+  "inventory_moved",
+  "inventory_adjusted",
+  "inventory_returned",
+  "inventory_counted",
+  "inventory_transferred_in",
+  "inventory_transferred_out",
+  "inventory_transaction",
+] as const;
+
+const Location = z.object({ id: Id, code: z.string() }).nullable();
+
+const DashboardResponse = z.object({
+  warehouse: NamedRef,
+  status: z.object({
+    available_units: z.int(),
+    reserved_units: z.int(),
+    damaged_units: z.int(),
+    expired_units: z.int(),
+    other_units: z.int(),
+    total_units: z.int(),
+  }),
+  recent_activity: z.array(z.object({
+    id: z.int(),
+    type: z.enum(activityTypes),
+    label: z.string(),
+    quantity: z.int(),
+    timestamp: Timestamp,
+    item: z.object({ id: Id, name: z.string(), sku: z.string() }),
+    performed_by: z.object({ id: Id.nullable(), name: z.string().nullable() }),
+    from_location: Location,
+    to_location: Location,
+    reference: z.object({ id: Id.nullable(), type: z.string().nullable() }),
+  })),
+});
+
+const DashboardQuery = z.object({
+  warehouse_id: z.guid({
+    error: ({ input }) => input === undefined ? "warehouse_id_required" : "invalid_uuid",
+  }),
+});
+
+/** The warehouse as somebody who works there sees it, live. */
+export const dashboard: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/dashboard",
+    summary: "What lies in the warehouse one works at, and what happened last",
+    access: either(can("manage:module:warehouse"), role("warehouse_manager", "warehouse_staff")),
+    query: DashboardQuery,
+    response: DashboardResponse,
+    errors: ["warehouse_id_required", "warehouse_assignment_required", "warehouse_inactive"],
+    async run(context) {
+      const seen = await context.db.call<{ recent_activity: { type: string }[] }>(
+        "warehousing.dashboard",
+        { warehouse_id: context.query.warehouse_id },
+      );
+      // Asked for after the call, which tells the tenant's language.
+      const { language } = context;
+      return {
+        ...seen,
+        recent_activity: seen.recent_activity.map((activity) => ({
+          ...activity,
+          label: translate(language, `activity_${activity.type}`),
+        })),
+      };
+    },
+  }),
+];

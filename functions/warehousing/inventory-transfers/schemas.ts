@@ -1,0 +1,83 @@
+import { z } from "zod";
+import { defineList, id } from "../../../shared/list.ts";
+import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
+import { Lot, Movement, Units } from "../inventory/schemas.ts";
+
+export const CreateTransfer = z.object({
+  source_warehouse_id: Id,
+  destination_warehouse_id: Id,
+  reference_number: z.string().trim().min(1).max(100).optional(),
+  notes: LongText.nullish(),
+  items: z.array(z.object({
+    item_id: Id,
+    quantity: Units,
+    source_bin_id: Id,
+    destination_bin_id: Id,
+    /** Only stock of this lot, or this very piece. */
+    lot_number: Lot,
+    serial_number: Lot,
+  })).min(1).max(1_000),
+});
+
+const TransferItem = z.object({
+  item_id: Id,
+  quantity: z.int(),
+  source_bin_id: Id,
+  destination_bin_id: Id,
+  lot_number: z.string().nullable(),
+  serial_number: z.string().nullable(),
+});
+const BinRef = z.object({ id: Id, code: z.string(), name: z.string() });
+
+const Transfer = z.object({
+  id: Id,
+  tenant_id: Id,
+  reference_number: z.string(),
+  source_warehouse_id: Id,
+  destination_warehouse_id: Id,
+  status: z.literal("completed"),
+  items: z.array(TransferItem),
+  notes: z.string().nullable(),
+  performed_by: Id.nullable(),
+  created_at: Timestamp,
+  source_warehouse: NamedRef,
+  destination_warehouse: NamedRef,
+  performer: PersonRef.nullable(),
+});
+
+export const TransferResponse = z.object({
+  inventory_transfer: Transfer.extend({
+    items: z.array(TransferItem.extend({
+      item: z.object({
+        id: Id,
+        name: z.string(),
+        sku: z.string(),
+        barcode: z.string().nullable(),
+        brand: z.string().nullable(),
+        model: z.string().nullable(),
+        unit_size: z.number(),
+        is_active: z.boolean(),
+      }),
+      source_bin: BinRef,
+      destination_bin: BinRef,
+    })),
+    transactions: z.array(Movement),
+  }),
+});
+export const TransfersResponse = z.object({
+  inventory_transfers: z.array(Transfer),
+  page: z.int(),
+  limit: z.int(),
+  total: z.int(),
+});
+
+export const transferList = defineList({
+  view: "warehousing.inventory_transfers_list",
+  search: ["reference_number"],
+  sort: ["created_at", "reference_number"],
+  params: {
+    source_warehouse_id: id("source_warehouse_id"),
+    destination_warehouse_id: id("destination_warehouse_id"),
+  },
+  limit: { default: 20, max: 100 },
+});

@@ -1,0 +1,111 @@
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import type { ErrorCode } from "../../../shared/errors.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { keepers, keepersOrViewers } from "../people.ts";
+import {
+  AdjustmentResponse,
+  CreateAdjustment,
+  CreateItem,
+  CreateReceipt,
+  inventoryList,
+  InventoryResponse,
+  itemList,
+  ItemResponse,
+  ItemsResponse,
+  ReceiptResponse,
+  UpdateItem,
+} from "./schemas.ts";
+
+const arriving: readonly ErrorCode[] = [
+  "warehouse_not_found",
+  "bin_not_found",
+  "bin_inactive",
+  "inventory_item_not_found",
+  "serial_number_required",
+  "serial_quantity_must_be_one",
+  "serial_number_taken",
+];
+
+/** What warehouses keep, where it lies, and how it comes in. */
+export const inventory: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/inventory-items",
+    summary: "List what warehouses keep",
+    access: keepersOrViewers,
+    query: itemList.query,
+    response: ItemsResponse,
+    async run({ db, query }) {
+      const { rows: inventory_items, ...page } = await itemList.run(db, query);
+      return { inventory_items, ...page };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/inventory-items",
+    summary: "Add an item that warehouses keep",
+    access: keepers,
+    body: CreateItem,
+    response: ItemResponse,
+    status: 201,
+    errors: ["item_sku_exists"],
+    run: ({ db, body }) => db.call("warehousing.inventory_item_create", body),
+  }),
+  endpoint({
+    method: "get",
+    path: "/inventory-items/:inventory_item_id",
+    summary: "Read an item",
+    access: keepersOrViewers,
+    params: ids("inventory_item_id"),
+    response: ItemResponse,
+    errors: ["inventory_item_not_found"],
+    run: ({ db, params }) =>
+      db.call("warehousing.inventory_item_get", { id: params.inventory_item_id }),
+  }),
+  endpoint({
+    method: "put",
+    path: "/inventory-items/:inventory_item_id",
+    summary: "Change an item, or take it out of use",
+    access: keepers,
+    params: ids("inventory_item_id"),
+    body: UpdateItem,
+    response: ItemResponse,
+    errors: ["inventory_item_not_found", "item_sku_exists", "item_has_stock"],
+    run: ({ db, params, body }) =>
+      db.call("warehousing.inventory_item_update", { ...body, id: params.inventory_item_id }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/inventory",
+    summary: "List what lies where",
+    access: keepersOrViewers,
+    query: inventoryList.query,
+    response: InventoryResponse,
+    async run({ db, query }) {
+      const { rows, ...page } = await inventoryList.run(db, query);
+      return { inventory: rows, ...page };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/inventory/receipts",
+    summary: "Take goods into a warehouse",
+    access: keepers,
+    body: CreateReceipt,
+    response: ReceiptResponse,
+    status: 201,
+    errors: ["inventory_item_inactive", ...arriving],
+    run: ({ db, body }) => db.call("warehousing.receipt_create", body),
+  }),
+  endpoint({
+    method: "post",
+    path: "/inventory/adjustments",
+    summary: "Correct what lies in a bin",
+    access: keepers,
+    body: CreateAdjustment,
+    response: AdjustmentResponse,
+    status: 201,
+    errors: ["insufficient_stock", ...arriving],
+    run: ({ db, body }) => db.call("warehousing.adjustment_create", body),
+  }),
+];

@@ -1,0 +1,133 @@
+import { z } from "zod";
+import { defineList, equal, flag, id } from "../../../shared/list.ts";
+import { Id, LongText, NamedRef, Text, Timestamp } from "../../../shared/schemas.ts";
+
+const Word = z.string().trim().min(1).max(200);
+
+/** Whole units of an item. */
+export const Units = z.int().min(1).max(1_000_000_000);
+export const Lot = z.string().trim().min(1).max(200).nullish();
+
+/** Reserving is the business of orders: stock never comes in reserved. */
+const StockStatus = z.string().regex(/^(?!reserved$)[a-z][a-z_]{0,31}$/);
+
+export const CreateItem = z.object({
+  name: Text,
+  sku: Word,
+  barcode: Word.nullish(),
+  brand: Word.nullish(),
+  model: Word.nullish(),
+  unit_size: z.number().positive().max(999_999_999).multipleOf(0.001).optional(),
+  is_serialized: z.boolean().optional(),
+  is_active: z.boolean().optional(),
+});
+export const UpdateItem = CreateItem.partial();
+
+const Item = z.object({
+  id: Id,
+  name: z.string(),
+  sku: z.string(),
+  barcode: z.string().nullable(),
+  brand: z.string().nullable(),
+  model: z.string().nullable(),
+  unit_size: z.number(),
+  is_serialized: z.boolean(),
+  is_active: z.boolean(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+
+const page = { page: z.int(), limit: z.int(), total: z.int() };
+export const ItemResponse = z.object({ inventory_item: Item });
+export const ItemsResponse = z.object({ inventory_items: z.array(Item), ...page });
+
+const ItemRef = z.object({ id: Id, name: z.string(), sku: z.string() });
+const BinRef = z.object({ id: Id, code: z.string(), name: z.string() });
+
+const Stock = z.object({
+  id: Id,
+  warehouse_id: Id,
+  bin_id: Id,
+  item_id: Id,
+  status: z.string(),
+  lot_number: z.string().nullable(),
+  serial_number: z.string().nullable(),
+  quantity: z.int(),
+  reserved_for_type: z.string().nullable(),
+  reserved_for_id: Id.nullable(),
+  item: ItemRef,
+  bin: BinRef,
+  warehouse: NamedRef,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export const InventoryResponse = z.object({ inventory: z.array(Stock), ...page });
+
+export const Movement = z.object({
+  id: z.int(),
+  transaction_type: z.string(),
+  quantity: z.int(),
+  warehouse_id: Id,
+  lot_number: z.string().nullable(),
+  serial_number: z.string().nullable(),
+  item: ItemRef,
+  from_bin: BinRef.nullable(),
+  to_bin: BinRef.nullable(),
+});
+
+export const CreateReceipt = z.object({
+  warehouse_id: Id,
+  transaction_type: z.enum(["receive", "initial_stock"]).optional(),
+  notes: LongText.nullish(),
+  items: z.array(z.object({
+    item_id: Id,
+    bin_id: Id,
+    quantity: Units,
+    status: StockStatus.optional(),
+    lot_number: Lot,
+    serial_number: Lot,
+  })).min(1).max(1_000),
+});
+export const ReceiptResponse = z.object({ receipt_id: Id, transactions: z.array(Movement) });
+
+export const CreateAdjustment = z.object({
+  warehouse_id: Id,
+  item_id: Id,
+  bin_id: Id,
+  status: StockStatus.optional(),
+  lot_number: Lot,
+  serial_number: Lot,
+  /** Units found (positive) or missing (negative). */
+  delta: z.int().min(-1_000_000_000).max(1_000_000_000).refine((delta) => delta !== 0, {
+    error: "changes nothing",
+  }),
+  reason: Text,
+});
+export const AdjustmentResponse = z.object({ adjustment_id: Id, transactions: z.array(Movement) });
+
+export const itemList = defineList({
+  view: "warehousing.inventory_items_list",
+  search: ["name", "sku", "barcode"],
+  sort: ["created_at", "name", "sku", "updated_at"],
+  params: {
+    sku: equal("sku"),
+    barcode: equal("barcode"),
+    is_active: flag("is_active"),
+    is_serialized: flag("is_serialized"),
+  },
+  limit: { default: 20, max: 100 },
+});
+
+export const inventoryList = defineList({
+  view: "warehousing.inventory_list",
+  sort: ["created_at", "quantity", "updated_at"],
+  params: {
+    warehouse_id: id("warehouse_id"),
+    item_id: id("item_id"),
+    bin_id: id("bin_id"),
+    status: equal("status"),
+    lot_number: equal("lot_number"),
+    serial_number: equal("serial_number"),
+  },
+  limit: { default: 20, max: 100 },
+});

@@ -1,0 +1,18 @@
+/** The access rules that several features of the warehousing function share. */
+import { can } from "../../shared/access.ts";
+
+/** Those who look. */
+export const viewers = can("view:tenant", "manage:operations:tenant");
+
+/** Those who run operations. */
+export const operators = can("manage:operations:tenant");
+
+/** Those who run operations or the warehouse. */
+export const keepers = can("manage:operations:tenant", "manage:module:warehouse");
+
+/** Those who look, and those who run the warehouse. */
+export const keepersOrViewers = can(
+  "view:tenant",
+  "manage:operations:tenant",
+  "manage:module:warehouse",
+);

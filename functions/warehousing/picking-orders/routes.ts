@@ -1,0 +1,77 @@
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import type { ErrorCode } from "../../../shared/errors.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { operators, viewers } from "../people.ts";
+import {
+  CreatePickingOrder,
+  orderList,
+  OrderResponse,
+  OrdersResponse,
+  UpdatePickingOrder,
+} from "./schemas.ts";
+
+const refusals: readonly ErrorCode[] = [
+  "assignee_not_found",
+  "inventory_item_not_found",
+  "bin_not_found",
+  "item_not_in_bin",
+  "insufficient_stock",
+  "picked_too_much",
+];
+
+/** Picking orders: what is to be fetched from which bins. */
+export const pickingOrders: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/picking-orders",
+    summary: "List picking orders, and how many are in each status",
+    access: viewers,
+    query: orderList.query,
+    response: OrdersResponse,
+    async run({ db, query }) {
+      const { rows: orders, summary: stats, ...page } = await orderList.run(db, query);
+      return { orders, stats, status_matrix: stats, ...page };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/picking-orders",
+    summary: "Make a picking order",
+    access: operators,
+    body: CreatePickingOrder,
+    response: OrderResponse,
+    status: 201,
+    errors: ["warehouse_not_found", "picking_reference_exists", ...refusals],
+    run: ({ db, body }) => db.call("warehousing.picking_order_create", body),
+  }),
+  endpoint({
+    method: "get",
+    path: "/picking-orders/:picking_order_id",
+    summary: "Read a picking order",
+    access: viewers,
+    params: ids("picking_order_id"),
+    response: OrderResponse,
+    errors: ["picking_order_not_found"],
+    run: ({ db, params }) =>
+      db.call("warehousing.picking_order_get", { id: params.picking_order_id }),
+  }),
+  endpoint({
+    method: "put",
+    path: "/picking-orders/:picking_order_id",
+    summary: "Change a picking order or move it on; stock moves with it",
+    access: operators,
+    params: ids("picking_order_id"),
+    body: UpdatePickingOrder,
+    response: OrderResponse,
+    errors: [
+      "picking_order_not_found",
+      "invalid_status_transition",
+      "pnd_picking_handed_off_by_driver_pickup",
+      "picking_items_fixed",
+      "picking_incomplete",
+      ...refusals,
+    ],
+    run: ({ db, params, body }) =>
+      db.call("warehousing.picking_order_update", { ...body, id: params.picking_order_id }),
+  }),
+];

@@ -1,0 +1,179 @@
+import { z } from "zod";
+import { defineList, flag, id, type ListQuery, oneOf } from "../../../shared/list.ts";
+import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
+import { Units } from "../inventory/schemas.ts";
+
+const statuses = ["pending", "in_progress", "completed", "handed_off", "cancelled"] as const;
+const orderTypes = ["individual", "batch", "waybill"] as const;
+
+const Instant = z.iso.datetime({ offset: true, local: true });
+const Count = z.int().min(0).max(1_000_000_000);
+
+const Lines = z.array(z.object({
+  item_id: Id,
+  bin_id: Id,
+  quantity: Units,
+  picked_quantity: Count.optional(),
+  status: z.string().trim().min(1).max(50).optional(),
+})).min(1).max(1_000);
+
+const Progress = z.object({
+  total_items: Count,
+  picked_items: Count,
+  start_time: Instant.nullable(),
+  end_time: Instant.nullable(),
+  picker_notes: LongText.nullable(),
+}).partial();
+
+const Voluntary = z.object({
+  assigned_to: Id.nullable(),
+  picking_progress: Progress,
+  notes: LongText.nullable(),
+  due_date: Instant.nullable(),
+}).partial();
+
+export const CreatePickingOrder = z.object({
+  warehouse_id: Id,
+  order_type: z.enum(orderTypes),
+  status: z.enum(["pending", "in_progress", "completed", "cancelled"]),
+  item_details: Lines,
+  reference_number: z.string().trim().min(1).max(100).optional(),
+  external_reference: z.string().trim().min(1).max(200).nullish(),
+  priority: z.int32().optional(),
+}).extend(Voluntary.shape);
+
+export const UpdatePickingOrder = z.object({
+  status: z.enum(statuses),
+  item_details: Lines,
+}).partial().extend(Voluntary.shape);
+
+const Order = z.object({
+  id: Id,
+  tenant_id: Id,
+  warehouse_id: Id,
+  reference_number: z.string(),
+  external_reference: z.string().nullable(),
+  order_type: z.enum(orderTypes),
+  priority: z.int(),
+  status: z.enum(statuses),
+  item_details: z.array(z.object({
+    item_id: Id,
+    bin_id: Id,
+    quantity: z.int(),
+    picked_quantity: z.int(),
+    status: z.string(),
+  })),
+  picking_progress: z.object({
+    total_items: z.int(),
+    picked_items: z.int(),
+    start_time: Timestamp.nullable(),
+    end_time: Timestamp.nullable(),
+    picker_notes: z.string().nullable(),
+  }),
+  notes: z.string().nullable(),
+  due_date: Timestamp.nullable(),
+  completed_date: Timestamp.nullable(),
+  assigned_to: Id.nullable(),
+  created_by: Id.nullable(),
+  /** Set: the pick of a delivery, which its driver takes over. */
+  delivery_id: Id.nullable(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  created_by_user: PersonRef.nullable(),
+  assigned_to_user: PersonRef.nullable(),
+  warehouse: NamedRef,
+});
+
+const Person = PersonRef.extend({
+  first_name: z.string().nullable(),
+  last_name: z.string().nullable(),
+  email: z.string().nullable(),
+});
+
+const Stats = z.object({
+  pending: z.int(),
+  in_progress: z.int(),
+  completed: z.int(),
+  handed_off: z.int(),
+  cancelled: z.int(),
+  total: z.int(),
+});
+
+export const OrderResponse = z.object({
+  order: Order.extend({
+    created_by_user: Person.nullable(),
+    assigned_to_user: Person.nullable(),
+  }),
+});
+export const OrdersResponse = z.object({
+  orders: z.array(Order),
+  /** Of the tenant, or of the warehouse that was asked for; no other filter applies. */
+  stats: Stats,
+  status_matrix: Stats,
+  page: z.int(),
+  limit: z.int(),
+  total: z.int(),
+});
+
+const list = defineList({
+  view: "warehousing.picking_orders_list",
+  search: ["reference_number"],
+  sort: ["created_at", "priority", "due_date", "reference_number", "status", "updated_at"],
+  params: {
+    warehouse_id: id("warehouse_id"),
+    status: oneOf("status", statuses),
+    order_type: oneOf("order_type", orderTypes),
+    priority: {
+      schema: z.union([z.enum(["asc", "desc"]), z.string().regex(/^-?\d{1,9}$/)]),
+      condition: (value) => `r.priority = (${value} #>> '{}')::integer`,
+    },
+    completed: {
+      ...flag("status"),
+      condition: (value) =>
+        `(r.status in ('completed', 'handed_off')) = (${value} #>> '{}')::boolean`,
+    },
+    /** References found by their index; see `withSearch`. */
+    found: {
+      schema: z.string().max(200),
+      condition: (value) => `r.id in (select private.picking_orders_with(${value} #>> '{}'))`,
+    },
+  },
+  limit: { default: 20, max: 100 },
+  tally: { name: "picking_orders", filters: ["warehouse_id", "status"] },
+  summary: {
+    sql: (_rows, { wanted }) => `warehousing.picking_stats(${wanted})`,
+    ignores: ["status", "order_type", "priority", "completed", "found", "search"],
+  },
+});
+
+/** `priority` in words says how to sort, as a number what to find. */
+function withPriority(query: ListQuery): ListQuery {
+  const { priority, ...filters } = query.filters;
+  if (priority !== "asc" && priority !== "desc") return query;
+  return { ...query, filters, sort_by: "priority", sort_order: priority };
+}
+
+/** Kept totals know ids as PostgreSQL writes them. */
+function withPlainId(query: ListQuery): ListQuery {
+  const { warehouse_id, ...filters } = query.filters;
+  if (!warehouse_id) return query;
+  return { ...query, filters: { ...filters, warehouse_id: String(warehouse_id).toLowerCase() } };
+}
+
+/**
+ * The index of references pays for itself as long as few of them match: three characters beyond what
+ * every reference begins with. Anything else is quicker found by reading on from the newest order.
+ */
+function withSearch({ search, ...query }: ListQuery): ListQuery {
+  const { found: _notOfClients, ...filters } = query.filters;
+  if (!search) return { ...query, filters };
+  const rare = search.replace(/^p?k?o?-?0*/i, "").length >= 3;
+  return rare
+    ? { ...query, filters: { ...filters, found: search } }
+    : { ...query, filters, search };
+}
+
+export const orderList = {
+  query: list.query.transform(withPriority).transform(withPlainId).transform(withSearch),
+  run: list.run,
+};

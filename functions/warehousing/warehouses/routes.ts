@@ -1,0 +1,87 @@
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import type { ErrorCode } from "../../../shared/errors.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { operators, viewers } from "../people.ts";
+import {
+  CreateWarehouse,
+  Done,
+  UpdateWarehouse,
+  warehouseList,
+  WarehouseResponse,
+  WarehousesResponse,
+} from "./schemas.ts";
+
+const refusals: readonly ErrorCode[] = [
+  "address_not_found",
+  "warehouse_code_exists",
+  "invalid_warehouse_features",
+  "invalid_customer_ids",
+];
+
+/** Warehouses of the tenant. */
+export const warehouses: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/warehouses",
+    summary: "List warehouses, with the tenant's key figures",
+    access: viewers,
+    query: warehouseList.query,
+    response: WarehousesResponse,
+    errors: ["invalid_column_filters"],
+    async run({ db, query }) {
+      const { rows, summary, ...page } = await warehouseList.run(db, query);
+      const { stats, carrier } = summary as {
+        stats: Record<string, number>;
+        carrier: Record<string, unknown>;
+      };
+      const shown = rows.map(({ city: _filtered, country: _too, ...row }) => {
+        const named = carrier[row.id as string];
+        return named ? { ...row, carrier_warehouse: named } : row;
+      });
+      return { warehouses: shown, ...page, stats };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/warehouses",
+    summary: "Add a warehouse",
+    access: operators,
+    body: CreateWarehouse,
+    response: WarehouseResponse,
+    status: 201,
+    errors: refusals,
+    run: ({ db, body }) => db.call("warehousing.warehouse_create", body),
+  }),
+  endpoint({
+    method: "get",
+    path: "/warehouses/:warehouse_id",
+    summary: "Read a warehouse",
+    access: viewers,
+    params: ids("warehouse_id"),
+    response: WarehouseResponse,
+    errors: ["warehouse_not_found"],
+    run: ({ db, params }) => db.call("warehousing.warehouse_get", { id: params.warehouse_id }),
+  }),
+  endpoint({
+    method: "put",
+    path: "/warehouses/:warehouse_id",
+    summary: "Change a warehouse; what is not sent stays",
+    access: operators,
+    params: ids("warehouse_id"),
+    body: UpdateWarehouse,
+    response: WarehouseResponse,
+    errors: ["warehouse_not_found", ...refusals],
+    run: ({ db, params, body }) =>
+      db.call("warehousing.warehouse_update", { ...body, id: params.warehouse_id }),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/warehouses/:warehouse_id",
+    summary: "Remove an empty warehouse; its record stays",
+    access: operators,
+    params: ids("warehouse_id"),
+    response: Done,
+    errors: ["warehouse_not_found", "warehouse_has_inventory"],
+    run: ({ db, params }) => db.call("warehousing.warehouse_delete", { id: params.warehouse_id }),
+  }),
+];

@@ -1,0 +1,98 @@
+-- The rules of picking orders, kept by the database whatever a core forgets, and what cores share.
+
+create or replace function private.guard_picking_order() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if new.status <> old.status and not (old.status || '>' || new.status) = any (array[
+    'pending>in_progress', 'pending>completed', 'pending>cancelled',
+    'in_progress>completed', 'in_progress>cancelled', 'completed>handed_off'])
+    -- What waits for its driver can still be called off with its delivery.
+    and not (old.status = 'completed' and new.status = 'cancelled' and old.delivery_id is not null) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
+  end if;
+  return new;
+end $$;
+
+drop trigger if exists guard on warehousing.picking_orders;
+create trigger guard before update of status on warehousing.picking_orders
+  for each row execute function private.guard_picking_order();
+grant execute on function private.guard_picking_order() to barid_caller;
+
+-- Picking orders whose reference contains `part`. A definer because ILIKE is not leakproof: under row-level
+-- security PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only, and
+-- answers ids that the caller still has to read through the policies.
+create or replace function private.picking_orders_with(part text) returns setof uuid
+language plpgsql stable security definer rows 50 set search_path = '' as $$
+begin
+  -- Executed as text, so that each search is planned for its own pattern.
+  return query execute $query$
+    select o.id from warehousing.picking_orders o
+    where o.tenant_id = $1 and o.reference_number operator(pg_catalog.~~*) $2
+  $query$ using app.tenant_id(), app.contains_pattern(part);
+end $$;
+
+grant execute on function private.picking_orders_with(text) to barid_caller;
+
+-- How many picking orders are in each status, of a warehouse or of all: {pending, in_progress, completed,
+-- handed_off, cancelled, total}. wanted: {} or {warehouse_id}
+create or replace function warehousing.picking_stats(wanted jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_object_agg(s.status, coalesce((t.by_status -> s.status ->> 'entries')::bigint, 0))
+    || jsonb_build_object('total', sum(coalesce((t.by_status -> s.status ->> 'entries')::bigint, 0)))
+  from (select app.tally_by('picking_orders', 'status', wanted) as by_status) t
+  cross join unnest(array['pending', 'in_progress', 'completed', 'handed_off', 'cancelled']) s (status)
+$$;
+
+-- Refuses lines that cannot be picked: an item or a bin that is none, an item that never lay in the bin, more than
+-- lies there unreserved and available (lines of one place count together) or more picked than asked for.
+-- p_order: what this order has reserved itself counts as free.
+-- Fails: inventory_item_not_found, bin_not_found, item_not_in_bin, insufficient_stock, picked_too_much.
+create or replace function warehousing.picking_check(warehouse_id uuid, lines jsonb, p_order uuid default null) returns void
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_tenant uuid := app.tenant_id();
+  v_bad record;
+begin
+  perform warehousing.require_places(picking_check.warehouse_id, lines, 'item_details');
+  select l.line - 1 as place, l.item_id, l.picked_quantity > l.quantity as too_much, s.holds into v_bad
+  from (
+    select r.*, sum(r.quantity) over (partition by r.item_id, r.bin_id) as wanted
+    from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint)) with ordinality
+      r (item_id, bin_id, quantity, picked_quantity, line)) l
+  cross join lateral (
+    select count(*) > 0 as holds,
+      coalesce(sum(k.quantity) filter (where k.written_off_at is null and (k.status = 'available' or k.reserved_for_id = p_order)), 0) as free
+    from warehousing.stock k where k.tenant_id = v_tenant and k.bin_id = l.bin_id and k.item_id = l.item_id) s
+  where l.picked_quantity > l.quantity or not s.holds or s.free < l.wanted
+  order by l.line limit 1;
+  if not found then
+    return;
+  end if;
+  if v_bad.too_much then
+    perform app.fail('picked_too_much', jsonb_build_object('field', format('item_details.%s.picked_quantity', v_bad.place)));
+  end if;
+  perform app.fail(case when v_bad.holds then 'insufficient_stock' else 'item_not_in_bin' end,
+    jsonb_build_object('field', format('item_details.%s.quantity', v_bad.place), 'item_id', v_bad.item_id));
+end $$;
+
+-- Refuses whom nobody can give work to. Fails: assignee_not_found.
+create or replace function warehousing.require_assignee(assignee uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if assignee is not null and not exists (
+      select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = assignee and u.is_active) then
+    perform app.fail('assignee_not_found', '{"field": "assigned_to"}');
+  end if;
+end $$;
+
+-- Writes the lines of an order over those it has.
+create or replace function warehousing.picking_set_lines(p_order warehousing.picking_orders, lines jsonb) returns void
+language sql set search_path = '' as $$
+  delete from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id;
+  insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
+  select p_order.tenant_id, p_order.id, l.line, p_order.warehouse_id, l.item_id, l.bin_id, l.quantity, coalesce(l.picked_quantity, 0),
+    coalesce(l.status, 'pending')
+  from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint, status text))
+    with ordinality l (item_id, bin_id, quantity, picked_quantity, status, line);
+$$;

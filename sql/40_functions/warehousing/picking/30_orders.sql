@@ -1,0 +1,121 @@
+-- Picking orders: what is to be fetched from which bins.
+
+-- An order in full. {id} -> {order}. Fails: picking_order_not_found.
+create or replace function warehousing.picking_order_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_order jsonb;
+begin
+  select to_jsonb(o) || jsonb_build_object(
+    'created_by_user', case when o.created_by is not null then jsonb_build_object('id', o.created_by, 'full_name', coalesce(c.full_name, ''),
+      'first_name', c.first_name, 'last_name', c.last_name, 'email', c.email) end,
+    'assigned_to_user', case when o.assigned_to is not null then jsonb_build_object('id', o.assigned_to, 'full_name', coalesce(a.full_name, ''),
+      'first_name', a.first_name, 'last_name', a.last_name, 'email', a.email) end)
+  into v_order
+  from warehousing.picking_orders_list o
+  left join tenancy.profiles c on c.id = o.created_by
+  left join tenancy.profiles a on a.id = o.assigned_to
+  where o.id = (input ->> 'id')::uuid;
+  if v_order is null then
+    perform app.fail('picking_order_not_found');
+  end if;
+  return jsonb_build_object('order', v_order);
+end $$;
+
+-- Makes an order, in whatever status it has reached. {warehouse_id, order_type, status, item_details: [{item_id, bin_id,
+-- quantity, picked_quantity?, status?}], reference_number?, external_reference?, priority?, picking_progress?, notes?,
+-- assigned_to?, due_date?} -> {order}
+-- Fails: warehouse_not_found, assignee_not_found, picking_reference_exists, and what picking_check and picking_move fail with.
+create or replace function warehousing.picking_order_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_reference text := input ->> 'reference_number';
+  v_order warehousing.picking_orders;
+begin
+  perform warehousing.require_warehouse((input ->> 'warehouse_id')::uuid);
+  perform warehousing.require_assignee((input ->> 'assigned_to')::uuid);
+  perform warehousing.picking_check((input ->> 'warehouse_id')::uuid, input -> 'item_details');
+  -- Somebody may have written the next number by hand.
+  while v_reference is null or (not input ? 'reference_number' and exists (
+      select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.reference_number = v_reference)) loop
+    v_reference := 'PKO-' || lpad(app.take_numbers('picking_order')::text, 6, '0');
+  end loop;
+  insert into warehousing.picking_orders (tenant_id, reference_number, external_reference, warehouse_id, order_type, priority, status,
+    picking_progress, notes, due_date, assigned_to, created_by)
+  values (v_tenant, v_reference, input ->> 'external_reference', (input ->> 'warehouse_id')::uuid, input ->> 'order_type',
+    coalesce((input ->> 'priority')::integer, 0), 'pending', coalesce(input -> 'picking_progress', '{}'), input ->> 'notes',
+    (input ->> 'due_date')::timestamptz, (input ->> 'assigned_to')::uuid, app.user_id())
+  returning * into v_order;
+  perform warehousing.picking_set_lines(v_order, input -> 'item_details');
+  if input ->> 'status' <> 'pending' then
+    perform warehousing.picking_move(v_order, input ->> 'status');
+  end if;
+  return warehousing.picking_order_get(jsonb_build_object('id', v_order.id));
+end $$;
+
+-- New lines for an order. Which items, where and how many, may change until picking has ended, unless the order
+-- belongs to a delivery; what was picked is noted until then.
+-- Fails: picking_items_fixed, and what picking_check fails with.
+create or replace function warehousing.picking_change_lines(p_order warehousing.picking_orders, lines jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_same boolean := (
+    select coalesce(array_agg((i.item_id, i.bin_id, i.quantity)::text order by i.position), '{}')
+    from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id) = (
+    select coalesce(array_agg((l.item_id, l.bin_id, l.quantity)::text order by l.line), '{}')
+    from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint)) with ordinality l (item_id, bin_id, quantity, line));
+begin
+  if p_order.status not in ('pending', 'in_progress') or (p_order.delivery_id is not null and not v_same) then
+    perform app.fail('picking_items_fixed', '{"field": "item_details"}');
+  end if;
+  if v_same or p_order.status = 'pending' then
+    perform warehousing.picking_check(p_order.warehouse_id, lines, p_order.id);
+    perform warehousing.picking_set_lines(p_order, lines);
+    return;
+  end if;
+  -- What is given back and what is taken instead are held together, as everybody holds them.
+  perform private.stock_hold((
+    select jsonb_agg(jsonb_build_object('item_id', p.item_id, 'bin_id', p.bin_id)) from (
+      select i.item_id, i.bin_id from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id
+      union
+      select l.item_id, l.bin_id from jsonb_to_recordset(lines) as l (item_id uuid, bin_id uuid)) p));
+  perform warehousing.picking_check(p_order.warehouse_id, lines, p_order.id);
+  perform warehousing.stock_release('picking_order', p_order.id);
+  perform warehousing.picking_set_lines(p_order, lines);
+  perform warehousing.picking_reserve(p_order);
+end $$;
+
+-- Changes what is sent; null clears what may be empty. Lines first, then the status. {id, status?, assigned_to?,
+-- item_details?, picking_progress?, notes?, due_date?} -> {order}
+-- Fails: picking_order_not_found, pnd_picking_handed_off_by_driver_pickup, assignee_not_found, and what
+-- picking_change_lines and picking_move fail with.
+create or replace function warehousing.picking_order_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_order warehousing.picking_orders;
+  v_wanted warehousing.picking_orders;
+  v_status text := input ->> 'status';
+begin
+  select * into v_order from warehousing.picking_orders o where o.id = (input ->> 'id')::uuid for no key update;
+  if not found then
+    perform app.fail('picking_order_not_found');
+  end if;
+  if v_order.delivery_id is not null and v_status = 'handed_off' then
+    perform app.fail('pnd_picking_handed_off_by_driver_pickup');
+  end if;
+  v_wanted := jsonb_populate_record(v_order, input - array['status', 'picking_progress']);
+  if v_wanted.assigned_to is distinct from v_order.assigned_to then
+    perform warehousing.require_assignee(v_wanted.assigned_to);
+  end if;
+  update warehousing.picking_orders o set assigned_to = v_wanted.assigned_to, notes = v_wanted.notes, due_date = v_wanted.due_date,
+    picking_progress = o.picking_progress || coalesce(input -> 'picking_progress', '{}')
+  where o.id = v_order.id;
+  if input ? 'item_details' then
+    perform warehousing.picking_change_lines(v_order, input -> 'item_details');
+  end if;
+  if v_status <> v_order.status then
+    perform warehousing.picking_move(v_order, v_status);
+  end if;
+  return warehousing.picking_order_get(jsonb_build_object('id', v_order.id));
+end $$;

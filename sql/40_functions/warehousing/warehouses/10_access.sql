@@ -1,0 +1,57 @@
+-- Warehouses: who may use them.
+
+-- True when a customer may use a warehouse (access_mode).
+create or replace function warehousing.warehouse_open_to(warehouse warehousing.warehouses, user_id uuid) returns boolean
+language sql stable set search_path = '' as $$
+  select case warehouse.access_mode when 'all_users' then true
+    else (warehouse.access_mode = 'select_users') = exists (
+      select from warehousing.warehouse_users u
+      where u.tenant_id = warehouse.tenant_id and u.warehouse_id = warehouse.id and u.user_id = warehouse_open_to.user_id) end
+$$;
+
+-- Gives a warehouse the people of its access_mode; null leaves them. A warehouse for everybody names nobody,
+-- but ids that are nobody's are refused all the same. Fails: invalid_customer_ids (user_ids).
+create or replace function warehousing.warehouse_set_users(warehouse warehousing.warehouses, user_ids jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_sent uuid[] := app.uuids(user_ids);
+  v_chosen boolean := warehouse.access_mode <> 'all_users';
+begin
+  if v_chosen and v_sent = '{}' and (user_ids is not null or not exists (
+      select from warehousing.warehouse_users u where u.tenant_id = warehouse.tenant_id and u.warehouse_id = warehouse.id)) then
+    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+  end if;
+  if exists (select from unnest(v_sent) g (id) where not exists (
+      select from tenancy.tenant_users u
+      where u.tenant_id = warehouse.tenant_id and u.user_id = g.id and u.tenant_user_type = 'customer' and u.is_business)) then
+    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+  end if;
+  if not v_chosen or user_ids is not null then
+    delete from warehousing.warehouse_users u
+    where u.tenant_id = warehouse.tenant_id and u.warehouse_id = warehouse.id and (not v_chosen or u.user_id <> all (v_sent));
+  end if;
+  insert into warehousing.warehouse_users (tenant_id, warehouse_id, user_id)
+  select distinct warehouse.tenant_id, warehouse.id, g.id from unnest(v_sent) g (id) where v_chosen
+  on conflict do nothing;
+end $$;
+
+-- Refuses what is no warehouse of the tenant. Fails: warehouse_not_found (field).
+create or replace function warehousing.require_warehouse(warehouse_id uuid, field text default 'warehouse_id') returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  perform from warehousing.warehouses w where w.id = require_warehouse.warehouse_id and w.deleted_at is null;
+  if not found then
+    perform app.fail('warehouse_not_found', jsonb_build_object('field', require_warehouse.field));
+  end if;
+end $$;
+
+-- Key figures of the tenant's warehouses, narrowed by a customer's access but by no other filter. {customer_id?}
+-- -> {totalWarehouses, activeCount, maintenanceCount, inactiveCount, totalCapacity, availableCapacity}
+create or replace function warehousing.warehouses_stats(customer_id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('totalWarehouses', count(*), 'activeCount', count(*) filter (where w.status = 'active'),
+    'maintenanceCount', count(*) filter (where w.status = 'maintenance'), 'inactiveCount', count(*) filter (where w.status = 'inactive'),
+    'totalCapacity', coalesce(sum(w.total_capacity), 0), 'availableCapacity', coalesce(sum(w.available_capacity), 0))
+  from warehousing.warehouses w
+  where w.deleted_at is null and (customer_id is null or warehousing.warehouse_open_to(w, customer_id))
+$$;

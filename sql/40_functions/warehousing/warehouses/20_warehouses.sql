@@ -1,0 +1,84 @@
+-- Warehouses of the tenant.
+
+-- A warehouse. {id} -> {warehouse}. Fails: warehouse_not_found.
+create or replace function warehousing.warehouse_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_warehouse jsonb;
+begin
+  select to_jsonb(w) - array['city', 'country'] into v_warehouse from warehousing.warehouses_list w where w.id = (input ->> 'id')::uuid;
+  if v_warehouse is null then
+    perform app.fail('warehouse_not_found');
+  end if;
+  return jsonb_build_object('warehouse', v_warehouse);
+end $$;
+
+-- Adds a warehouse. {name, code, address_id, status?, total_capacity?, available_capacity?, features?, access_mode?, user_ids?}
+-- -> {warehouse}. Fails: address_not_found, warehouse_code_exists, invalid_customer_ids.
+create or replace function warehousing.warehouse_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_warehouse warehousing.warehouses;
+begin
+  perform delivery.require_public_address((input ->> 'address_id')::uuid);
+  insert into warehousing.warehouses (tenant_id, name, code, address_id, status, total_capacity, available_capacity, features, access_mode)
+  values (app.tenant_id(), input ->> 'name', input ->> 'code', (input ->> 'address_id')::uuid, coalesce(input ->> 'status', 'active'),
+    (input ->> 'total_capacity')::numeric, coalesce(input ->> 'available_capacity', input ->> 'total_capacity')::numeric,
+    coalesce(input -> 'features', '{}'), coalesce(input ->> 'access_mode', 'all_users'))
+  returning * into v_warehouse;
+  perform warehousing.warehouse_set_users(v_warehouse, input -> 'user_ids');
+  return warehousing.warehouse_get(jsonb_build_object('id', v_warehouse.id));
+end $$;
+
+-- Changes what is sent; null clears what may be empty. A warehouse without room left becomes full, and one
+-- that was full and has room again becomes active, unless a status is sent. {id, any field of warehouse_create}
+-- -> {warehouse}. Fails: warehouse_not_found, address_not_found, warehouse_code_exists, invalid_customer_ids.
+create or replace function warehousing.warehouse_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_warehouse warehousing.warehouses;
+  v_wanted warehousing.warehouses;
+begin
+  select * into v_warehouse from warehousing.warehouses w
+  where w.id = (input ->> 'id')::uuid and w.deleted_at is null for no key update;
+  if not found then
+    perform app.fail('warehouse_not_found');
+  end if;
+  v_wanted := jsonb_populate_record(v_warehouse, input);
+  if v_wanted.address_id <> v_warehouse.address_id then
+    perform delivery.require_public_address(v_wanted.address_id);
+  end if;
+  if not input ? 'status' and input ? 'available_capacity' then
+    v_wanted.status := case
+      when v_wanted.available_capacity <= 0 and v_wanted.status = 'active' then 'full'
+      when (v_wanted.available_capacity > 0) is not false and v_wanted.status = 'full' then 'active'
+      else v_wanted.status end;
+  end if;
+  update warehousing.warehouses w set name = v_wanted.name, code = v_wanted.code, address_id = v_wanted.address_id,
+    status = v_wanted.status, total_capacity = v_wanted.total_capacity, available_capacity = v_wanted.available_capacity,
+    features = v_wanted.features, access_mode = v_wanted.access_mode
+  where w.id = v_warehouse.id
+  returning * into v_warehouse;
+  perform warehousing.warehouse_set_users(v_warehouse, input -> 'user_ids');
+  return warehousing.warehouse_get(jsonb_build_object('id', v_warehouse.id));
+end $$;
+
+-- Removes a warehouse: nobody finds it any more and its code is free; the row stays for what names it.
+-- {id} -> {}. Fails: warehouse_not_found, warehouse_has_inventory (anything lies in it, whatever its status).
+create or replace function warehousing.warehouse_delete(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_id uuid := (input ->> 'id')::uuid;
+begin
+  -- What is coming in holds the warehouse until it has come; what comes later finds it deleted.
+  perform from warehousing.warehouses w where w.id = v_id and w.deleted_at is null for update;
+  if not found then
+    perform app.fail('warehouse_not_found');
+  end if;
+  if exists (select from warehousing.stock s where s.tenant_id = v_tenant and s.warehouse_id = v_id and s.quantity > 0) then
+    perform app.fail('warehouse_has_inventory');
+  end if;
+  update warehousing.warehouses w set deleted_at = now() where w.id = v_id;
+  return '{}';
+end $$;

@@ -1,0 +1,246 @@
+/**
+ * Warehouses: picking orders on 10,000 and on 1,000,000 rows of one tenant, a transfer of 100 lines
+ * against the plain statements it comes down to, and the dashboard of a warehouse with 100,000 rows.
+ */
+import { randomUUID } from "node:crypto";
+import { performance } from "node:perf_hooks";
+import { type Bench, startBench } from "./bench-stack.ts";
+import { median, percentiles } from "./load.ts";
+import type { Report } from "./report.ts";
+
+const small = 10_000;
+const large = 1_000_000;
+const asks = 200;
+const lines = 100;
+const rows = 100_000;
+
+export async function benchStock(report: Report): Promise<void> {
+  const bench = await startBench();
+  try {
+    await prepare(bench);
+    await fillOrders(bench, 0, small);
+    const few = await measureOrders(bench, small);
+    await fillOrders(bench, small, large);
+    const many = await measureOrders(bench, large);
+    for (const kind of Object.keys(few)) {
+      report.note(
+        `${kind}: p95 ${few[kind].toFixed(1)} ms on 10,000 picking orders, ${
+          many[kind].toFixed(1)
+        } ms on 1,000,000`,
+      );
+      report.ratio({
+        what: `${kind}: p95 on 1,000,000 picking orders against 10,000`,
+        value: many[kind] / few[kind],
+        atMost: 2,
+      });
+    }
+    await benchTransfer(bench, report);
+    await benchDashboard(bench, report);
+  } finally {
+    await bench.stop();
+  }
+}
+
+/** Two warehouses with 200 bins each, 100 items, and the signed-in person at work in the first. */
+async function prepare({ stack, tenantId, userId }: Bench): Promise<void> {
+  const { sql } = stack;
+  await sql`insert into warehousing.warehouses (tenant_id, name, code, address_id)
+    select ${tenantId}, 'Bench', 'BENCH-' || n, (select id from delivery.addresses where tenant_id = ${tenantId} limit 1)
+    from generate_series(1, 2) n`;
+  await sql`insert into warehousing.bins (tenant_id, warehouse_id, code, name)
+    select w.tenant_id, w.id, 'BENCH-' || lpad(n::text, 4, '0'), 'Bench'
+    from warehousing.warehouses w, generate_series(1, 200) n where w.tenant_id = ${tenantId} and w.code like 'BENCH-%'`;
+  await sql`insert into warehousing.inventory_items (tenant_id, name, sku)
+    select ${tenantId}, 'Bench', 'BENCH-' || n from generate_series(1, ${lines}) n`;
+  await sql`insert into warehousing.warehouse_staff (tenant_id, warehouse_id, user_id)
+    select w.tenant_id, w.id, ${userId} from warehousing.warehouses w where w.tenant_id = ${tenantId} and w.code like 'BENCH-%'`;
+  await sql`insert into tenancy.tenant_user_roles (tenant_id, user_id, role_key)
+    values (${tenantId}, ${userId}, 'warehouse_manager') on conflict do nothing`;
+}
+
+async function fillOrders({ stack, tenantId }: Bench, from: number, to: number): Promise<void> {
+  console.log(`       loading picking orders ${from} to ${to} ...`);
+  await stack.sql.begin(async (tx) => {
+    // Loading, not using: triggers and foreign keys are left out, so the totals are counted afterwards.
+    await tx`set local session_replication_role = replica`;
+    await tx`insert into warehousing.picking_orders (tenant_id, reference_number, warehouse_id, order_type, status, priority, created_at)
+      select ${tenantId}, 'PKO-' || lpad((s.n::bigint * 7919 % 9999991)::text, 7, '0'), w.id, 'individual',
+        (array['pending', 'in_progress', 'completed', 'handed_off', 'cancelled'])[1 + s.n % 5], s.n % 10,
+        now() - s.n * interval '1 second'
+      from generate_series(${from + 1}::int, ${to}::int) s (n)
+      join warehousing.warehouses w on w.tenant_id = ${tenantId} and w.code = 'BENCH-' || 1 + s.n % 2`;
+    await tx`insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity)
+      select o.tenant_id, o.id, 1, o.warehouse_id, gen_random_uuid(), gen_random_uuid(), 1
+      from warehousing.picking_orders o where o.tenant_id = ${tenantId} and not exists (
+        select from warehousing.picking_order_items i where i.tenant_id = o.tenant_id and i.picking_order_id = o.id)`;
+  });
+  await stack.sql`select private.tally_rebuild('picking_orders')`;
+  await stack.sql`vacuum analyze warehousing.picking_orders`;
+  await stack.sql`vacuum analyze warehousing.picking_order_items`;
+}
+
+async function measureOrders(bench: Bench, total: number): Promise<Record<string, number>> {
+  const { stack, tenantId } = bench;
+  const sample = await stack
+    .sql`select reference_number, warehouse_id from warehousing.picking_orders
+    where tenant_id = ${tenantId} order by created_at desc limit 200 offset ${
+    Math.floor(total / 2)
+  }`;
+  const list = (query: string) => get(bench, `/warehousing/picking-orders?${query}`);
+  const at = (i: number) => sample[i % sample.length]!;
+  return {
+    "first page": await p95(() => list("")),
+    "first page of a warehouse and a status": await p95((i) =>
+      list(`warehouse_id=${at(i).warehouse_id}&status=pending`)
+    ),
+    "found by reference": await p95((i) => list(`search=${at(i).reference_number}`)),
+    "found by part of a reference": await p95((i) =>
+      list(`search=${at(i).reference_number.slice(-6)}`)
+    ),
+  };
+}
+
+/** The same movement as one core over HTTP and as bare statements in one transaction. */
+async function benchTransfer(bench: Bench, report: Report): Promise<void> {
+  const { stack, tenantId } = bench;
+  const { sql } = stack;
+  const [here, there] = await sql`select id from warehousing.warehouses
+    where tenant_id = ${tenantId} and code like 'BENCH-%' order by code`;
+  const [from] = await sql`select id from warehousing.bins where warehouse_id = ${
+    here!.id
+  } order by code limit 1`;
+  const [to] = await sql`select id from warehousing.bins where warehouse_id = ${
+    there!.id
+  } order by code limit 1`;
+  const items = await sql`select id from warehousing.inventory_items
+    where tenant_id = ${tenantId} and sku like 'BENCH-%' order by sku`;
+  await sql.begin(async (tx) => {
+    await tx`select set_config('app.tenant_id', ${tenantId}, true)`;
+    await tx`select warehousing.stock_receive(${
+      JSON.stringify([[here, from], [there, to]].flatMap(([warehouse, bin]) =>
+        items.map(({ id }) => ({
+          item_id: id,
+          warehouse_id: warehouse!.id,
+          bin_id: bin!.id,
+          quantity: 100_000,
+        }))
+      ))
+    }::text::jsonb)`;
+  });
+  const body = JSON.stringify({
+    source_warehouse_id: here!.id,
+    destination_warehouse_id: there!.id,
+    items: items.map(({ id }) => ({
+      item_id: id,
+      quantity: 1,
+      source_bin_id: from!.id,
+      destination_bin_id: to!.id,
+    })),
+  });
+  const through = await p95(
+    async () => {
+      const response = await fetch(`${stack.apiUrl}/warehousing/inventory-transfers`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${bench.token}`, "content-type": "application/json" },
+        body,
+      });
+      await response.arrayBuffer();
+      if (!response.ok) throw new Error(`${response.status}`);
+    },
+    40,
+    median,
+  );
+  const plain = await p95(
+    async () => {
+      await sql.begin(async (tx) => {
+        await tx`update warehousing.stock set quantity = quantity + case bin_id when ${
+          from!.id
+        } then -1 else 1 end
+        where tenant_id = ${tenantId} and bin_id in (${from!.id}, ${
+          to!.id
+        }) and status = 'available'`;
+        await tx`insert into warehousing.inventory_transactions (tenant_id, transaction_type, item_id, warehouse_id, quantity,
+          from_stock_id, to_stock_id, from_bin_id, to_bin_id, from_status, to_status, reference_type, reference_id)
+        select tenant_id, case bin_id when ${
+          from!.id
+        } then 'transfer_out' else 'transfer_in' end, item_id, warehouse_id, 1,
+          case bin_id when ${from!.id} then id end, case bin_id when ${to!.id} then id end,
+          case bin_id when ${from!.id} then bin_id end, case bin_id when ${to!.id} then bin_id end,
+          case bin_id when ${from!.id} then status end, case bin_id when ${
+          to!.id
+        } then status end, 'transfer', ${randomUUID()}
+        from warehousing.stock where tenant_id = ${tenantId} and bin_id in (${from!.id}, ${
+          to!.id
+        }) and status = 'available'`;
+      });
+    },
+    40,
+    median,
+  );
+  report.note(
+    `transfer of ${lines} lines: ${through.toFixed(1)} ms through the API, ${
+      plain.toFixed(1)
+    } ms as bare statements`,
+  );
+  report.ratio({
+    what: `transfer of ${lines} lines through the API against bare statements`,
+    value: through / plain,
+    atMost: 5,
+  });
+}
+
+/** Two dashboards of warehouses of the same tenant: a nearly empty one and one with many rows. */
+async function benchDashboard(bench: Bench, report: Report): Promise<void> {
+  const { stack, tenantId } = bench;
+  const { sql } = stack;
+  const [here, there] = await sql`select id from warehousing.warehouses
+    where tenant_id = ${tenantId} and code like 'BENCH-%' order by code`;
+  await sql.begin(async (tx) => {
+    await tx`set local session_replication_role = replica`;
+    await tx`insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, status, lot_number, quantity)
+      select b.tenant_id, b.warehouse_id, b.id, i.id, (array['available', 'damaged', 'expired', 'quarantine'])[1 + n % 4], 'L' || n, 3
+      from warehousing.bins b
+      cross join warehousing.inventory_items i
+      cross join generate_series(1, ${Math.ceil(rows / (200 * lines))}::int) n
+      where b.warehouse_id = ${
+      here!.id
+    } and b.code like 'BENCH-%' and i.tenant_id = ${tenantId} and i.sku like 'BENCH-%'`;
+  });
+  await sql`vacuum analyze warehousing.stock`;
+  const see = (warehouse: string) =>
+    p95(() => get(bench, `/warehousing/dashboard?warehouse_id=${warehouse}`));
+  const [few, many] = [await see(there!.id), await see(here!.id)];
+  report.note(
+    `dashboard: p95 ${few.toFixed(1)} ms with ${lines} stock rows, ${
+      many.toFixed(1)
+    } ms with ${rows}`,
+  );
+  report.ratio({
+    what: `dashboard: p95 with ${rows} stock rows in the warehouse`,
+    value: many,
+    atMost: 300,
+    unit: "ms",
+  });
+}
+
+async function get({ stack, token }: Bench, path: string): Promise<void> {
+  const response = await fetch(`${stack.apiUrl}${path}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  await response.arrayBuffer();
+  if (!response.ok) throw new Error(`${response.status} ${path}`);
+}
+
+async function p95(
+  ask: (i: number) => Promise<unknown>,
+  times = asks,
+  of: (took: number[]) => number = (took) => percentiles(took).p95,
+): Promise<number> {
+  const took: number[] = [];
+  for (let i = -10; i < times; i++) {
+    const start = performance.now();
+    await ask(Math.abs(i));
+    if (i >= 0) took.push(performance.now() - start);
+  }
+  return of(took);
+}

@@ -1,0 +1,422 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { sql } from "../support/db.ts";
+import { newAddress } from "../support/make.ts";
+import { newService } from "../support/money.ts";
+import { newTenant, type Tenant } from "../support/people.ts";
+import { expectGuarded, expectNoSuch, expectRefused, expectReplayed } from "../support/promises.ts";
+import {
+  checkStock,
+  eventsOf,
+  inTenant,
+  newBin,
+  newItem,
+  newShelf,
+  type Shelf,
+  stockIn,
+  unitsOf,
+} from "../support/warehouses.ts";
+
+const path = "/warehousing/picking-orders";
+let tenant: Tenant;
+let other: Tenant;
+let shelf: Shelf;
+let foreign: Shelf;
+
+beforeAll(async () => {
+  [tenant, other] = [await newTenant(), await newTenant()];
+  shelf = await newShelf(tenant, 1_000);
+  foreign = await newShelf(other, 10);
+});
+
+const line = (at: Shelf, more: object = {}) => ({
+  item_id: at.item,
+  bin_id: at.bin,
+  quantity: 2,
+  ...more,
+});
+const wanted = (more: Record<string, unknown> = {}, at = shelf) => ({
+  warehouse_id: at.warehouse,
+  order_type: "individual",
+  status: "pending",
+  item_details: [line(at)],
+  ...more,
+});
+async function newOrder(more: Record<string, unknown> = {}, at = shelf) {
+  const answer = await tenant.ops.post(path, wanted(more, at));
+  expect(answer).toSucceed(201);
+  return answer.body.order;
+}
+async function countOf(tenantId: string): Promise<number> {
+  const [row] = await sql`select count(*)::int as n from warehousing.picking_orders
+    where tenant_id = ${tenantId}`;
+  return row.n;
+}
+
+describe("making an order", () => {
+  test("answers the whole order, with a number of its own", async () => {
+    const answer = await tenant.ops.post(
+      path,
+      wanted({
+        external_reference: "ERP-1",
+        priority: 3,
+        notes: "fragile",
+        due_date: "2026-12-01T10:00:00Z",
+        assigned_to: tenant.staff.id,
+        picking_progress: { picker_notes: "left shelf" },
+      }),
+    );
+    expect(answer).toSucceed(201);
+    const person = { first_name: null, last_name: null, email: expect.any(String) };
+    expect(answer.body).toEqual({
+      success: true,
+      message: expect.any(String),
+      order: {
+        id: expect.any(String),
+        tenant_id: tenant.id,
+        warehouse_id: shelf.warehouse,
+        reference_number: expect.stringMatching(/^PKO-\d+$/),
+        external_reference: "ERP-1",
+        order_type: "individual",
+        priority: 3,
+        status: "pending",
+        item_details: [{ ...line(shelf), picked_quantity: 0, status: "pending" }],
+        picking_progress: {
+          total_items: 2,
+          picked_items: 0,
+          start_time: null,
+          end_time: null,
+          picker_notes: "left shelf",
+        },
+        notes: "fragile",
+        due_date: expect.stringMatching(/^2026-12-01T10:00:00/),
+        completed_date: null,
+        assigned_to: tenant.staff.id,
+        created_by: tenant.ops.id,
+        delivery_id: null,
+        created_at: expect.any(String),
+        updated_at: expect.any(String),
+        created_by_user: { id: tenant.ops.id, full_name: expect.any(String), ...person },
+        assigned_to_user: { id: tenant.staff.id, full_name: expect.any(String), ...person },
+        warehouse: { id: shelf.warehouse, name: expect.any(String), code: expect.any(String) },
+      },
+    });
+    const read = await tenant.staff.get(`${path}/${answer.body.order.id}`);
+    expect(read.body.order).toEqual(answer.body.order);
+  });
+
+  test("takes a number of the client's once, and steps over it when its own turn comes", async () => {
+    const { reference_number } = await newOrder();
+    const next = `PKO-${String(Number(reference_number.slice(4)) + 1).padStart(6, "0")}`;
+    await newOrder({ reference_number: next });
+    expect(await tenant.ops.post(path, wanted({ reference_number: next })))
+      .toFailWith(409, "picking_reference_exists");
+    expect((await newOrder()).reference_number > next).toBe(true);
+  });
+
+  test("in progress reserves, completed takes out, cancelled and pending touch nothing", async () => {
+    const at = await newShelf(tenant, 10);
+    await newOrder({}, at);
+    await newOrder({ status: "cancelled" }, at);
+    expect(await unitsOf(at.item)).toEqual({ available: 10 });
+    await newOrder({ status: "in_progress" }, at);
+    expect(await unitsOf(at.item)).toEqual({ available: 8, reserved: 2 });
+    const done = await newOrder({ status: "completed" }, at);
+    expect(await unitsOf(at.item)).toEqual({ available: 6, reserved: 2 });
+    expect(done.completed_date).toEqual(expect.any(String));
+    expect(done.item_details).toEqual([{ ...line(at), picked_quantity: 2, status: "picked" }]);
+    expect(done.picking_progress).toMatchObject({ total_items: 2, picked_items: 2 });
+    expect(await eventsOf(done.id)).toEqual(["picking_order.completed"]);
+    await checkStock(tenant);
+  });
+
+  test("counts only what is available, unreserved and in that bin", async () => {
+    const at = await newShelf(tenant, 3);
+    const place = { item_id: at.item, warehouse_id: at.warehouse, bin_id: at.bin };
+    await stockIn(tenant, { ...place, quantity: 9, status: "damaged" });
+    await newOrder({ status: "in_progress", item_details: [line(at, { quantity: 1 })] }, at);
+    const otherBin = await newBin(tenant, at.warehouse);
+    await stockIn(tenant, { ...place, bin_id: otherBin, quantity: 9 });
+    const short = async (item_details: unknown[], field: string) => {
+      const answer = await tenant.ops.post(path, wanted({ item_details }, at));
+      expect(answer).toFailWith(409, "insufficient_stock");
+      expect(answer.body).toMatchObject({ field, item_id: at.item });
+    };
+    await short([line(at, { quantity: 3 })], "item_details.0.quantity");
+    await short([line(at, { quantity: 1 }), line(at)], "item_details.0.quantity");
+    await newOrder({ item_details: [line(at)] }, at);
+  });
+
+  test("names what is not there", async () => {
+    const before = await countOf(tenant.id);
+    const beside = await newShelf(tenant, 5);
+    const unknown = await newItem(tenant);
+    for (
+      const [more, status, code, field] of [
+        [{ warehouse_id: foreign.warehouse }, 404, "warehouse_not_found", "warehouse_id"],
+        [{ warehouse_id: randomUUID() }, 404, "warehouse_not_found", "warehouse_id"],
+        [{ assigned_to: other.staff.id }, 404, "assignee_not_found", "assigned_to"],
+        [
+          { item_details: [line(shelf, { bin_id: beside.bin })] },
+          404,
+          "bin_not_found",
+          "item_details.0.bin_id",
+        ],
+        [
+          { item_details: [line(shelf), line(shelf, { bin_id: foreign.bin })] },
+          404,
+          "bin_not_found",
+          "item_details.1.bin_id",
+        ],
+        [
+          { item_details: [line(shelf, { item_id: foreign.item })] },
+          404,
+          "inventory_item_not_found",
+          "item_details.0.item_id",
+        ],
+        [
+          { item_details: [line(shelf, { item_id: unknown })] },
+          400,
+          "item_not_in_bin",
+          "item_details.0.quantity",
+        ],
+        [
+          { item_details: [line(shelf, { picked_quantity: 3 })] },
+          400,
+          "picked_too_much",
+          "item_details.0.picked_quantity",
+        ],
+      ] as const
+    ) {
+      const answer = await tenant.ops.post(path, wanted(more));
+      expect(answer, JSON.stringify(more)).toFailWith(status, code);
+      expect(answer.body.field).toBe(field);
+    }
+    expect(await countOf(tenant.id)).toBe(before);
+  });
+
+  test("refuses wrong input, naming the field", async () => {
+    await expectRefused(tenant.ops, { method: "POST", path }, [
+      [{}, "warehouse_id", "invalid_uuid"],
+      [wanted({ order_type: "single" }), "order_type"],
+      [wanted({ status: "handed_off" }), "status"],
+      [wanted({ status: undefined }), "status"],
+      [wanted({ item_details: [] }), "item_details"],
+      [wanted({ item_details: undefined }), "item_details"],
+      [wanted({ item_details: [line(shelf, { quantity: 0 })] }), "item_details.0.quantity"],
+      [wanted({ item_details: [line(shelf, { quantity: -1 })] }), "item_details.0.quantity"],
+      [wanted({ item_details: [line(shelf, { quantity: 1.5 })] }), "item_details.0.quantity"],
+      [wanted({ item_details: [line(shelf, { quantity: "2" })] }), "item_details.0.quantity"],
+      [
+        wanted({ item_details: [line(shelf, { bin_id: "B" })] }),
+        "item_details.0.bin_id",
+        "invalid_uuid",
+      ],
+      [wanted({ priority: 1.5 }), "priority"],
+      [wanted({ reference_number: "" }), "reference_number"],
+      [wanted({ reference_number: "x".repeat(101) }), "reference_number"],
+      [wanted({ due_date: "tomorrow" }), "due_date"],
+      [wanted({ picking_progress: { total_items: -1 } }), "picking_progress.total_items"],
+    ]);
+    expect((await tenant.ops.post(path, wanted({ notes: "a\u0000b" }))).status).toBe(400);
+  });
+
+  test("is for operations, once per key, and refused in the caller's language", async () => {
+    const { warehouse, staff, driver, institution, customer } = tenant;
+    await expectGuarded({ method: "POST", path, body: wanted() }, {
+      denied: [warehouse, staff, driver, institution, customer],
+    });
+    await expectReplayed(tenant.ops, path, wanted(), wanted({ priority: 9 }));
+    const none = wanted({ item_details: [line(shelf, { quantity: 5_000 })] });
+    const said = await Promise.all(
+      (["en", "ar", "ku"] as const).map((language) => tenant.ops.in(language).post(path, none)),
+    );
+    expect(new Set(said.map(({ body }) => body.message)).size).toBe(3);
+  });
+});
+
+describe("changing an order", () => {
+  test("its lines, as long as nothing is picked: reservations follow", async () => {
+    const at = await newShelf(tenant, 10);
+    const second = await newItem(tenant);
+    await stockIn(tenant, {
+      item_id: second,
+      warehouse_id: at.warehouse,
+      bin_id: at.bin,
+      quantity: 4,
+    });
+    const order = await newOrder({ status: "in_progress" }, at);
+    const put = (item_details: unknown[]) =>
+      tenant.ops.put(`${path}/${order.id}`, { item_details });
+    expect(await put([line(at, { quantity: 10 })])).toSucceed(200);
+    expect(await unitsOf(at.item)).toEqual({ reserved: 10 });
+    expect(await put([line(at, { quantity: 11 })])).toFailWith(409, "insufficient_stock");
+    expect(await unitsOf(at.item)).toEqual({ reserved: 10 });
+    const both = [line(at, { quantity: 1 }), { item_id: second, bin_id: at.bin, quantity: 4 }];
+    expect((await put(both)).body.order.item_details).toHaveLength(2);
+    expect(await unitsOf(at.item)).toEqual({ available: 9, reserved: 1 });
+    expect(await unitsOf(second)).toEqual({ reserved: 4 });
+    // What is picked is noted without touching stock.
+    const noted = await put([{ ...both[0], picked_quantity: 1, status: "packed" }, both[1]]);
+    expect(noted.body.order.item_details[0]).toMatchObject({
+      picked_quantity: 1,
+      status: "packed",
+    });
+    expect(noted.body.order.picking_progress).toMatchObject({ total_items: 5, picked_items: 1 });
+    expect(await tenant.ops.put(`${path}/${order.id}`, { status: "completed" })).toSucceed(200);
+    // One of five was picked: the others are free again.
+    expect(await unitsOf(at.item)).toEqual({ available: 9 });
+    expect(await unitsOf(second)).toEqual({ available: 4 });
+    expect(await put(both)).toFailWith(409, "picking_items_fixed");
+    await checkStock(tenant);
+  });
+
+  test("whom, when and what is said; null clears, what is not sent stays", async () => {
+    const order = await newOrder({ notes: "first", assigned_to: tenant.staff.id });
+    const put = (body: object) => tenant.ops.put(`${path}/${order.id}`, body);
+    const changed = await put({ assigned_to: null, due_date: "2026-12-02T00:00:00Z" });
+    expect(changed.body.order).toMatchObject({
+      assigned_to: null,
+      assigned_to_user: null,
+      notes: "first",
+      status: "pending",
+    });
+    expect((await put({ notes: null })).body.order).toMatchObject({
+      notes: null,
+      due_date: expect.any(String),
+    });
+    expect(await put({ assigned_to: other.ops.id })).toFailWith(404, "assignee_not_found");
+    await expectRefused(tenant.ops, { method: "PUT", path: `${path}/${order.id}` }, [
+      [{ status: "picked" }, "status"],
+      [{ assigned_to: "me" }, "assigned_to", "invalid_uuid"],
+      [{ item_details: [line(shelf, { quantity: 0 })] }, "item_details.0.quantity"],
+    ]);
+    await expectNoSuch(
+      tenant.ops,
+      { method: "PUT", path: `${path}/{id}`, body: { notes: "x" } },
+      "picking_order_id",
+      "picking_order_not_found",
+      await (async () => {
+        const theirs = await other.ops.post(path, wanted({}, foreign));
+        return theirs.body.order.id;
+      })(),
+    );
+    const { warehouse, staff, driver } = tenant;
+    await expectGuarded({ method: "PUT", path: `${path}/${order.id}`, body: {} }, {
+      denied: [warehouse, staff, driver],
+    });
+  });
+});
+
+describe("the statuses", () => {
+  const all = ["pending", "in_progress", "completed", "handed_off", "cancelled"] as const;
+  const legal = new Set([
+    "pending>in_progress",
+    "pending>completed",
+    "pending>cancelled",
+    "in_progress>completed",
+    "in_progress>cancelled",
+    "completed>handed_off",
+    ...all.map((status) => `${status}>${status}`),
+  ]);
+  const routes: Record<typeof all[number], string[]> = {
+    pending: [],
+    in_progress: ["in_progress"],
+    completed: ["completed"],
+    handed_off: ["completed", "handed_off"],
+    cancelled: ["cancelled"],
+  };
+
+  test("move as the table says and no other way, and stock agrees", async () => {
+    for (const from of all) {
+      for (const to of all) {
+        const at = await newShelf(tenant, 5);
+        const order = await newOrder({}, at);
+        const put = (status: string) => tenant.ops.put(`${path}/${order.id}`, { status });
+        for (const step of routes[from]) expect(await put(step)).toSucceed(200);
+        const answer = await put(to);
+        if (legal.has(`${from}>${to}`)) {
+          expect(answer, `${from}>${to}`).toSucceed(200);
+          expect(answer.body.order.status).toBe(to);
+        } else {
+          expect(answer, `${from}>${to}`).toFailWith(409, "invalid_status_transition");
+          expect(answer.body).toMatchObject({ from, to });
+        }
+        const now = legal.has(`${from}>${to}`) ? to : from;
+        expect(await unitsOf(at.item), `${from}>${to}`).toEqual(
+          now === "in_progress"
+            ? { available: 3, reserved: 2 }
+            : now === "completed" || now === "handed_off"
+            ? { available: 3 }
+            : { available: 5 },
+        );
+      }
+    }
+    await checkStock(tenant);
+  });
+
+  test("a pick that stock does not suffice for stays where it is", async () => {
+    const at = await newShelf(tenant, 2);
+    const [first, second] = [await newOrder({}, at), await newOrder({}, at)];
+    expect(await tenant.ops.put(`${path}/${first.id}`, { status: "in_progress" })).toSucceed(200);
+    expect(await tenant.ops.put(`${path}/${second.id}`, { status: "in_progress" }))
+      .toFailWith(409, "insufficient_stock");
+    expect((await tenant.ops.get(`${path}/${second.id}`)).body.order.status).toBe("pending");
+  });
+
+  test("the pick of a delivery keeps its stock until the driver comes, and only he hands it off", async () => {
+    const at = await newShelf(tenant, 5);
+    const order = await newOrder({ status: "in_progress" }, at);
+    const delivery = await aDelivery();
+    await sql`update warehousing.picking_orders set delivery_id = ${delivery} where id = ${order.id}`;
+    const put = (body: object) => tenant.ops.put(`${path}/${order.id}`, body);
+    const handOff = async () => {
+      expect(await put({ status: "handed_off" }))
+        .toFailWith(409, "pnd_picking_handed_off_by_driver_pickup");
+    };
+    await handOff();
+    expect(await put({ item_details: [line(at, { quantity: 1 })] }))
+      .toFailWith(409, "picking_items_fixed");
+    expect(await put({ item_details: [line(at, { picked_quantity: 1 })], status: "completed" }))
+      .toFailWith(409, "picking_incomplete");
+    expect(await put({ status: "completed" })).toSucceed(200);
+    expect(await unitsOf(at.item)).toEqual({ available: 3, reserved: 2 });
+    await handOff();
+    expect(await put({ status: "cancelled" })).toFailWith(409, "invalid_status_transition");
+    const read = await tenant.ops.get(`${path}/${order.id}`);
+    expect(read.body.order).toMatchObject({ status: "completed", delivery_id: expect.any(String) });
+    // As the driver's pick-up does it.
+    await inTenant(tenant, "select warehousing.stock_exit('picking_order', $1::uuid)", [order.id]);
+    await sql`update warehousing.picking_orders set status = 'handed_off' where id = ${order.id}`;
+    expect(await unitsOf(at.item)).toEqual({ available: 3 });
+    await handOff();
+    await checkStock(tenant);
+  });
+});
+
+async function aDelivery(): Promise<string> {
+  const [service, address] = [await newService(tenant), await newAddress(tenant)];
+  const place = sql.json({ full_address: "Street 1", city: "Baghdad" });
+  const code = 800_000_000 + Math.floor(Math.random() * 1e8);
+  const row = {
+    tenant_id: tenant.id,
+    delivery_code: code,
+    barcode: `D-${code}`,
+    institution_user_id: tenant.institution.id,
+    delivery_service_id: service,
+    payer_type: "sender",
+    payment_method: "wallet",
+    delivery_fee: 1000,
+    currency: "IQD",
+    unit_size: 1,
+    unit_size_source: "service_min",
+    pickup_address_id: address,
+    dropoff_address_id: address,
+    pickup_snapshot: place,
+    dropoff_snapshot: place,
+    recipient: sql.json({ name: "Recipient", phone: "+9647700000001" }),
+    service_snapshot: sql.json({ name: { en: "Standard" } }),
+  };
+  const [made] = await sql`insert into delivery.deliveries ${sql(row)} returning id`;
+  return made.id;
+}

@@ -54,6 +54,15 @@ export const databasePrepare = read("BARID_DB_PREPARE") === "1";
 /** Milliseconds a request waits for a free connection before it is told to come back. */
 export const databaseWaitMs = readNumber("BARID_DB_WAIT_MS", 8_000);
 
+/**
+ * Keys that seal stored secrets: 32 random bytes each, base64, comma separated. The first seals, the others
+ * still open what they sealed before. Without any, nothing that needs a secret can be saved or used.
+ */
+export const secretsKeys = (read("BARID_SECRETS_KEY") ?? "").split(",").filter((key) => key !== "");
+
+/** For development: webhooks may go to this machine, without TLS and on any port. */
+export const allowLocalWebhooks = read("BARID_ALLOW_LOCAL_WEBHOOKS") === "1";
+
 /** Resolver that answers DNS questions over HTTPS as JSON; custom domains are checked with it. */
 export const dnsOverHttpsUrl = read("BARID_DNS_OVER_HTTPS_URL") ??
   "https://cloudflare-dns.com/dns-query";

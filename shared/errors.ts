@@ -348,6 +348,28 @@ const definitions = {
   warehouses_must_differ: { status: 400, fields: ["field"] },
   bin_full: { status: 409, fields: ["field"] },
 
+  // Events, webhooks and carriers
+  event_not_found: 404,
+  replay_too_large: { status: 400, fields: ["field"] },
+  webhook_url_refused: { status: 400, fields: ["field"] },
+  webhook_url_unresolved: { status: 400, fields: ["field"] },
+  webhook_subscription_exists: 409,
+  webhook_subscription_not_found: 404,
+  webhook_subscription_inactive: 409,
+  webhook_event_not_found: 404,
+  webhook_event_not_failed: 409,
+  webhook_sender_failed: 502,
+  carrier_not_found: 404,
+  carrier_not_enabled: 409,
+  carrier_refused: { status: 409, fields: ["reason"] },
+  carrier_unavailable: 502,
+  delivery_not_external: 409,
+  delivery_not_bookable: { status: 409, fields: ["status"] },
+  shipment_with_other_carrier: 409,
+  shipment_in_progress: 409,
+  shipment_not_found: 404,
+  invalid_signature: 401,
+
   // Ours to mend
   rate_limited: 429,
   internal_server_error: 500,

@@ -31,8 +31,10 @@ begin
   perform cron.schedule('barid_idempotency_purge', '7 * * * *', 'select private.idempotency_purge()');
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
   perform cron.schedule('barid_wizard_runs_purge', '31 3 * * *', 'select private.wizard_runs_purge()');
+  perform cron.schedule('barid_report_stock', '17 2 * * *', 'select private.report_stock()');
+  perform cron.schedule('barid_webhooks_release', '*/5 * * * *', 'select private.webhooks_release()');
+  perform cron.schedule('barid_webhooks_purge', '47 3 * * *', 'select private.webhooks_purge()');
   perform cron.schedule('barid_domains_recheck', '*/5 * * * *', 'select private.domains_recheck()');
-  perform cron.schedule('barid_report_stock', '19 2 * * *', 'select private.report_stock()');
   -- pg_cron never forgets a run by itself.
   perform cron.schedule('barid_cron_history_purge', '41 3 * * *',
     'delete from cron.job_run_details where end_time < now() - interval ''7 days''');

@@ -7,7 +7,7 @@ import { readConfig } from "./config.ts";
 import { type CronRunner, startCron } from "./cron.ts";
 import { explain, messageOf } from "./failure.ts";
 import { type Gateway, listen } from "./gateway.ts";
-import { loadTokenKeys, publishableKey, secretKey, type TokenKeys } from "./keys.ts";
+import { loadTokenKeys, publishableKey, secretKey, secretsKey, type TokenKeys } from "./keys.ts";
 import { lockDataDir, writeState } from "./lock.ts";
 import { applyPlatform, migrate, seed } from "./migrate.ts";
 import { defaultDataDir } from "./paths.ts";
@@ -245,6 +245,8 @@ function functionEnvironment(
     string,
   ][];
   return {
+    BARID_SECRETS_KEY: secretsKey,
+    BARID_ALLOW_LOCAL_WEBHOOKS: "1",
     ...Object.fromEntries(own),
     SUPABASE_URL: gateway.url,
     SUPABASE_PUBLISHABLE_KEYS: JSON.stringify({ default: publishableKey }),

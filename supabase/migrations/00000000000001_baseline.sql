@@ -636,10 +636,13 @@ create table if not exists integration.system_events (
   retry_count integer not null default 0 check (retry_count >= 0),
   processed_at timestamptz,
   error_message text,
+  -- Handed to the tenant's webhook subscriptions. Not the status, which modules and operators set as well.
+  is_dispatched boolean not null default false,
   created_at timestamptz not null default now()
 );
 create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc nulls last, id desc);
-create index if not exists system_events_pending on integration.system_events (position) where status = 'pending';
+-- Looked into for tenants that have subscriptions; for all others it only grows.
+create index if not exists system_events_undispatched on integration.system_events (tenant_id, position) where not is_dispatched;
 create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);
 
 -- sql/20_tables/26_tallies.sql
@@ -2567,6 +2570,159 @@ create index if not exists product_reviews_product on storefront.product_reviews
 create index if not exists product_reviews_user on storefront.product_reviews (tenant_id, user_id);
 create index if not exists product_reviews_reviewed_by on storefront.product_reviews (reviewed_by);
 
+-- sql/20_tables/95_integration.sql
+
+-- Who is told of events, and how it went; external carriers, what was booked with them and what they reported.
+-- Secrets stand here sealed (AES-GCM, see shared/secrets.ts); their key is known to the functions alone.
+
+create table if not exists integration.webhook_subscriptions (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  module_id uuid not null references tenancy.modules (id) on delete restrict,
+  url text not null check (length(url) between 1 and 2000),
+  -- delivery.delivered, delivery.* or *
+  event_types text[] not null check (cardinality(event_types) between 1 and 100),
+  is_active boolean not null default true,
+  secret text not null,
+  -- Signs as well until it ends: 24 hours after a rotation.
+  previous_secret text,
+  previous_secret_until timestamptz,
+  -- Events up to here happened before anybody listened.
+  from_position bigint not null default 0,
+  -- Since when nothing but failures; null while it works.
+  failing_since timestamptz,
+  disabled_at timestamptz,
+  disabled_reason text check (disabled_reason in ('gone', 'failing')),
+  created_by uuid references tenancy.profiles (id) on delete set null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint webhook_subscription_exists unique (tenant_id, module_id)
+);
+create index if not exists webhook_subscriptions_module on integration.webhook_subscriptions (module_id);
+create index if not exists webhook_subscriptions_created_by on integration.webhook_subscriptions (created_by);
+create index if not exists webhook_subscriptions_active on integration.webhook_subscriptions (tenant_id) where is_active;
+
+create table if not exists integration.webhook_events (
+  -- The id on the wire, the same at every attempt.
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  position bigint generated always as identity,
+  subscription_id uuid not null,
+  -- Null: a test.
+  system_event_id uuid,
+  event_type text not null,
+  -- Events of one thing are sent one after the other.
+  entity_key text not null,
+  -- The bytes that are signed and sent, at every attempt the same.
+  body text not null,
+  status text not null default 'pending' check (status in ('pending', 'retrying', 'success', 'failed')),
+  http_status_code integer,
+  error_message text,
+  retry_count integer not null default 0 check (retry_count >= 0),
+  -- Attempts of the running schedule; a manual one does not count.
+  attempts integer not null default 0 check (attempts >= 0),
+  -- Null: the schedule is over.
+  next_attempt_at timestamptz default now(),
+  claim_token uuid,
+  claimed_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint webhook_event_once unique (subscription_id, system_event_id),
+  constraint claimed_means_when check ((claim_token is null) = (claimed_at is null)),
+  constraint webhook_event_subscription foreign key (tenant_id, subscription_id)
+    references integration.webhook_subscriptions (tenant_id, id) on delete cascade
+);
+create index if not exists webhook_events_recent on integration.webhook_events (tenant_id, subscription_id, created_at desc, id desc);
+create index if not exists webhook_events_status on integration.webhook_events (tenant_id, subscription_id, status, created_at desc, id desc);
+create index if not exists webhook_events_due on integration.webhook_events (subscription_id, next_attempt_at, position) where next_attempt_at is not null;
+create index if not exists webhook_events_entity on integration.webhook_events (subscription_id, entity_key, position) where next_attempt_at is not null;
+create index if not exists webhook_events_claimed on integration.webhook_events (subscription_id) where claim_token is not null;
+create index if not exists webhook_events_source on integration.webhook_events (system_event_id) where system_event_id is not null;
+
+create table if not exists integration.webhook_attempts (
+  id bigint generated always as identity primary key,
+  tenant_id uuid not null,
+  event_id uuid not null,
+  is_manual boolean not null default false,
+  http_status_code integer,
+  latency_ms integer not null check (latency_ms >= 0),
+  -- What the subscriber answered, up to 16 KiB.
+  response_body text,
+  error_message text,
+  created_at timestamptz not null default now(),
+  foreign key (tenant_id, event_id) references integration.webhook_events (tenant_id, id) on delete cascade
+);
+create index if not exists webhook_attempts_event on integration.webhook_attempts (tenant_id, event_id, id desc);
+
+create table if not exists integration.carriers (
+  code text primary key check (code ~ '^[a-z0-9_]{1,40}$'),
+  name text not null,
+  logo_url text,
+  is_internal boolean not null default false,
+  supports_webhook boolean not null default false,
+  is_active boolean not null default true,
+  position smallint not null
+);
+
+create table if not exists integration.tenant_carriers (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  carrier_code text not null references integration.carriers (code) on delete restrict,
+  is_enabled boolean not null default false,
+  prefer_internal boolean not null default false,
+  default_price numeric(15, 3) check (default_price >= 0),
+  -- {login_id, password, initial_token}, sealed as one.
+  credentials text,
+  webhook_secret text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint tenant_carrier_once unique (tenant_id, carrier_code)
+);
+create index if not exists tenant_carriers_carrier on integration.tenant_carriers (carrier_code);
+
+create table if not exists integration.carrier_shipments (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  delivery_id uuid not null,
+  carrier_code text not null references integration.carriers (code) on delete restrict,
+  status text not null default 'booking' check (status in ('booking', 'booked', 'cancelling', 'cancelled')),
+  tracking_number text,
+  carrier_reference text,
+  label_url text,
+  claim_token uuid,
+  claimed_at timestamptz,
+  -- When what was last reported happened; older reports come too late.
+  reported_at timestamptz,
+  booked_at timestamptz,
+  cancelled_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint booked_means_tracked check (status = 'booking' or tracking_number is not null),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete cascade
+);
+create unique index if not exists shipment_once on integration.carrier_shipments (tenant_id, delivery_id) where status <> 'cancelled';
+create index if not exists carrier_shipments_delivery on integration.carrier_shipments (tenant_id, delivery_id);
+create index if not exists carrier_shipments_tracking on integration.carrier_shipments (tenant_id, carrier_code, tracking_number);
+create index if not exists carrier_shipments_carrier on integration.carrier_shipments (carrier_code);
+
+-- What carriers reported, each report once.
+create table if not exists integration.carrier_events (
+  id bigint generated always as identity primary key,
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  carrier_code text not null references integration.carriers (code) on delete restrict,
+  carrier_event_id text not null check (length(carrier_event_id) between 1 and 200),
+  tracking_number text,
+  carrier_status text,
+  delivery_id uuid,
+  outcome text not null check (outcome in ('applied', 'unchanged', 'unknown_shipment', 'unknown_status', 'too_late', 'impossible')),
+  created_at timestamptz not null default now(),
+  constraint carrier_event_once unique (tenant_id, carrier_code, carrier_event_id)
+);
+create index if not exists carrier_events_carrier on integration.carrier_events (carrier_code);
+
 -- sql/30_views/delivery/10_addresses.sql
 
 drop view if exists delivery.addresses_list cascade;
@@ -2965,6 +3121,41 @@ where d.status in ('delivered', 'failed', 'returned', 'cancelled')
   and (d.status <> 'cancelled' or (
     select h.from_status not in ('draft', 'pending') from delivery.delivery_status_history h
     where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.to_status = 'cancelled' order by h.id desc limit 1));
+
+-- sql/30_views/integration/10_events.sql
+
+drop view if exists integration.system_events_list cascade;
+create view integration.system_events_list with (security_invoker = true) as
+select e.id, e.tenant_id, e.event_type, e.source_module, e.target_module, e.entity_type, e.entity_id, e.event_data, e.status,
+  e.retry_count, e.created_at, e.processed_at, e.error_message
+from integration.system_events e;
+grant select on integration.system_events_list to barid_caller;
+
+-- As the log shows them: the data that was sent, and nothing of the schedule.
+drop view if exists integration.webhook_events_list cascade;
+create view integration.webhook_events_list with (security_invoker = true) as
+select e.id, e.subscription_id, e.tenant_id, e.event_type, e.body::jsonb -> 'data' as payload, e.status, e.http_status_code,
+  e.error_message, e.retry_count, e.created_at
+from integration.webhook_events e;
+grant select on integration.webhook_events_list to barid_caller;
+
+drop view if exists integration.webhook_subscriptions_list cascade;
+create view integration.webhook_subscriptions_list with (security_invoker = true) as
+select s.id, jsonb_build_object('id', m.id, 'key', m.key, 'name', m.name) as module, s.url, s.event_types, s.is_active,
+  s.failing_since, s.disabled_at, s.disabled_reason, s.created_at, s.updated_at
+from integration.webhook_subscriptions s
+join tenancy.modules m on m.id = s.module_id;
+grant select on integration.webhook_subscriptions_list to barid_caller;
+
+drop view if exists integration.carriers_list cascade;
+create view integration.carriers_list with (security_invoker = true) as
+select c.code, c.name, c.logo_url, c.is_internal, c.supports_webhook, c.position,
+  case when t.id is not null then jsonb_build_object('is_enabled', t.is_enabled, 'prefer_internal', t.prefer_internal,
+    'default_price', t.default_price, 'has_credentials', t.credentials is not null, 'updated_at', t.updated_at) end as configuration
+from integration.carriers c
+left join integration.tenant_carriers t on t.carrier_code = c.code and t.tenant_id = (select app.tenant_id())
+where c.is_active;
+grant select on integration.carriers_list to barid_caller;
 
 -- sql/30_views/money/10_wallets.sql
 
@@ -9345,6 +9536,1009 @@ begin
   return jsonb_build_object('id', v_tag.id, 'name', v_tag.name, 'created_at', v_tag.created_at);
 end $$;
 
+-- sql/40_functions/integration/10_events.sql
+
+-- System events as the system itself, and those who manage it, publish, mark and replay them.
+
+-- True for the system and for those who manage it.
+create or replace function integration.may_publish() returns boolean
+language sql stable set search_path = '' as $$
+  select app.has_permission('manage:system') or 'service' = any (app.grants())
+$$;
+
+-- Acts in the tenant that is named, or outside any, and answers where it was: an Idempotency-Key belongs there,
+-- so a core goes back in the end. Fails: forbidden, tenant_not_found.
+create or replace function integration.act_in(tenant_id uuid) returns uuid
+language plpgsql set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  v_home uuid := app.tenant_id();
+begin
+  if not integration.may_publish() then
+    perform app.fail('forbidden');
+  end if;
+  perform set_config('app.tenant_id', coalesce(tenant_id::text, ''), true);
+  if tenant_id is not null and not private.tenant_exists(tenant_id) then
+    perform app.fail('tenant_not_found');
+  end if;
+  return v_home;
+end $$;
+
+-- Goes back to where integration.act_in() came from.
+create or replace function integration.go_back(home uuid) returns void
+language sql set search_path = '' as $$
+  select set_config('app.tenant_id', coalesce(home::text, ''), true)
+$$;
+
+-- True for every tenant there is; asked for those alone who may publish in all of them.
+create or replace function private.tenant_exists(tenant_id uuid) returns boolean
+language sql stable security definer set search_path = '' as $$
+  select exists (select from tenancy.tenants t where t.id = tenant_exists.tenant_id)
+$$;
+grant execute on function private.tenant_exists(uuid) to barid_caller;
+
+-- Publishes an event. {event_type, source_module, target_module?, entity_type, entity_id, event_data, tenant_id?}
+-- -> {event}. Without a tenant it is an event of the platform. Fails: forbidden, tenant_not_found.
+create or replace function integration.event_publish(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid;
+  v_home uuid := integration.act_in((input ->> 'tenant_id')::uuid);
+begin
+  insert into integration.system_events (tenant_id, event_type, source_module, target_module, entity_type, entity_id, event_data)
+  values ((input ->> 'tenant_id')::uuid, input ->> 'event_type', input ->> 'source_module', input ->> 'target_module',
+    input ->> 'entity_type', (input ->> 'entity_id')::uuid, input -> 'event_data')
+  returning id into v_id;
+  perform integration.go_back(v_home);
+  return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_list e where e.id = v_id);
+end $$;
+
+-- Marks an event. {id, status, processed_at?, error_message?} -> {event}. Processed without a time is processed
+-- now; each failure counts; back to pending forgets how it ended. Fails: forbidden, event_not_found.
+create or replace function integration.event_mark(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  v_status text := input ->> 'status';
+  v_tenant uuid;
+  v_home uuid;
+begin
+  select e.tenant_id into v_tenant from integration.system_events e where e.id = v_id;
+  if not found then
+    perform app.fail('event_not_found');
+  end if;
+  v_home := integration.act_in(v_tenant);
+  update integration.system_events e set status = v_status,
+    processed_at = case v_status when 'processed' then coalesce((input ->> 'processed_at')::timestamptz, now())
+      when 'pending' then null else coalesce((input ->> 'processed_at')::timestamptz, e.processed_at) end,
+    retry_count = e.retry_count + (v_status = 'failed')::int,
+    error_message = case v_status when 'failed' then coalesce(input ->> 'error_message', e.error_message) else input ->> 'error_message' end
+  where e.id = v_id;
+  perform integration.go_back(v_home);
+  return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_list e where e.id = v_id);
+end $$;
+
+-- Hands events of a time to their subscribers once more: who has none yet gets a delivery, and ended
+-- deliveries are sent again under their old id. {since, until?, event_type?, tenant_id?, dry_run}
+-- -> {dry_run, events, created, requeued}. Fails: forbidden, tenant_not_found, replay_too_large.
+create or replace function integration.events_replay(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_max constant integer := 10000;
+  v_events uuid[];
+  v_answer jsonb;
+  v_home uuid := integration.act_in((input ->> 'tenant_id')::uuid);
+begin
+  select array_agg(p.id) into v_events from (
+    select e.id from integration.system_events e
+    where e.tenant_id is not null and (input ->> 'tenant_id' is null or e.tenant_id = (input ->> 'tenant_id')::uuid)
+      and e.created_at >= (input ->> 'since')::timestamptz
+      and (input ->> 'until' is null or e.created_at < (input ->> 'until')::timestamptz)
+      and (input ->> 'event_type' is null or e.event_type = input ->> 'event_type')
+    order by e.position limit v_max + 1) p;
+  if cardinality(v_events) > v_max then
+    perform app.fail('replay_too_large', jsonb_build_object('field', 'since', 'max', v_max));
+  end if;
+  v_answer := private.events_replay(coalesce(v_events, '{}'), (input ->> 'dry_run')::boolean);
+  perform integration.go_back(v_home);
+  return v_answer || jsonb_build_object('dry_run', (input ->> 'dry_run')::boolean, 'events', coalesce(cardinality(v_events), 0));
+end $$;
+
+-- sql/40_functions/integration/20_fan_out.sql
+
+-- From events to deliveries. The outbox is the table of events itself: whoever publishes pays for one look
+-- whether anybody listens; the rest happens after the commit, in the functions or by the clock.
+
+-- Asks for the sender when the caller's tenant has a subscriber; who else writes events is found by the clock.
+create or replace function private.events_wake() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if coalesce(current_setting('app.events_queued', true), '') <> 'on' and exists (
+      select from integration.webhook_subscriptions s where s.is_active
+        and s.tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) then
+    perform set_config('app.events_queued', 'on', true);
+  end if;
+  return null;
+end $$;
+
+-- Whoever begins to listen hears what happens from now on.
+create or replace function private.subscription_listens() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if new.is_active and (tg_op = 'INSERT' or not old.is_active) then
+    new.from_position := coalesce(pg_sequence_last_value(pg_get_serial_sequence('integration.system_events', 'position')::regclass), 0);
+    new.failing_since := null;
+    new.disabled_at := null;
+    new.disabled_reason := null;
+  end if;
+  return new;
+end $$;
+
+-- The module that an event belongs to; what is nobody's own belongs to webhooks.
+create or replace function integration.module_of(event_type text, source_module text) returns text
+language sql immutable parallel safe set search_path = '' as $$
+  select case when event_type like 'cod\_%' or source_module = 'cod' then 'cod'
+    when source_module in ('delivery', 'warehousing', 'storefront', 'carriers') then source_module
+    else 'webhooks' end
+$$;
+
+-- True when a subscription's list names this type: in full, by its family (delivery.*), or everything (*).
+create or replace function integration.wants(event_types text[], event_type text) returns boolean
+language sql immutable parallel safe set search_path = '' as $$
+  select event_types && array['*', event_type, split_part(event_type, '.', 1) || '.*']
+$$;
+
+-- What is sent: {id, type, timestamp, tenant_id, data}, as the text that is signed.
+create or replace function integration.webhook_body(id uuid, event_type text, at timestamptz, tenant_id uuid, data jsonb) returns text
+language sql stable set search_path = '' as $$
+  select json_build_object('id', id, 'type', event_type,
+    'timestamp', to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'tenant_id', tenant_id, 'data', data)::text
+$$;
+
+-- Makes a delivery of each of these events for each active subscription that wants it and has none yet.
+-- Answers how many. In the order of the events.
+create or replace function private.deliveries_add(event_ids uuid[]) returns integer
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_count integer;
+begin
+  insert into integration.webhook_events (id, tenant_id, subscription_id, system_event_id, event_type, entity_key, body)
+  select n.id, n.tenant_id, n.subscription_id, n.event_id, n.event_type, n.entity_key,
+    integration.webhook_body(n.id, n.event_type, n.created_at, n.tenant_id, n.event_data)
+  from (
+    select gen_random_uuid() as id, e.tenant_id, s.id as subscription_id, e.id as event_id, e.event_type,
+      e.entity_type || '/' || e.entity_id as entity_key, e.event_data, e.created_at, e.position
+    from integration.system_events e
+    join integration.webhook_subscriptions s on s.tenant_id = e.tenant_id and s.is_active
+    join tenancy.modules m on m.id = s.module_id
+    where e.id = any (event_ids) and m.key = integration.module_of(e.event_type, e.source_module)
+      and integration.wants(s.event_types, e.event_type)
+    order by e.position offset 0
+  ) n
+  on conflict (subscription_id, system_event_id) do nothing;
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+-- Hands events that nobody has looked at yet to their subscriptions, and marks them processed. Up to `batch`
+-- of a tenant; one worker at a time for a tenant, or a later event could overtake an earlier one.
+-- Only tenants with an active subscription are looked at. Answers {events, deliveries}.
+create or replace function private.webhooks_fan_out(batch integer default 500) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_tenant record;
+  v_ids uuid[];
+  v_events integer := 0;
+  v_deliveries integer := 0;
+begin
+  for v_tenant in
+    select s.tenant_id, min(s.from_position) as from_position
+    from integration.webhook_subscriptions s where s.is_active group by s.tenant_id
+    having exists (select from integration.system_events e
+      where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > min(s.from_position))
+    order by s.tenant_id
+  loop
+    continue when not pg_try_advisory_xact_lock(hashtextextended('webhooks/' || v_tenant.tenant_id, 0));
+    select array_agg(p.id order by p.position) into v_ids from (
+      select e.id, e.position from integration.system_events e
+      where e.tenant_id = v_tenant.tenant_id and not e.is_dispatched and e.position > v_tenant.from_position
+      order by e.position limit batch for update) p;
+    continue when v_ids is null;
+    v_deliveries := v_deliveries + private.deliveries_add(v_ids);
+    update integration.system_events e set is_dispatched = true,
+      status = case e.status when 'pending' then 'processed' else e.status end,
+      processed_at = coalesce(e.processed_at, now())
+    where e.id = any (v_ids);
+    v_events := v_events + cardinality(v_ids);
+  end loop;
+  return jsonb_build_object('events', v_events, 'deliveries', v_deliveries);
+end $$;
+
+-- The work of integration.events_replay(), which has checked its caller; checked again here.
+create or replace function private.events_replay(event_ids uuid[], dry_run boolean) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_created integer;
+  v_requeued integer;
+begin
+  if not integration.may_publish() then
+    perform app.fail('forbidden');
+  end if;
+  if dry_run then
+    select count(*) filter (where w.id is null), count(w.id) filter (where w.next_attempt_at is null and w.claim_token is null)
+    into v_created, v_requeued
+    from integration.system_events e
+    join integration.webhook_subscriptions s on s.tenant_id = e.tenant_id and s.is_active
+    join tenancy.modules m on m.id = s.module_id and m.key = integration.module_of(e.event_type, e.source_module)
+    left join integration.webhook_events w on w.subscription_id = s.id and w.system_event_id = e.id
+    where e.id = any (event_ids) and integration.wants(s.event_types, e.event_type);
+  else
+    update integration.webhook_events w set status = 'pending', attempts = 0, next_attempt_at = now()
+    from integration.webhook_subscriptions s
+    where s.id = w.subscription_id and s.is_active and w.system_event_id = any (event_ids)
+      and w.next_attempt_at is null and w.claim_token is null;
+    get diagnostics v_requeued = row_count;
+    v_created := private.deliveries_add(event_ids);
+    if v_created + v_requeued > 0 then
+      perform set_config('app.events_queued', 'on', true);
+    end if;
+  end if;
+  return jsonb_build_object('created', v_created, 'requeued', v_requeued);
+end $$;
+
+grant execute on function private.events_replay(uuid[], boolean) to barid_caller;
+grant execute on function private.webhooks_fan_out(integer) to barid_api;
+
+-- sql/40_functions/integration/30_sender.sql
+
+-- The sender's side: what is due is claimed under a lease, sent by a function, and its result written down.
+
+-- After the n-th failure of a schedule the next attempt comes this much later; null: it was the last.
+create or replace function integration.retry_after(failures integer) returns interval
+language sql immutable set search_path = '' as $$
+  select (array['5 seconds', '5 minutes', '30 minutes', '2 hours', '5 hours', '10 hours', '10 hours']::interval[])[failures]
+$$;
+
+-- Leases up to `batch` due deliveries, at most `each` of a subscription, and one at a time of one that only fails.
+-- What is leased of a subscription is in the hands of one worker, so that he alone decides how many connections
+-- it gets; `mine` are the subscriptions that the caller has in hand already. An event waits while an earlier one
+-- of its thing is unfinished there. Answers [{id, claim_token, url, body, secrets, subscription_id}].
+create or replace function private.webhooks_claim(
+  batch integer, mine uuid[] default '{}', each integer default 20, lease interval default '2 minutes'
+) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_claimed jsonb;
+begin
+  with open as materialized (
+    -- Locked: of two workers one gets a subscription, the other passes over it.
+    select s.id, s.failing_since from integration.webhook_subscriptions s
+    where s.is_active and exists (select from integration.webhook_events e
+      where e.subscription_id = s.id and e.next_attempt_at <= now() and (e.claim_token is null or e.claimed_at < now() - lease))
+    for no key update of s skip locked
+  ), due as (
+    select d.id
+    from open s
+    cross join lateral (
+      select count(*) as leased from integration.webhook_events u
+      where u.subscription_id = s.id and u.claim_token is not null and u.claimed_at >= now() - lease
+    ) under_way
+    cross join lateral (
+      select e.id, e.next_attempt_at, e.position from integration.webhook_events e
+      where e.subscription_id = s.id and e.next_attempt_at <= now()
+        and (e.claim_token is null or e.claimed_at < now() - lease)
+        and not exists (select from integration.webhook_events p
+          where p.subscription_id = e.subscription_id and p.entity_key = e.entity_key and p.next_attempt_at is not null
+            and p.position < e.position)
+      order by e.next_attempt_at, e.position
+      limit greatest(0, case when s.failing_since is null then each else 1 end - under_way.leased)
+      for update skip locked
+    ) d
+    where under_way.leased = 0 or s.id = any (mine)
+    order by d.next_attempt_at, d.position
+    limit batch
+  ), claimed as (
+    update integration.webhook_events e set claim_token = gen_random_uuid(), claimed_at = now()
+    from due where e.id = due.id
+    returning e.id, e.claim_token, e.body, e.subscription_id, e.position
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'claim_token', c.claim_token, 'body', c.body, 'url', s.url,
+      'subscription_id', s.id, 'secrets', integration.secrets_of(s)) order by c.position), '[]') into v_claimed
+  from claimed c join integration.webhook_subscriptions s on s.id = c.subscription_id;
+  return v_claimed;
+end $$;
+
+-- The sealed secrets that sign now, the newest first.
+create or replace function integration.secrets_of(s integration.webhook_subscriptions) returns jsonb
+language sql stable set search_path = '' as $$
+  select to_jsonb(array_remove(array[s.secret, case when s.previous_secret_until > now() then s.previous_secret end], null))
+$$;
+
+-- True when something waits for the sender.
+create or replace function private.webhooks_waiting() returns boolean
+language sql stable security definer set search_path = '' as $$
+  select exists (
+    select from integration.webhook_subscriptions s where s.is_active and (
+      exists (select from integration.webhook_events e where e.subscription_id = s.id and e.next_attempt_at <= now())
+      or exists (select from integration.system_events e
+        where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > s.from_position)))
+$$;
+
+-- Writes one result down: {id, claim_token, ok, http_status_code?, latency_ms, response_body?, error_message?,
+-- retry_after?, is_manual?}. An attempt whose claim was lost meanwhile is kept as an attempt and changes nothing else.
+-- Answers {id, status, retry_count}. With the rights of its caller: the sender, or who retries by hand.
+create or replace function integration.result_save(result jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_ok boolean := (result ->> 'ok')::boolean;
+  v_manual boolean := coalesce((result ->> 'is_manual')::boolean, false);
+  v_code integer := (result ->> 'http_status_code')::integer;
+  v_wait interval;
+  e integration.webhook_events;
+begin
+  select w.* into e from integration.webhook_events w where w.id = (result ->> 'id')::uuid for update;
+  if not found then
+    return null;
+  end if;
+  insert into integration.webhook_attempts (tenant_id, event_id, is_manual, http_status_code, latency_ms, response_body, error_message)
+  values (e.tenant_id, e.id, v_manual, v_code, (result ->> 'latency_ms')::integer, result ->> 'response_body', result ->> 'error_message');
+  if e.claim_token is distinct from (result ->> 'claim_token')::uuid then
+    return jsonb_build_object('id', e.id, 'status', e.status, 'retry_count', e.retry_count);
+  end if;
+  if not v_ok and not v_manual then
+    -- A subscriber may ask for a longer pause, up to an hour.
+    v_wait := integration.retry_after(e.attempts + 1);
+    if v_wait is not null and result ->> 'retry_after' is not null then
+      v_wait := greatest(v_wait, make_interval(secs => least((result ->> 'retry_after')::integer, 3600)));
+    end if;
+  end if;
+  update integration.webhook_events w set
+    status = case when v_ok then 'success' when v_wait is null then 'failed' else 'retrying' end,
+    http_status_code = v_code, error_message = case when not v_ok then left(result ->> 'error_message', 2000) end,
+    retry_count = w.retry_count + (not v_ok)::int, attempts = w.attempts + (not v_manual)::int,
+    next_attempt_at = now() + v_wait, claim_token = null, claimed_at = null
+  where w.id = e.id returning w.* into e;
+  if v_ok then
+    update integration.webhook_subscriptions s set failing_since = null where s.id = e.subscription_id and s.failing_since is not null;
+  else
+    update integration.webhook_subscriptions s set failing_since = now() where s.id = e.subscription_id and s.failing_since is null;
+    if v_code = 410 then
+      perform integration.subscription_disable(e.subscription_id, 'gone');
+    elsif exists (select from integration.webhook_subscriptions s
+        where s.id = e.subscription_id and s.failing_since < now() - interval '5 days') then
+      perform integration.subscription_disable(e.subscription_id, 'failing');
+    end if;
+  end if;
+  return jsonb_build_object('id', e.id, 'status', e.status, 'retry_count', e.retry_count);
+end $$;
+
+-- Ends a subscription that is gone or only failed: nothing more is sent, and its tenant is told by an event.
+create or replace function integration.subscription_disable(id uuid, reason text) returns void
+language plpgsql set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  v_tenant uuid;
+begin
+  update integration.webhook_subscriptions s set is_active = false, disabled_at = now(), disabled_reason = reason
+  where s.id = id and s.is_active returning s.tenant_id into v_tenant;
+  if not found then
+    return;
+  end if;
+  update integration.webhook_events e set status = 'failed', next_attempt_at = null,
+    error_message = coalesce(e.error_message, 'subscription disabled')
+  where e.subscription_id = id and e.next_attempt_at is not null and e.claim_token is null;
+  perform private.tell_disabled(v_tenant, id, reason);
+end $$;
+
+-- Tells a tenant that its subscription was disabled. A definer, since events are written by few; it tells no more
+-- than what is so.
+create or replace function private.tell_disabled(tenant_id uuid, subscription_id uuid, reason text) returns void
+language sql security definer set search_path = '' as $$
+  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+  select s.tenant_id, 'webhook_subscription.disabled', 'webhooks', 'webhook_subscription', s.id,
+    jsonb_build_object('subscription_id', s.id, 'reason', reason)
+  from integration.webhook_subscriptions s
+  where s.id = tell_disabled.subscription_id and s.tenant_id = tell_disabled.tenant_id and not s.is_active
+$$;
+
+-- Writes what the sender has sent: [result, ...]. Manual attempts whose process died end as failed.
+create or replace function private.webhooks_finish(results jsonb) returns integer
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_count integer := 0;
+  v_result jsonb;
+begin
+  for v_result in select r.value from jsonb_array_elements(results) r order by r.value ->> 'id' loop
+    perform integration.result_save(v_result);
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end $$;
+
+-- Ends manual attempts that nobody will end any more: their process died more than five minutes ago. Run by cron.
+create or replace function private.webhooks_release() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  update integration.webhook_events e set status = 'failed', claim_token = null, claimed_at = null,
+    error_message = coalesce(e.error_message, 'interrupted')
+  where e.claim_token is not null and e.next_attempt_at is null and e.claimed_at < now() - interval '5 minutes';
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+-- Forgets deliveries that ended more than 90 days ago, with their attempts. Run by cron.
+create or replace function private.webhooks_purge() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  delete from integration.webhook_events where next_attempt_at is null and claim_token is null and created_at < now() - interval '90 days';
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+grant execute on function private.tell_disabled(uuid, uuid, text) to barid_caller;
+grant execute on function private.webhooks_claim(integer, uuid[], integer, interval), private.webhooks_finish(jsonb) to barid_api;
+
+-- sql/40_functions/integration/40_subscriptions.sql
+
+-- Webhook subscriptions: one of a module for a tenant. Secrets come sealed from the function, in `made`, and go
+-- back to it sealed; only there they are opened, to be shown once.
+
+-- Every module with the tenant's subscription, or nulls. -> {subscriptions}
+create or replace function integration.subscriptions_get(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('subscriptions', coalesce(jsonb_agg(jsonb_build_object('id', s.id,
+    'module', jsonb_build_object('id', m.id, 'key', m.key, 'name', m.name), 'url', s.url,
+    'event_types', coalesce(to_jsonb(s.event_types), '[]'), 'is_active', coalesce(s.is_active, false),
+    'failing_since', s.failing_since, 'disabled_at', s.disabled_at, 'disabled_reason', s.disabled_reason,
+    'created_at', s.created_at, 'updated_at', s.updated_at) order by m.position), '[]'))
+  from tenancy.modules m
+  left join integration.webhook_subscriptions s on s.module_id = m.id and s.tenant_id = (select app.tenant_id())
+$$;
+
+-- A subscription as clients see it. Fails: webhook_subscription_not_found.
+create or replace function integration.subscription_of(id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_subscription jsonb := (select to_jsonb(s) from integration.webhook_subscriptions_list s where s.id = subscription_of.id);
+begin
+  if v_subscription is null then
+    perform app.fail('webhook_subscription_not_found');
+  end if;
+  return v_subscription;
+end $$;
+
+-- The types that were sent, each once; null when none were.
+create or replace function integration.event_types_of(input jsonb) returns text[]
+language sql immutable set search_path = '' as $$
+  select array_agg(distinct t.value) from jsonb_array_elements_text(input -> 'event_types') t
+$$;
+
+-- Saves a subscription. {module_id, url, event_types, is_active?, made: {id, secret}} -> {subscription, secret}
+-- Fails: invalid_reference, webhook_subscription_exists.
+create or replace function integration.subscription_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input #>> '{made,id}')::uuid;
+begin
+  if not exists (select from tenancy.modules m where m.id = (input ->> 'module_id')::uuid) then
+    perform app.fail('invalid_reference', '{"field": "module_id"}');
+  end if;
+  insert into integration.webhook_subscriptions (id, tenant_id, module_id, url, event_types, is_active, secret, created_by)
+  values (v_id, app.tenant_id(), (input ->> 'module_id')::uuid, input ->> 'url', integration.event_types_of(input),
+    coalesce((input ->> 'is_active')::boolean, true), input #>> '{made,secret}', app.user_id());
+  return jsonb_build_object('subscription', integration.subscription_of(v_id), 'secret', input #>> '{made,secret}');
+end $$;
+
+-- Changes what is sent. {id, url?, event_types?, is_active?} -> {subscription}
+-- Fails: webhook_subscription_not_found.
+create or replace function integration.subscription_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  update integration.webhook_subscriptions s set
+    url = coalesce(input ->> 'url', s.url),
+    event_types = coalesce(integration.event_types_of(input), s.event_types),
+    is_active = coalesce((input ->> 'is_active')::boolean, s.is_active)
+  where s.id = (input ->> 'id')::uuid;
+  return jsonb_build_object('subscription', integration.subscription_of((input ->> 'id')::uuid));
+end $$;
+
+-- Removes a subscription with its log. {id} -> {id}. Fails: webhook_subscription_not_found.
+create or replace function integration.subscription_delete(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  -- Deliveries before their subscription, as whoever writes a result down locks them.
+  perform from integration.webhook_events e where e.subscription_id = (input ->> 'id')::uuid order by e.id for update;
+  delete from integration.webhook_subscriptions s where s.id = (input ->> 'id')::uuid;
+  if not found then
+    perform app.fail('webhook_subscription_not_found');
+  end if;
+  return jsonb_build_object('id', input ->> 'id');
+end $$;
+
+-- Another secret; the old one signs as well for 24 hours. {id, made: {secret}}
+-- -> {subscription, secret, previous_secret_expires_at}. Fails: webhook_subscription_not_found.
+create or replace function integration.subscription_rotate(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_until timestamptz := now() + interval '24 hours';
+begin
+  update integration.webhook_subscriptions s set previous_secret = s.secret, previous_secret_until = v_until,
+    secret = input #>> '{made,secret}'
+  where s.id = (input ->> 'id')::uuid;
+  return jsonb_build_object('subscription', integration.subscription_of((input ->> 'id')::uuid),
+    'secret', input #>> '{made,secret}', 'previous_secret_expires_at', v_until);
+end $$;
+
+-- Sends what failed in a time again, on a new schedule and under its old ids. {id, since, until?} -> {requeued}
+-- Fails: webhook_subscription_not_found, webhook_subscription_inactive.
+create or replace function integration.subscription_recover(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_count integer;
+begin
+  if not (integration.subscription_of((input ->> 'id')::uuid) ->> 'is_active')::boolean then
+    perform app.fail('webhook_subscription_inactive');
+  end if;
+  update integration.webhook_events e set status = 'pending', attempts = 0, next_attempt_at = now()
+  where e.subscription_id = (input ->> 'id')::uuid and e.status = 'failed' and e.claim_token is null
+    and e.created_at >= (input ->> 'since')::timestamptz
+    and (input ->> 'until' is null or e.created_at < (input ->> 'until')::timestamptz);
+  get diagnostics v_count = row_count;
+  if v_count > 0 then
+    perform set_config('app.events_queued', 'on', true);
+  end if;
+  return jsonb_build_object('requeued', v_count);
+end $$;
+
+-- sql/40_functions/integration/50_by_hand.sql
+
+-- Attempts by hand, in three steps around the call: claim, send, write down. The claim is one conditional update,
+-- so of any number of callers one sends. An Idempotency-Key (`key`) remembers the answer of the last step.
+
+create or replace function integration.claimed(e integration.webhook_events) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('id', e.id, 'claim_token', e.claim_token, 'body', e.body, 'url', s.url, 'subscription_id', s.id,
+    'secrets', integration.secrets_of(s))
+  from integration.webhook_subscriptions s where s.id = e.subscription_id
+$$;
+
+-- Claims a failed delivery for one attempt. {event_id, key?} -> {claimed} or {answer} of an earlier call.
+-- A claim older than five minutes, whose process is gone, may be taken over.
+-- Fails: webhook_event_not_found, webhook_event_not_failed, idempotency_conflict.
+create or replace function integration.retry_begin(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'event_id')::uuid;
+  v_answer jsonb;
+  e integration.webhook_events;
+begin
+  if input ? 'key' then
+    v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict');
+    if v_answer is not null then
+      return jsonb_build_object('answer', v_answer);
+    end if;
+  end if;
+  update integration.webhook_events w set status = 'retrying', next_attempt_at = null, claim_token = gen_random_uuid(), claimed_at = now()
+  where w.id = v_id and ((w.status = 'failed' and w.claim_token is null)
+    or (w.status = 'retrying' and w.claimed_at < now() - interval '5 minutes'))
+  returning w.* into e;
+  if not found then
+    perform app.fail(case when exists (select from integration.webhook_events w where w.id = v_id)
+      then 'webhook_event_not_failed' else 'webhook_event_not_found' end);
+  end if;
+  return jsonb_build_object('claimed', integration.claimed(e));
+end $$;
+
+-- Makes a test event of a subscription and claims it. {id, key?} -> {claimed} or {answer} of an earlier call.
+-- Fails: webhook_subscription_not_found, idempotency_conflict.
+create or replace function integration.test_begin(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := gen_random_uuid();
+  v_answer jsonb;
+  e integration.webhook_events;
+begin
+  if input ? 'key' then
+    v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict');
+    if v_answer is not null then
+      return jsonb_build_object('answer', v_answer);
+    end if;
+  end if;
+  perform integration.subscription_of((input ->> 'id')::uuid);
+  insert into integration.webhook_events (id, tenant_id, subscription_id, event_type, entity_key, body, status, next_attempt_at,
+    claim_token, claimed_at)
+  values (v_id, app.tenant_id(), (input ->> 'id')::uuid, 'webhook.test', 'test/' || v_id,
+    integration.webhook_body(v_id, 'webhook.test', now(), app.tenant_id(), '{"test": true}'), 'retrying', null, gen_random_uuid(), now())
+  returning * into e;
+  return jsonb_build_object('claimed', integration.claimed(e));
+end $$;
+
+-- Writes the attempt down. {result, key?} -> {event_id, status, retry_count}. See integration.result_save().
+create or replace function integration.attempt_finish(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_saved jsonb := integration.result_save(input -> 'result' || '{"is_manual": true}');
+  v_answer jsonb;
+begin
+  if v_saved is null then
+    perform app.fail('webhook_event_not_found');
+  end if;
+  v_answer := jsonb_build_object('event_id', v_saved ->> 'id', 'status', v_saved ->> 'status',
+    'retry_count', (v_saved ->> 'retry_count')::integer);
+  if input ? 'key' then
+    v_answer := private.idempotency_store(app.request_setting('operation'), input ->> 'key', v_answer);
+  end if;
+  return v_answer;
+end $$;
+
+-- Gives back a claim that could not be used: nothing was sent. {id, claim_token, error_message, key?}
+create or replace function integration.attempt_abandon(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  update integration.webhook_events e set status = 'failed', claim_token = null, claimed_at = null,
+    error_message = input ->> 'error_message'
+  where e.id = (input ->> 'id')::uuid and e.claim_token = (input ->> 'claim_token')::uuid;
+  if input ? 'key' then
+    perform private.idempotency_forget(app.request_setting('operation'), input ->> 'key');
+  end if;
+  return '{}';
+end $$;
+
+-- The attempts of a delivery, the newest first; the last hundred. {event_id} -> {attempts}
+-- Fails: webhook_event_not_found.
+create or replace function integration.attempts_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  if not exists (select from integration.webhook_events e where e.id = (input ->> 'event_id')::uuid) then
+    perform app.fail('webhook_event_not_found');
+  end if;
+  return jsonb_build_object('attempts', (
+    select coalesce(jsonb_agg(jsonb_build_object('is_manual', a.is_manual, 'http_status_code', a.http_status_code,
+      'latency_ms', a.latency_ms, 'response_body', a.response_body, 'error_message', a.error_message, 'created_at', a.created_at)
+      order by a.id desc), '[]')
+    from (select * from integration.webhook_attempts w where w.event_id = (input ->> 'event_id')::uuid
+      order by w.id desc limit 100) a));
+end $$;
+
+-- sql/40_functions/integration/60_carriers.sql
+
+-- Which carriers a tenant works with. Credentials and webhook secrets come and go sealed.
+
+-- -> {carriers}: the active ones with this tenant's configuration, or null.
+create or replace function integration.carriers_get(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('carriers', coalesce(jsonb_agg(to_jsonb(c) - 'position' order by c.position), '[]'))
+  from integration.carriers_list c
+$$;
+
+-- An active carrier. Fails: carrier_not_found.
+create or replace function integration.carrier_of(carrier_code text) returns integration.carriers
+language plpgsql stable set search_path = '' as $$
+declare
+  c integration.carriers;
+begin
+  select k.* into c from integration.carriers k where k.code = carrier_of.carrier_code and k.is_active;
+  if not found then
+    perform app.fail('carrier_not_found');
+  end if;
+  return c;
+end $$;
+
+-- Sets what is sent. {carrier_code, is_enabled?, prefer_internal?, default_price?, credentials_print?,
+-- made: {credentials?, secret?}} -> {carrier, tenant_id, webhook_secret?}: the sealed secret when this call enabled
+-- a carrier with a webhook. An existing secret stays. Fails: carrier_not_found.
+create or replace function integration.carrier_configure(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  c integration.carriers := integration.carrier_of(input ->> 'carrier_code');
+  v_was integration.tenant_carriers;
+  v_is integration.tenant_carriers;
+begin
+  insert into integration.tenant_carriers (tenant_id, carrier_code) values (v_tenant, c.code)
+  on conflict (tenant_id, carrier_code) do nothing;
+  select t.* into v_was from integration.tenant_carriers t where t.tenant_id = v_tenant and t.carrier_code = c.code for update;
+  update integration.tenant_carriers t set
+    is_enabled = coalesce((input ->> 'is_enabled')::boolean, t.is_enabled),
+    prefer_internal = coalesce((input ->> 'prefer_internal')::boolean, t.prefer_internal),
+    default_price = case when input ? 'default_price' then (input ->> 'default_price')::numeric else t.default_price end,
+    credentials = coalesce(input #>> '{made,credentials}', t.credentials),
+    webhook_secret = case when c.supports_webhook and (input ->> 'is_enabled')::boolean
+      then coalesce(t.webhook_secret, input #>> '{made,secret}') else t.webhook_secret end
+  where t.id = v_was.id returning t.* into v_is;
+  return jsonb_build_object('tenant_id', v_tenant, 'carrier', integration.carrier_shown(c.code),
+    'webhook_secret', case when c.supports_webhook and v_is.is_enabled and not v_was.is_enabled then v_is.webhook_secret end);
+end $$;
+
+-- A carrier as clients see it, with this tenant's configuration.
+create or replace function integration.carrier_shown(carrier_code text) returns jsonb
+language sql stable set search_path = '' as $$
+  select to_jsonb(l) - 'position' from integration.carriers_list l where l.code = carrier_shown.carrier_code
+$$;
+
+-- What is sealed of a carrier's credentials now, for merging what is sent into it. {carrier_code} -> {credentials}
+create or replace function integration.carrier_sealed(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('credentials', (select t.credentials from integration.tenant_carriers t
+    where t.tenant_id = app.tenant_id() and t.carrier_code = input ->> 'carrier_code'))
+$$;
+
+-- Another webhook secret; the old one holds no more. {carrier_code, made: {secret}} -> {carrier, tenant_id, webhook_secret}
+-- Fails: carrier_not_found, carrier_not_enabled.
+create or replace function integration.carrier_rotate(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  c integration.carriers := integration.carrier_of(input ->> 'carrier_code');
+begin
+  update integration.tenant_carriers t set webhook_secret = input #>> '{made,secret}'
+  where t.tenant_id = v_tenant and t.carrier_code = c.code and t.is_enabled and c.supports_webhook;
+  if not found then
+    perform app.fail('carrier_not_enabled');
+  end if;
+  return jsonb_build_object('tenant_id', v_tenant, 'carrier', integration.carrier_shown(c.code),
+    'webhook_secret', input #>> '{made,secret}');
+end $$;
+
+-- sql/40_functions/integration/70_shipments.sql
+
+-- Booking deliveries with carriers: claim, call the carrier, write down. The claim leaves a row, so nobody books
+-- twice; the carrier is called with the shipment's id as reference, so a call that is made again finds what the
+-- lost one did.
+
+-- Claims a delivery for booking. {delivery_id, carrier_code, key?}
+-- -> {answer} when it is booked already, else {shipment_id, claim_token, credentials, delivery}
+-- Fails: delivery_not_found, carrier_not_found, carrier_not_enabled, delivery_not_external, delivery_not_bookable,
+-- shipment_with_other_carrier, shipment_in_progress, idempotency_conflict.
+create or replace function integration.shipment_begin(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_answer jsonb;
+  v_credentials text;
+  d delivery.deliveries;
+  c integration.carriers;
+  s integration.carrier_shipments;
+begin
+  if input ? 'key' then
+    v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict');
+    if v_answer is not null then
+      return jsonb_build_object('answer', v_answer);
+    end if;
+  end if;
+  select t.* into d from delivery.deliveries t where t.id = (input ->> 'delivery_id')::uuid for no key update;
+  if not found then
+    perform app.fail('delivery_not_found');
+  end if;
+  c := integration.carrier_of(input ->> 'carrier_code');
+  if c.is_internal or d.carrier_type <> 'external' then
+    perform app.fail('delivery_not_external');
+  end if;
+  select k.credentials into v_credentials from integration.tenant_carriers k
+  where k.tenant_id = v_tenant and k.carrier_code = c.code and k.is_enabled;
+  if not found then
+    perform app.fail('carrier_not_enabled');
+  end if;
+  select t.* into s from integration.carrier_shipments t
+  where t.tenant_id = v_tenant and t.delivery_id = d.id and t.status <> 'cancelled' for update;
+  if found then
+    if s.carrier_code <> c.code then
+      perform app.fail('shipment_with_other_carrier');
+    elsif s.status = 'booked' then
+      return jsonb_build_object('answer', integration.shipment_shown(s));
+    elsif s.status <> 'booking' or s.claimed_at > now() - interval '2 minutes' then
+      perform app.fail('shipment_in_progress');
+    end if;
+  elsif d.status <> 'pending' or coalesce(d.carrier_code, c.code) <> c.code then
+    perform app.fail('delivery_not_bookable', jsonb_build_object('status', d.status));
+  else
+    insert into integration.carrier_shipments (tenant_id, delivery_id, carrier_code) values (v_tenant, d.id, c.code) returning * into s;
+  end if;
+  update integration.carrier_shipments t set claim_token = gen_random_uuid(), claimed_at = now() where t.id = s.id returning t.* into s;
+  return jsonb_build_object('shipment_id', s.id, 'claim_token', s.claim_token, 'credentials', v_credentials,
+    'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'recipient', d.recipient,
+      'pickup', d.pickup_snapshot, 'dropoff', d.dropoff_snapshot, 'package_details', d.package_details, 'unit_size', d.unit_size,
+      'cod_amount', d.cod_amount, 'currency', d.currency, 'notes', d.notes));
+end $$;
+
+-- {shipment} as clients see it.
+create or replace function integration.shipment_shown(s integration.carrier_shipments) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('shipment', jsonb_build_object('id', s.id, 'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code,
+    'status', s.status, 'tracking_number', s.tracking_number, 'label_url', s.label_url, 'booked_at', s.booked_at,
+    'cancelled_at', s.cancelled_at))
+$$;
+
+-- The carrier has it. {shipment_id, claim_token, tracking_number, carrier_reference?, label_url?, key?} -> {shipment}
+-- Fails: shipment_in_progress (somebody else went on with it meanwhile).
+create or replace function integration.shipment_booked(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_answer jsonb;
+  s integration.carrier_shipments;
+begin
+  update integration.carrier_shipments t set status = 'booked', tracking_number = input ->> 'tracking_number',
+    carrier_reference = input ->> 'carrier_reference', label_url = input ->> 'label_url', booked_at = now(), claim_token = null,
+    claimed_at = null
+  where t.id = (input ->> 'shipment_id')::uuid and t.claim_token = (input ->> 'claim_token')::uuid
+  returning t.* into s;
+  if not found then
+    perform app.fail('shipment_in_progress');
+  end if;
+  update delivery.deliveries d set carrier_code = s.carrier_code where d.id = s.delivery_id and d.carrier_code is distinct from s.carrier_code;
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'shipment.booked', 'source_module', 'carriers',
+    'entity_type', 'delivery', 'entity_id', s.delivery_id, 'event_data', jsonb_build_object('shipment_id', s.id,
+      'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code, 'tracking_number', s.tracking_number, 'actor_id', app.user_id()))));
+  v_answer := integration.shipment_shown(s);
+  if input ? 'key' then
+    v_answer := private.idempotency_store(app.request_setting('operation'), input ->> 'key', v_answer);
+  end if;
+  return v_answer;
+end $$;
+
+-- The carrier refused, or could not be reached. `keep`: nobody knows whether it booked, so the next try must ask
+-- under the same reference. {shipment_id, claim_token, keep, key?}
+create or replace function integration.shipment_abandon(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  if (input ->> 'keep')::boolean then
+    update integration.carrier_shipments s set claimed_at = now() - interval '1 hour'
+    where s.id = (input ->> 'shipment_id')::uuid and s.claim_token = (input ->> 'claim_token')::uuid;
+  else
+    delete from integration.carrier_shipments s
+    where s.id = (input ->> 'shipment_id')::uuid and s.claim_token = (input ->> 'claim_token')::uuid and s.status = 'booking';
+  end if;
+  if input ? 'key' then
+    perform private.idempotency_forget(app.request_setting('operation'), input ->> 'key');
+  end if;
+  return '{}';
+end $$;
+
+-- Claims a booked shipment for cancelling. {delivery_id}
+-- -> {shipment_id, claim_token, carrier_code, credentials, tracking_number, carrier_reference}
+-- Fails: delivery_not_found, shipment_not_found, shipment_in_progress, delivery_not_bookable (it is on its way).
+create or replace function integration.cancel_begin(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  s integration.carrier_shipments;
+begin
+  select t.* into d from delivery.deliveries t where t.id = (input ->> 'delivery_id')::uuid for no key update;
+  if not found then
+    perform app.fail('delivery_not_found');
+  end if;
+  select t.* into s from integration.carrier_shipments t
+  where t.tenant_id = d.tenant_id and t.delivery_id = d.id and t.status <> 'cancelled' for update;
+  if not found then
+    perform app.fail('shipment_not_found');
+  elsif s.status = 'booking' or (s.status = 'cancelling' and s.claimed_at > now() - interval '2 minutes') then
+    perform app.fail('shipment_in_progress');
+  elsif d.status not in ('pending', 'assigned', 'accepted', 'cancelled') then
+    perform app.fail('delivery_not_bookable', jsonb_build_object('status', d.status));
+  end if;
+  update integration.carrier_shipments t set status = 'cancelling', claim_token = gen_random_uuid(), claimed_at = now()
+  where t.id = s.id returning t.* into s;
+  return jsonb_build_object('shipment_id', s.id, 'claim_token', s.claim_token, 'carrier_code', s.carrier_code,
+    'tracking_number', s.tracking_number, 'carrier_reference', s.carrier_reference,
+    'credentials', (select k.credentials from integration.tenant_carriers k
+      where k.tenant_id = s.tenant_id and k.carrier_code = s.carrier_code));
+end $$;
+
+-- Ends a cancellation: the carrier let it go, or did not. {shipment_id, claim_token, cancelled} -> {shipment}
+-- Fails: shipment_in_progress.
+create or replace function integration.cancel_finish(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  s integration.carrier_shipments;
+  v_cancelled boolean := (input ->> 'cancelled')::boolean;
+begin
+  update integration.carrier_shipments t set status = case when v_cancelled then 'cancelled' else 'booked' end,
+    cancelled_at = case when v_cancelled then now() end, claim_token = null, claimed_at = null
+  where t.id = (input ->> 'shipment_id')::uuid and t.claim_token = (input ->> 'claim_token')::uuid
+  returning t.* into s;
+  if not found then
+    perform app.fail('shipment_in_progress');
+  end if;
+  if v_cancelled then
+    perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'shipment.cancelled', 'source_module', 'carriers',
+      'entity_type', 'delivery', 'entity_id', s.delivery_id, 'event_data', jsonb_build_object('shipment_id', s.id,
+        'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code, 'actor_id', app.user_id()))));
+  end if;
+  return integration.shipment_shown(s);
+end $$;
+
+-- sql/40_functions/integration/80_reports.sql
+
+-- What carriers report. They have no token: the function proves who it is by the signature, with the secret it
+-- asks for here; so these are for the functions alone, outside any request.
+
+-- The sealed webhook secret of an enabled carrier of an active tenant, or null.
+create or replace function private.carrier_secret(carrier_code text, tenant_id uuid) returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select k.webhook_secret from integration.tenant_carriers k
+    join integration.carriers c on c.code = k.carrier_code and c.is_active
+    join tenancy.tenants t on t.id = k.tenant_id
+    where k.carrier_code = carrier_secret.carrier_code and k.tenant_id = carrier_secret.tenant_id and k.is_enabled
+      and tenancy.is_effective(t));
+end $$;
+
+-- The moves that bring a delivery to a status, each legal: straight, or by way of one other. Null: there are none.
+create or replace function integration.moves_to(flow text, from_status text, to_status text) returns text[]
+language sql immutable set search_path = '' as $$
+  select case when delivery.move_is_legal(flow, from_status, to_status) then array[to_status] else (
+    select array[via.status, to_status] from unnest('{in_transit,accepted,picked_up}'::text[]) with ordinality via (status, place)
+    where delivery.move_is_legal(flow, from_status, via.status) and delivery.move_is_legal(flow, via.status, to_status)
+    order by via.place limit 1) end
+$$;
+
+-- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
+-- or null when the carrier's says nothing to us. Each event_id counts once. Answers {outcome, duplicate}.
+create or replace function private.carrier_report(carrier_code text, tenant_id uuid, report jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  v_status text := report ->> 'status';
+  v_at timestamptz := least((report ->> 'occurred_at')::timestamptz, now());
+  v_outcome text;
+  v_moves text[];
+  v_move text;
+  v_delivery uuid;
+  s integration.carrier_shipments;
+  d delivery.deliveries;
+begin
+  perform set_config('app.tenant_id', tenant_id::text, true);
+  -- The delivery first, then its shipment, as everywhere; reports on one delivery take turns.
+  select t.delivery_id into v_delivery from integration.carrier_shipments t
+  where t.tenant_id = tenant_id and t.carrier_code = carrier_code and t.tracking_number = report ->> 'tracking_number'
+  order by t.created_at desc limit 1;
+  if v_delivery is not null then
+    select t.* into d from delivery.deliveries t where t.tenant_id = tenant_id and t.id = v_delivery for no key update;
+    select t.* into s from integration.carrier_shipments t
+    where t.tenant_id = tenant_id and t.delivery_id = v_delivery and t.carrier_code = carrier_code
+      and t.tracking_number = report ->> 'tracking_number'
+    order by t.created_at desc limit 1 for update;
+  end if;
+  select e.outcome into v_outcome from integration.carrier_events e
+  where e.tenant_id = tenant_id and e.carrier_code = carrier_code and e.carrier_event_id = report ->> 'event_id';
+  if found then
+    return jsonb_build_object('outcome', v_outcome, 'duplicate', true);
+  end if;
+  v_moves := integration.moves_to(d.delivery_flow, d.status, v_status);
+  v_outcome := case
+    when s.id is null or s.status = 'cancelled' or d.carrier_type <> 'external' then 'unknown_shipment'
+    when v_status is null then 'unknown_status'
+    when v_at < s.reported_at then 'too_late'
+    when d.status = v_status then 'unchanged'
+    when v_moves is null then 'impossible'
+    else 'applied' end;
+  if v_outcome in ('applied', 'unchanged') then
+    update integration.carrier_shipments t set reported_at = coalesce(v_at, now()) where t.id = s.id;
+  end if;
+  if v_outcome = 'applied' then
+    foreach v_move in array v_moves loop
+      update delivery.deliveries t set status = v_move,
+        status_reason = case when v_move in ('failed', 'returned', 'cancelled') then 'carrier_' || coalesce(report ->> 'carrier_status', v_move) end,
+        picked_up_at = case when v_move in ('picked_up', 'in_transit') then coalesce(t.picked_up_at, v_at, now()) else t.picked_up_at end,
+        delivered_at = case when v_move = 'delivered' then coalesce(v_at, now()) else t.delivered_at end
+      where t.tenant_id = tenant_id and t.id = d.id;
+    end loop;
+  end if;
+  insert into integration.carrier_events (tenant_id, carrier_code, carrier_event_id, tracking_number, carrier_status, delivery_id, outcome)
+  values (tenant_id, carrier_code, report ->> 'event_id', report ->> 'tracking_number', report ->> 'carrier_status', d.id, v_outcome)
+  on conflict on constraint carrier_event_once do nothing;
+  return jsonb_build_object('outcome', v_outcome, 'duplicate', not found);
+end $$;
+
+grant execute on function private.carrier_secret(text, uuid), private.carrier_report(text, uuid, jsonb) to barid_api;
+
 -- sql/40_functions/money/cod/10_settle.sql
 
 -- Settling collected cash. One function for both ways, all or nothing; a definer, since drivers settle
@@ -10512,7 +11706,10 @@ revoke execute on function money.verify_books() from barid_caller;
 -- work is the name of a core, area.noun_verb(input jsonb) returns jsonb.
 -- With claims.idempotency_key the answer is remembered in the same transaction and replayed for the
 -- same caller, operation, key and input; jsonb is canonical, so key order and spacing do not matter.
--- Answers {data, replayed, jobs, language}; jobs tells that background work waits for a runner.
+-- `made` in the input is what the function made for this call, a secret for instance: another at every
+-- attempt, so it is no part of what a key stands for.
+-- Answers {data, replayed, jobs, events, language}; jobs tells that background work waits for a runner,
+-- events that somebody listens to what happened.
 -- Fails: what private.enter and the core fail with, idempotency_conflict (or the rule's `conflict`).
 create or replace function private.call(claims jsonb, rule jsonb, work text, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -10524,7 +11721,7 @@ begin
   if v_key is not null then
     -- For cores that remember for longer than the engine does.
     perform set_config('app.idempotency_key', v_key, true);
-    v_answer := private.idempotency_claim(claims ->> 'operation', v_key, input, coalesce(rule ->> 'conflict', 'idempotency_conflict'));
+    v_answer := private.idempotency_claim(claims ->> 'operation', v_key, input - 'made', coalesce(rule ->> 'conflict', 'idempotency_conflict'));
     if v_answer is not null then
       return jsonb_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'call_id', claims ->> 'call_id');
     end if;
@@ -10534,7 +11731,8 @@ begin
     perform private.idempotency_store(claims ->> 'operation', v_key, coalesce(v_answer, 'null'));
   end if;
   return jsonb_build_object('data', v_answer, 'language', v_language, 'call_id', claims ->> 'call_id',
-    'jobs', coalesce(nullif(current_setting('app.jobs_queued', true), ''), 'off') = 'on');
+    'jobs', coalesce(nullif(current_setting('app.jobs_queued', true), ''), 'off') = 'on',
+    'events', coalesce(nullif(current_setting('app.events_queued', true), ''), 'off') = 'on');
 end $$;
 
 -- The same for a list: `statement` is written by the list engine from declared columns only; every
@@ -10931,6 +12129,7 @@ grant execute on function private.jobs_claim(text[], integer, interval), private
 -- Wakes the functions that have background jobs due: those whose run was lost, failed or set for later.
 -- A job of kind delivery.x is run by the function delivery, which is asked with the project's secret key.
 -- pg_net sends after the commit and at most once; a call that is lost is made again a minute later.
+-- Webhooks that are due are the function webhooks' own affair.
 -- Answers how many functions were asked; 0 as well where pg_net, vault or the two secrets are missing.
 create or replace function private.kick_jobs() returns integer
 language plpgsql set search_path = '' as $$
@@ -10959,6 +12158,11 @@ begin
       jsonb_build_object('apikey', v_key, 'content-type', 'application/json');
     v_count := v_count + 1;
   end loop;
+  if private.webhooks_waiting() then
+    execute v_post using rtrim(v_url, '/') || '/functions/v1/webhooks/internal/dispatch', '{}'::jsonb,
+      jsonb_build_object('apikey', v_key, 'content-type', 'application/json');
+    v_count := v_count + 1;
+  end if;
   return v_count;
 end $$;
 
@@ -15332,12 +16536,9 @@ create policy starter on tenancy.wizard_runs for all to barid_caller
 grant select, insert, update on tenancy.wizard_runs to barid_caller;
 select app.touched('tenancy.wizard_runs');
 
--- Events are read by those who manage the system; app.events_add() writes them. Null tenants are the platform's.
+-- Events are written by app.events_add() and by the system; see 40_integration.sql.
 alter table integration.system_events enable row level security;
 alter table integration.system_events force row level security;
-drop policy if exists tenant on integration.system_events;
-create policy tenant on integration.system_events for select to barid_caller
-  using (tenant_id = (select app.tenant_id()) and (select app.has_permission('manage:tenant')) or (select app.has_permission('manage:system')));
 grant select on integration.system_events to barid_caller;
 
 -- The audit log is read by a tenant's administrators and written by triggers alone.
@@ -15470,6 +16671,54 @@ select app.counted('assignments', 'delivery.assignments', '{status,driver_id}');
 select app.counted('cod_collections', 'money.cod_collections', '{status,driver_id,currency}', 'amount');
 select app.counted('picking_orders', 'warehousing.picking_orders', '{warehouse_id,status}');
 
+-- sql/50_policies/40_integration.sql
+
+-- Webhooks and carriers: a tenant's staff see them, its administrators write them. What the sender and the
+-- carriers' reports write goes through private.
+
+select app.tenant_table('integration.webhook_subscriptions', own => '{}', hidden => 'secret,previous_secret,from_position',
+  writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('integration.webhook_events', own => '{}', writes => 'insert, update', audit => false,
+  writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('integration.webhook_attempts', own => '{}', writes => 'insert', audit => false,
+  writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('integration.tenant_carriers', own => '{}', writes => 'insert, update', hidden => 'credentials,webhook_secret',
+  writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('integration.carrier_shipments', own => '{}', writes => 'insert, update', hidden => 'claim_token,claimed_at',
+  writers => $$app.has_permission('manage:operations:tenant')$$);
+-- A booking that came to nothing leaves nothing.
+grant delete on integration.carrier_shipments to barid_caller;
+select app.tenant_table('integration.carrier_events', own => '{}', writes => '', audit => false);
+select app.append_only('integration.carrier_events');
+select app.touched(t) from unnest(array['integration.webhook_subscriptions', 'integration.webhook_events', 'integration.tenant_carriers',
+  'integration.carrier_shipments']::regclass[]) t;
+select app.counted('webhook_events', 'integration.webhook_events', '{subscription_id,status}');
+
+alter table integration.carriers enable row level security;
+alter table integration.carriers force row level security;
+drop policy if exists readable on integration.carriers;
+create policy readable on integration.carriers for select to barid_caller using (true);
+grant select on integration.carriers to barid_caller;
+
+-- Events: the system publishes and marks them, in the tenant it names; those who manage a tenant read its own.
+drop policy if exists tenant on integration.system_events;
+create policy tenant on integration.system_events for select to barid_caller
+  using (tenant_id = (select app.tenant_id()) and (select app.has_permission('manage:tenant')) or (select integration.may_publish()));
+drop policy if exists published on integration.system_events;
+create policy published on integration.system_events for insert to barid_caller
+  with check ((tenant_id is null or tenant_id = (select app.tenant_id())) and (select integration.may_publish()));
+drop policy if exists marked on integration.system_events;
+create policy marked on integration.system_events for update to barid_caller
+  using ((tenant_id is null or tenant_id = (select app.tenant_id())) and (select integration.may_publish()));
+revoke insert, update on integration.system_events from barid_caller;
+grant insert, update (status, processed_at, error_message, retry_count, is_dispatched) on integration.system_events to barid_caller;
+
+drop trigger if exists wake on integration.system_events;
+create trigger wake after insert on integration.system_events for each statement execute function private.events_wake();
+drop trigger if exists listen on integration.webhook_subscriptions;
+create trigger listen before insert or update of is_active on integration.webhook_subscriptions
+  for each row execute function private.subscription_listens();
+
 -- sql/60_cron/10_jobs.sql
 
 -- What runs by the clock (UTC). Scheduling a name again changes its job, so this file can be applied again.
@@ -15505,8 +16754,10 @@ begin
   perform cron.schedule('barid_idempotency_purge', '7 * * * *', 'select private.idempotency_purge()');
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
   perform cron.schedule('barid_wizard_runs_purge', '31 3 * * *', 'select private.wizard_runs_purge()');
+  perform cron.schedule('barid_report_stock', '17 2 * * *', 'select private.report_stock()');
+  perform cron.schedule('barid_webhooks_release', '*/5 * * * *', 'select private.webhooks_release()');
+  perform cron.schedule('barid_webhooks_purge', '47 3 * * *', 'select private.webhooks_purge()');
   perform cron.schedule('barid_domains_recheck', '*/5 * * * *', 'select private.domains_recheck()');
-  perform cron.schedule('barid_report_stock', '19 2 * * *', 'select private.report_stock()');
   -- pg_cron never forgets a run by itself.
   perform cron.schedule('barid_cron_history_purge', '41 3 * * *',
     'delete from cron.job_run_details where end_time < now() - interval ''7 days''');
@@ -15601,3 +16852,14 @@ insert into storefront.payment_method_types (id, code, type, gateway_code, name,
     '{"en": "Card", "ar": "بطاقة", "ku": "کارت"}', 3)
 on conflict (id) do update set code = excluded.code, type = excluded.type, gateway_code = excluded.gateway_code,
   name = excluded.name, position = excluded.position;
+
+-- sql/80_reference/40_carriers.sql
+
+-- The carriers there are. One that is not the tenant's own fleet needs an adapter of its code in
+-- functions/carriers/adapters.
+insert into integration.carriers (code, name, logo_url, is_internal, supports_webhook, position) values
+  ('internal', 'Own fleet', null, true, false, 1),
+  ('easypost', 'EasyPost', null, false, true, 2),
+  ('simulated', 'Simulated carrier', null, false, true, 3)
+on conflict (code) do update set name = excluded.name, logo_url = excluded.logo_url, is_internal = excluded.is_internal,
+  supports_webhook = excluded.supports_webhook, position = excluded.position;

@@ -31,6 +31,9 @@ const internalConstraints = new Set([
   "stock_place",
   // Rows written by our own functions, which never write them otherwise.
   "account_exists",
+  "booked_means_tracked",
+  "carrier_event_once",
+  "claimed_means_when",
   "cash_already_collected",
   "cash_is_its_parts",
   "cash_state_and_times",
@@ -67,6 +70,10 @@ const internalConstraints = new Set([
   "receiving_event_once",
   "reserved_for_somebody",
   "resolved_says_how",
+  "shipment_once",
+  "snapshot_with_manifest",
+  "subscription_pending_once",
+  "tenant_carrier_once",
   "serial_is_one",
   "snapshot_with_manifest",
   "subscription_pending_once",
@@ -74,6 +81,7 @@ const internalConstraints = new Set([
   "tenant_owns_itself",
   "void_has_no_order",
   "wallets_have_a_floor",
+  "webhook_event_once",
   "wizard_run_once",
   // The storefront's.
   "active_domains_are_verified",

@@ -95,6 +95,14 @@ const kinds: [RegExp, keyof Things][] = [
   [/user_?ids?$|customer_id$|^assigned_by$/i, "user"],
   [/^bulk_?assignment_?id$/i, "bulk"],
   [/^assignment_?id$/i, "assignment"],
+  [/user_?ids?$|customer_id$/i, "user"],
+  [/^eventId$/, "webhook_event"],
+  [/^event_id$/, "event"],
+  [/subscription_?id$/i, "subscription"],
+  [/^module_id$/, "module"],
+  [/carrier_code$/, "carrier"],
+  [/delivery_id$/, "delivery"],
+  [/^entity_id$/, "delivery"],
   [/^(id|wallet_id)$/, "wallet"],
 ];
 
@@ -184,6 +192,11 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
   "GET /delivery/cod-settlements/:settlement_payment_id/verify": () => ({ hash: "0".repeat(32) }),
   "POST /storefront/custom-domain/connect": () => ({ custom_domain: "shop.example.com" }),
   "POST /tenants/:tenantId/users": () => ({ tenant_user_type: "customer" }),
+  "POST /webhooks/subscriptions": () => ({
+    url: "http://127.0.0.1:9/hook",
+    event_types: ["delivery.*"],
+  }),
+  "PUT /webhooks/subscriptions/:subscription_id": () => ({ url: "http://127.0.0.1:9/hook" }),
   "POST /warehousing/warehouses": forFew,
   "PUT /warehousing/warehouses/:warehouse_id": forFew,
   "PUT /tenants/:tenantId/settings": () => ({

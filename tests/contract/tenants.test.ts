@@ -71,7 +71,10 @@ const slots = inOrder.flatMap((operation) =>
     ...((operation.endpoint.tenant ?? "required") === "required"
       ? [["query", "tenant_id"] as Slot]
       : []),
-  ].map((slot) => ({ operation, slot, title: `${operation.name} ${slot.slice(1).join(".")}` }))
+  ]
+    // Modules and carriers are everybody's.
+    .filter((slot) => !["module", "carrier"].includes(String(kindOf(slot))))
+    .map((slot) => ({ operation, slot, title: `${operation.name} ${slot.slice(1).join(".")}` }))
 );
 
 test("there are slots, and each is of a known kind, so that the rest says something", () => {

@@ -197,7 +197,7 @@ export async function checkAll(tenant: { id: string }): Promise<void> {
     await sql`select * from tenancy.tenants t, money.cod_differences(t.id, 'infinity') where t.id = ${tenant.id}`,
   ).toEqual([]);
   const loads = await sql`select d.user_id from delivery.drivers d
-    where d.capacity_used <> coalesce((select sum(a.units) from delivery.assignments a where a.tenant_id = d.tenant_id
+    where d.tenant_id = ${tenant.id} and d.capacity_used <> coalesce((select sum(a.units) from delivery.assignments a where a.tenant_id = d.tenant_id
       and a.driver_id = d.user_id and a.status in ('pending', 'assigned', 'accepted')), 0)`;
   expect(loads).toEqual([]);
 }

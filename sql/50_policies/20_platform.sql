@@ -84,7 +84,7 @@ declare
   v_table regclass;
 begin
   foreach v_table in array array['app.idempotency_keys', 'app.jobs', 'tenancy.system_users', 'tenancy.active_tenants',
-    'tenancy.api_keys']::regclass[] loop
+    'tenancy.api_keys', 'delivery.measured_ways']::regclass[] loop
     execute format('alter table %s enable row level security', v_table);
     execute format('alter table %s force row level security', v_table);
     execute format('drop policy if exists nobody on %s', v_table);

@@ -991,6 +991,19 @@ create table if not exists delivery.delivery_service_vehicles (
 );
 create index if not exists service_vehicles_vehicle on delivery.delivery_service_vehicles (tenant_id, vehicle_id);
 
+-- sql/20_tables/45_ways.sql
+
+-- Ways that a routing service measured, by coordinates of about a metre; of no tenant and no person.
+create table if not exists delivery.measured_ways (
+  from_latitude numeric(8, 5) not null,
+  from_longitude numeric(8, 5) not null,
+  to_latitude numeric(8, 5) not null,
+  to_longitude numeric(8, 5) not null,
+  distance_km numeric(12, 3) not null check (distance_km >= 0),
+  measured_at timestamptz not null default now(),
+  primary key (from_latitude, from_longitude, to_latitude, to_longitude)
+);
+
 -- sql/20_tables/50_money.sql
 
 -- Double-entry books. Amounts are numeric(18,3) in the account's currency; an entry's sign is the
@@ -5098,7 +5111,7 @@ create or replace function delivery.delivery_priced(
 language plpgsql stable set search_path = '' as $$
 declare
   v_service delivery.delivery_services;
-  v_km double precision := app.distance_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude);
+  v_km double precision := delivery.way_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude);
   v_owner uuid := coalesce(d.institution_user_id, d.customer_id);
   v_quote record;
 begin
@@ -7231,7 +7244,7 @@ begin
   join delivery.delivery_code_reservations r on r.tenant_id = i.tenant_id and r.manifest_item_id = i.id
   join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
   join delivery.addresses a on a.tenant_id = p.tenant_id and a.id = p.address_id
-  cross join lateral (select app.distance_km(
+  cross join lateral (select delivery.way_km(
     case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
     case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
     v_to.latitude, v_to.longitude) as km) d
@@ -8697,6 +8710,64 @@ language sql immutable set search_path = '' as $$
   from total t, setting s
 $$;
 
+-- sql/40_functions/delivery/pricing/15_ways.sql
+
+-- How long a way is, for every price alike: by road where a routing service has measured it in the last
+-- 30 days, otherwise as the crow flies.
+
+-- The measured length in kilometres, or null.
+create or replace function private.way_known(from_latitude double precision, from_longitude double precision,
+  to_latitude double precision, to_longitude double precision) returns double precision
+language sql stable security definer set search_path = '' as $$
+  select w.distance_km from delivery.measured_ways w
+  where w.from_latitude = round(way_known.from_latitude::numeric, 5) and w.from_longitude = round(way_known.from_longitude::numeric, 5)
+    and w.to_latitude = round(way_known.to_latitude::numeric, 5) and w.to_longitude = round(way_known.to_longitude::numeric, 5)
+    and w.measured_at > now() - interval '30 days'
+$$;
+
+-- Kilometres of the way that a price is for. Null when a coordinate is missing.
+create or replace function delivery.way_km(from_latitude double precision, from_longitude double precision,
+  to_latitude double precision, to_longitude double precision) returns double precision
+language sql stable set search_path = '' as $$
+  select coalesce(private.way_known(from_latitude, from_longitude, to_latitude, to_longitude),
+    app.distance_km(from_latitude, from_longitude, to_latitude, to_longitude))
+$$;
+
+-- The way of a price or an order that nobody has measured yet: {from: [latitude, longitude], to: [...]}, or null.
+-- {pickup?, dropoff? {latitude, longitude}, pickup_address_id?, dropoff_address_id?}
+create or replace function delivery.way_wanted(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_from delivery.addresses;
+  v_to delivery.addresses;
+  v_ends double precision[];
+begin
+  select a.* into v_from from delivery.addresses a where a.id = (input ->> 'pickup_address_id')::uuid;
+  select a.* into v_to from delivery.addresses a where a.id = (input ->> 'dropoff_address_id')::uuid;
+  v_ends := array[coalesce((input #>> '{pickup,latitude}')::double precision, v_from.latitude),
+    coalesce((input #>> '{pickup,longitude}')::double precision, v_from.longitude),
+    coalesce((input #>> '{dropoff,latitude}')::double precision, v_to.latitude),
+    coalesce((input #>> '{dropoff,longitude}')::double precision, v_to.longitude)];
+  if array_position(v_ends, null) is not null or private.way_known(v_ends[1], v_ends[2], v_ends[3], v_ends[4]) is not null then
+    return null;
+  end if;
+  return jsonb_build_object('from', v_ends[1:2], 'to', v_ends[3:4]);
+end $$;
+
+-- Keeps what was measured. {from, to, distance_km}, as JSON text.
+create or replace function private.way_keep(way text) returns void
+language sql security definer set search_path = '' as $$
+  insert into delivery.measured_ways (from_latitude, from_longitude, to_latitude, to_longitude, distance_km)
+  select (w #>> '{from,0}')::numeric, (w #>> '{from,1}')::numeric, (w #>> '{to,0}')::numeric, (w #>> '{to,1}')::numeric,
+    (w ->> 'distance_km')::numeric
+  from (select way::jsonb as w) j
+  on conflict (from_latitude, from_longitude, to_latitude, to_longitude)
+    do update set distance_km = excluded.distance_km, measured_at = now()
+$$;
+
+grant execute on function private.way_known(double precision, double precision, double precision, double precision) to barid_caller;
+grant execute on function private.way_keep(text) to barid_api;
+
 -- sql/40_functions/delivery/pricing/20_quote.sql
 
 -- The price of moving a package with a service.
@@ -8792,7 +8863,7 @@ declare
   v_service delivery.delivery_services;
   v_latitude double precision := (input #>> '{dropoff,latitude}')::double precision;
   v_longitude double precision := (input #>> '{dropoff,longitude}')::double precision;
-  v_km double precision := app.distance_km((input #>> '{pickup,latitude}')::double precision,
+  v_km double precision := delivery.way_km((input #>> '{pickup,latitude}')::double precision,
     (input #>> '{pickup,longitude}')::double precision, v_latitude, v_longitude);
   v_quote record;
 begin
@@ -16555,7 +16626,7 @@ declare
   v_table regclass;
 begin
   foreach v_table in array array['app.idempotency_keys', 'app.jobs', 'tenancy.system_users', 'tenancy.active_tenants',
-    'tenancy.api_keys']::regclass[] loop
+    'tenancy.api_keys', 'delivery.measured_ways']::regclass[] loop
     execute format('alter table %s enable row level security', v_table);
     execute format('alter table %s force row level security', v_table);
     execute format('drop policy if exists nobody on %s', v_table);

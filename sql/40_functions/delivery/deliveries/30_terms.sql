@@ -140,7 +140,7 @@ create or replace function delivery.delivery_priced(
 language plpgsql stable set search_path = '' as $$
 declare
   v_service delivery.delivery_services;
-  v_km double precision := app.distance_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude);
+  v_km double precision := delivery.way_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude);
   v_owner uuid := coalesce(d.institution_user_id, d.customer_id);
   v_quote record;
 begin

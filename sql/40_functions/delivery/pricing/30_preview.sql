@@ -11,7 +11,7 @@ declare
   v_service delivery.delivery_services;
   v_latitude double precision := (input #>> '{dropoff,latitude}')::double precision;
   v_longitude double precision := (input #>> '{dropoff,longitude}')::double precision;
-  v_km double precision := app.distance_km((input #>> '{pickup,latitude}')::double precision,
+  v_km double precision := delivery.way_km((input #>> '{pickup,latitude}')::double precision,
     (input #>> '{pickup,longitude}')::double precision, v_latitude, v_longitude);
   v_quote record;
 begin

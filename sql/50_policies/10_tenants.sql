@@ -36,7 +36,7 @@ select app.tenant_table('delivery.delivery_service_teams', writes => 'delete');
 select app.tenant_table('delivery.delivery_service_vehicles', writes => 'delete');
 
 -- Balances move with the ledger, which is their log.
-select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '', hidden => 'balance,version');
+select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '', audit => false);
 select app.tenant_table('money.ledger_transactions', writes => '', audit => false);
 select app.tenant_table('money.ledger_entries', writes => '', audit => false);
 select app.tenant_table('money.payments', writes => 'insert, update');

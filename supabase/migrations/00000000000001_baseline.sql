@@ -59,57 +59,65 @@ alter default privileges in schema integration grant execute on functions to bar
 
 -- sql/10_foundation/20_context.sql
 
+-- PL/pgSQL throughout: a SQL function with a pinned search path is planned anew at every call.
 -- Who is asking. private.enter() writes these settings for one transaction; policies and cores read them.
 
 -- The caller's tenant, or null outside a tenant. Falls back to the token's claim, which is what
 -- Supabase Realtime sets when it evaluates a policy for a subscriber.
 create or replace function app.tenant_id() returns uuid
-language sql stable set search_path = '' as $$
-  select coalesce(
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(
     nullif(current_setting('app.tenant_id', true), ''),
     nullif(current_setting('request.jwt.claims', true), '')::jsonb #>> '{app_metadata,tenant_id}'
-  )::uuid
-$$;
+  )::uuid;
+end $$;
 
 -- The caller's user id, or null for the system itself.
 create or replace function app.user_id() returns uuid
-language sql stable set search_path = '' as $$
-  select coalesce(
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(
     nullif(current_setting('app.user_id', true), ''),
     nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'
-  )::uuid
-$$;
+  )::uuid;
+end $$;
 
 -- What the caller may do: 'role:driver', 'permission:manage:tenant', 'anyone', ...
 create or replace function app.grants() returns text[]
-language sql stable set search_path = '' as $$
-  select coalesce(nullif(current_setting('app.grants', true), '')::text[], '{}')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(nullif(current_setting('app.grants', true), '')::text[], '{}');
+end $$;
 
 -- True when the caller has this role in the tenant.
 create or replace function app.has_role(role_key text) returns boolean
-language sql stable set search_path = '' as $$
-  select ('role:' || role_key) = any (app.grants())
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return ('role:' || role_key) = any (app.grants());
+end $$;
 
 -- True when one of the caller's roles, or his API key, carries this permission.
 create or replace function app.has_permission(permission_key text) returns boolean
-language sql stable set search_path = '' as $$
-  select ('permission:' || permission_key) = any (app.grants())
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return ('permission:' || permission_key) = any (app.grants());
+end $$;
 
 -- True for people who see the whole tenant. Drivers, institutions and customers see their own rows,
 -- and the policies made by app.tenant_table() hold them to it.
 create or replace function app.sees_tenant() returns boolean
-language sql stable set search_path = '' as $$
-  select current_setting('app.sees_tenant', true) = 'on'
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return current_setting('app.sees_tenant', true) = 'on';
+end $$;
 
 -- A setting of the running request ('request_id', 'operation', 'language'), or null.
 create or replace function app.request_setting(setting text) returns text
-language sql stable set search_path = '' as $$
-  select nullif(current_setting('app.' || setting, true), '')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return nullif(current_setting('app.' || setting, true), '');
+end $$;
 
 -- sql/10_foundation/30_failures.sql
 
@@ -10814,40 +10822,45 @@ $$;
 -- sql/40_functions/money/cod/20_books.sql
 
 -- What a settlement writes: its items, its snapshot, its journal. Called by money.cod_settle alone.
+-- PL/pgSQL also where SQL would do: it keeps its plans, which here cost more than the work.
 
 -- A person as a snapshot keeps him.
 create or replace function money.person(id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = person.id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = person.id);
+end $$;
 
 -- The frozen picture of a settlement: who, when, which rows, what they add up to.
 create or replace function money.cod_snapshot(rows money.cod_collections[], method text, input jsonb, receiver uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('method', method, 'scope', input ->> 'scope', 'driver', money.person(rows[1].driver_id),
-    'actor', money.person(app.user_id()), 'receiver', case method when 'remit' then money.person(receiver) end,
-    'receiver_is_driver', method = 'remit' and receiver = rows[1].driver_id,
-    'reference', input ->> 'reference', 'notes', input ->> 'notes', 'currency', rows[1].currency, 'settled_at', now(),
-    'collections', (
-      select jsonb_agg(jsonb_build_object('cod_collection_id', r.id, 'delivery_id', r.delivery_id, 'delivery_code', r.delivery_code,
-        'delivery_number', r.delivery_number, 'customer_name', r.customer_name, 'collection_stage', r.collection_stage,
-        'collected_at', r.collected_at, 'amount', r.amount, 'cod', r.cod_amount, 'delivery_fee', r.delivery_fee_amount)
-        order by r.collected_at, r.id)
-      from unnest(rows) r),
-    'totals', (
-      select jsonb_build_object('count', count(*), 'amount', sum(r.amount), 'cod', sum(r.cod_amount), 'delivery_fee', sum(r.delivery_fee_amount))
-      from unnest(rows) r))
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('method', method, 'scope', input ->> 'scope', 'driver', money.person(rows[1].driver_id),
+      'actor', money.person(app.user_id()), 'receiver', case method when 'remit' then money.person(receiver) end,
+      'receiver_is_driver', method = 'remit' and receiver = rows[1].driver_id,
+      'reference', input ->> 'reference', 'notes', input ->> 'notes', 'currency', rows[1].currency, 'settled_at', now(),
+      'collections', (
+        select jsonb_agg(jsonb_build_object('cod_collection_id', r.id, 'delivery_id', r.delivery_id, 'delivery_code', r.delivery_code,
+          'delivery_number', r.delivery_number, 'customer_name', r.customer_name, 'collection_stage', r.collection_stage,
+          'collected_at', r.collected_at, 'amount', r.amount, 'cod', r.cod_amount, 'delivery_fee', r.delivery_fee_amount)
+          order by r.collected_at, r.id)
+        from unnest(rows) r),
+      'totals', (
+        select jsonb_build_object('count', count(*), 'amount', sum(r.amount), 'cod', sum(r.cod_amount), 'delivery_fee', sum(r.delivery_fee_amount))
+        from unnest(rows) r)));
+end $$;
 
 -- What a settlement took, row by row, in the order the cash was taken.
 create or replace function money.cod_items_write(payment uuid, rows money.cod_collections[]) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
   insert into money.cod_settlement_items (tenant_id, payment_id, position, cod_collection_id, amount, cod_amount, delivery_fee_amount,
     delivery_code, delivery_number)
   select r.tenant_id, payment, row_number() over (order by r.collected_at, r.id), r.id, r.amount, r.cod_amount, r.delivery_fee_amount,
     r.delivery_code, r.delivery_number
-  from unnest(rows) r
-$$;
+  from unnest(rows) r;
+end $$;
 
 -- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk. From the
 -- wallet: the driver pays with his own money, which makes the cash his; the tenant earns the fees, and the
@@ -10887,30 +10900,32 @@ end $$;
 -- A settlement as it is answered, the first time and every time after. Both ways have the same shape,
 -- under the words of their way.
 create or replace function money.cod_settled(payment uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select case s.method when 'remit' then jsonb_build_object(
-      'scope', s.scope, 'remitted_collections', i.list, 'total_remitted', s.total, 'total_cash_remitted', s.total,
-      'total_cod_remitted', s.cod_total, 'total_delivery_fee_remitted', s.fee_total, 'remitted_count', s.collections,
-      'failed_count', 0, 'remitted_at', s.settled_at)
-    else jsonb_build_object(
-      'scope', s.scope, 'settled_collections', i.list, 'total_settled', s.total, 'total_cash_settled', s.total,
-      'total_cod_settled', s.cod_total, 'total_delivery_fee_settled', s.fee_total, 'settled_count', s.collections,
-      'failed_count', 0, 'settled_at', s.settled_at, 'wallet_balance_after', (
-        select e.balance_after from money.ledger_transactions t
-        join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
-        where t.tenant_id = s.tenant_id and t.reference_id = s.payment_id and t.kind = 'cod_settlement')) end
-    || jsonb_build_object('settlement_payment_id', s.payment_id, 'receipt_status', r.status, 'currency', s.currency)
-  from money.cod_settlements s
-  join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
-  join money.settlement_receipts r on r.tenant_id = s.tenant_id and r.payment_id = s.payment_id
-  cross join lateral (
-    select jsonb_agg(jsonb_build_object('cod_collection_id', i.cod_collection_id, 'amount', i.amount,
-      'allocations', jsonb_build_object('cod', i.cod_amount, 'delivery_fee', i.delivery_fee_amount),
-      'delivery_code', i.delivery_code, 'delivery_number', i.delivery_number) order by i.position) as list
-    from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id
-  ) i
-  where s.tenant_id = app.tenant_id() and s.payment_id = payment
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select case s.method when 'remit' then jsonb_build_object(
+        'scope', s.scope, 'remitted_collections', i.list, 'total_remitted', s.total, 'total_cash_remitted', s.total,
+        'total_cod_remitted', s.cod_total, 'total_delivery_fee_remitted', s.fee_total, 'remitted_count', s.collections,
+        'failed_count', 0, 'remitted_at', s.settled_at)
+      else jsonb_build_object(
+        'scope', s.scope, 'settled_collections', i.list, 'total_settled', s.total, 'total_cash_settled', s.total,
+        'total_cod_settled', s.cod_total, 'total_delivery_fee_settled', s.fee_total, 'settled_count', s.collections,
+        'failed_count', 0, 'settled_at', s.settled_at, 'wallet_balance_after', (
+          select e.balance_after from money.ledger_transactions t
+          join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
+          where t.tenant_id = s.tenant_id and t.reference_id = s.payment_id and t.kind = 'cod_settlement')) end
+      || jsonb_build_object('settlement_payment_id', s.payment_id, 'receipt_status', r.status, 'currency', s.currency)
+    from money.cod_settlements s
+    join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
+    join money.settlement_receipts r on r.tenant_id = s.tenant_id and r.payment_id = s.payment_id
+    cross join lateral (
+      select jsonb_agg(jsonb_build_object('cod_collection_id', i.cod_collection_id, 'amount', i.amount,
+        'allocations', jsonb_build_object('cod', i.cod_amount, 'delivery_fee', i.delivery_fee_amount),
+        'delivery_code', i.delivery_code, 'delivery_number', i.delivery_number) order by i.position) as list
+      from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id
+    ) i
+    where s.tenant_id = app.tenant_id() and s.payment_id = payment);
+end $$;
 
 -- sql/40_functions/money/cod/30_handovers.sql
 
@@ -11064,12 +11079,14 @@ end $$;
 -- The mark of a settlement's money, printed in the QR code: the first 32 hex digits of SHA-256 over the
 -- payment, its currency and every item, so that changing any of them changes it.
 create or replace function money.receipt_hash(payment uuid) returns text
-language sql stable set search_path = '' as $$
-  select left(encode(sha256(convert_to(concat_ws('|', s.payment_id, s.tenant_id, s.method, s.driver_id, s.currency, s.total,
-    (select string_agg(concat_ws(':', i.cod_collection_id, i.amount, i.cod_amount, i.delivery_fee_amount, i.delivery_code), ';' order by i.position)
-      from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id)), 'UTF8')), 'hex'), 32)
-  from money.cod_settlements s where s.tenant_id = app.tenant_id() and s.payment_id = payment
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select left(encode(sha256(convert_to(concat_ws('|', s.payment_id, s.tenant_id, s.method, s.driver_id, s.currency, s.total,
+      (select string_agg(concat_ws(':', i.cod_collection_id, i.amount, i.cod_amount, i.delivery_fee_amount, i.delivery_code), ';' order by i.position)
+        from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id)), 'UTF8')), 'hex'), 32)
+    from money.cod_settlements s where s.tenant_id = app.tenant_id() and s.payment_id = payment);
+end $$;
 
 -- Asks for the receipt of a new settlement, in the language of the request.
 create or replace function money.receipt_order(payment uuid) returns void
@@ -11450,16 +11467,17 @@ create or replace function money.account_of(kind text, owner_type text, owner uu
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_variable
 declare
+  v_tenant uuid := app.tenant_id();
   v_id uuid;
 begin
   for attempt in 1..2 loop
     select a.id into v_id from money.accounts a
-    where a.tenant_id = app.tenant_id() and a.kind = kind and a.owner_type = owner_type
+    where a.tenant_id = v_tenant and a.kind = kind and a.owner_type = owner_type
       and a.owner_user_id is not distinct from owner and a.currency = currency;
     exit when found;
     insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, floor)
     -- Nobody can hand over cash that he does not hold.
-    values (app.tenant_id(), kind, owner_type, owner, currency, case when kind in ('wallet', 'driver_cash') then 0 end)
+    values (v_tenant, kind, owner_type, owner, currency, case when kind in ('wallet', 'driver_cash') then 0 end)
     on conflict do nothing
     returning id into v_id;
     exit when found;
@@ -11479,6 +11497,7 @@ create or replace function money.post(postings jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  v_actor uuid := app.user_id();
   v_accounts uuid[];
   v_found integer;
 begin
@@ -11507,7 +11526,7 @@ begin
   ), journal as (
     insert into money.ledger_transactions (id, tenant_id, kind, reference_type, reference_id, description, actor_id)
     select n.id, v_tenant, n.posting ->> 'kind', n.posting ->> 'reference_type', (n.posting ->> 'reference_id')::uuid,
-      n.posting ->> 'description', app.user_id()
+      n.posting ->> 'description', v_actor
     from named n
     returning id
   ), entry as (
@@ -16284,7 +16303,7 @@ select app.tenant_table('delivery.delivery_service_teams', writes => 'delete');
 select app.tenant_table('delivery.delivery_service_vehicles', writes => 'delete');
 
 -- Balances move with the ledger, which is their log.
-select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '', hidden => 'balance,version');
+select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '', audit => false);
 select app.tenant_table('money.ledger_transactions', writes => '', audit => false);
 select app.tenant_table('money.ledger_entries', writes => '', audit => false);
 select app.tenant_table('money.payments', writes => 'insert, update');

@@ -369,6 +369,28 @@ const definitions = {
   shipment_in_progress: 409,
   shipment_not_found: 404,
   invalid_signature: 401,
+  // Orders of a store
+  order_not_found: 404,
+  order_not_pending: { status: 409, fields: ["status"] },
+  order_not_paid: { status: 409, fields: ["payment_status"] },
+  order_not_cancellable: { status: 409, fields: ["status"] },
+  order_has_delivery: { status: 409, fields: ["delivery_id"] },
+  cart_empty: { status: 409, fields: ["field"] },
+  cart_item_unavailable: { status: 409, fields: ["field", "variant_id"] },
+  nothing_to_refund: 409,
+  refund_too_high: { status: 400, fields: ["field", "amount", "currency"] },
+
+  // Payment gateways
+  payment_method_not_found: { status: 404, fields: ["field"] },
+  back_ref_required: { status: 400, fields: ["field"] },
+  back_ref_not_allowed: { status: 400, fields: ["field"] },
+  gateway_not_found: 404,
+  gateway_not_configured: { status: 409, fields: ["field"] },
+  gateway_incomplete: { status: 400, fields: ["field"] },
+  gateway_unavailable: 503,
+  invalid_signature: 401,
+  webhook_event_not_found: 404,
+  webhook_event_not_open: 409,
 
   // Ours to mend
   rate_limited: 429,

@@ -55,6 +55,13 @@ create table if not exists storefront.storefront_orders (
   cart_id uuid not null,
   status text not null default 'pending' check (status in (
     'pending', 'awaiting_approval', 'approved', 'confirmed', 'shipped', 'delivered', 'completed', 'cancelled')),
+  -- What lists filter by: pending, confirmed, shipped, completed or cancelled, each with the words that mean it.
+  status_group text not null generated always as (case
+    when status in ('pending', 'awaiting_approval') then 'pending'
+    when status in ('approved', 'confirmed') then 'confirmed'
+    when status in ('delivered', 'completed') then 'completed' else status end) stored,
+  -- Why it has the status it has; the history takes it over.
+  status_note text,
   payment_status text not null default 'pending' check (payment_status in ('pending', 'paid', 'failed')),
   -- The type's word, beside its id, because lists filter and sort by it.
   payment_method text not null check (payment_method in ('wallet', 'cash_on_delivery', 'gateway')),
@@ -101,6 +108,8 @@ create table if not exists storefront.storefront_orders (
 create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc, id);
 create index if not exists orders_market on storefront.storefront_orders (tenant_id, market_id, created_at desc);
 create index if not exists orders_status on storefront.storefront_orders (tenant_id, status, created_at desc);
+create index if not exists orders_group on storefront.storefront_orders (tenant_id, status_group, created_at desc);
+create index if not exists orders_delivered on storefront.storefront_orders (tenant_id, delivered_at) where delivered_at is not null;
 create index if not exists orders_payment on storefront.storefront_orders (tenant_id, payment_method, created_at desc);
 create index if not exists orders_city on storefront.storefront_orders (tenant_id, city, created_at desc) where city is not null;
 create index if not exists orders_amount on storefront.storefront_orders (tenant_id, total_price, id);

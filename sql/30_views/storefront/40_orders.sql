@@ -1,0 +1,19 @@
+drop view if exists storefront.orders_list cascade;
+drop view if exists storefront.my_orders_list cascade;
+
+-- What administrators see of an order in a list.
+create view storefront.orders_list with (security_invoker = true) as
+select o.id, o.order_number, o.market_id, o.user_id, o.status, o.status_group, o.payment_method, o.payment_status, o.city,
+  o.shipping_cost, o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at
+from storefront.storefront_orders o
+where o.tenant_id = (select app.tenant_id());
+
+-- The caller's own orders.
+create view storefront.my_orders_list with (security_invoker = true) as
+select o.id, o.order_number, o.status_group, storefront.customer_status(o) as status, o.payment_method, o.payment_status, o.shipping_cost,
+  o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at, o.market_id, m.store_name
+from storefront.storefront_orders o
+join storefront.markets m on m.tenant_id = o.tenant_id and m.id = o.market_id
+where o.tenant_id = (select app.tenant_id()) and o.user_id = (select app.user_id());
+
+grant select on storefront.orders_list, storefront.my_orders_list to barid_caller;

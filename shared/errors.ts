@@ -284,6 +284,7 @@ const definitions = {
   // Storefront: the market and its domain
   invalid_payment_method: { status: 400, fields: ["field"] },
   market_not_found: 404,
+  market_not_found: { status: 404, fields: ["field"] },
   market_already_exists: 409,
   invalid_store_name: { status: 400, fields: ["field"] },
   store_name_taken: { status: 400, fields: ["field"] },
@@ -307,8 +308,8 @@ const definitions = {
   review_not_found: 404,
   review_requires_purchase: 403,
   product_already_reviewed: 409,
-  cart_not_found: 404,
-  cart_not_active: 409,
+  cart_not_found: { status: 404, fields: ["field"] },
+  cart_not_active: { status: 409, fields: ["field"] },
   cart_item_not_found: 404,
   cart_quantity_exceeded: { status: 400, fields: ["field", "quantity_max"] },
   cart_full: 409,

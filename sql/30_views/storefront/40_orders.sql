@@ -1,6 +1,16 @@
 drop view if exists storefront.orders_list cascade;
 drop view if exists storefront.my_orders_list cascade;
 
+-- The word customers read: approved once nothing is asked of them any more.
+create or replace function storefront.customer_status(o storefront.storefront_orders) returns text
+language sql immutable set search_path = '' as $$
+  select case
+    when o.status in ('pending', 'awaiting_approval') then case when o.payment_status = 'paid' then 'approved' else 'pending' end
+    when o.status in ('confirmed', 'approved') then 'approved'
+    when o.status = 'completed' then 'delivered'
+    else o.status end
+$$;
+
 -- What administrators see of an order in a list.
 create view storefront.orders_list with (security_invoker = true) as
 select o.id, o.order_number, o.market_id, o.user_id, o.status, o.status_group, o.payment_method, o.payment_status, o.city,

@@ -1,15 +1,5 @@
 -- An order as its customer and its shop read it.
 
--- The word customers read: approved once nothing is asked of them any more.
-create or replace function storefront.customer_status(o storefront.storefront_orders) returns text
-language sql immutable set search_path = '' as $$
-  select case
-    when o.status in ('pending', 'awaiting_approval') then case when o.payment_status = 'paid' then 'approved' else 'pending' end
-    when o.status in ('confirmed', 'approved') then 'approved'
-    when o.status = 'completed' then 'delivered'
-    else o.status end
-$$;
-
 -- The customer's view: camelCase, with payments in snake_case as documented.
 create or replace function storefront.order_for_customer(o storefront.storefront_orders) returns jsonb
 language sql stable set search_path = '' as $$

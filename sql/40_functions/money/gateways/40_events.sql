@@ -125,7 +125,7 @@ begin
   if p.id is null then
     update money.payment_webhook_events e set reason = 'payment_unknown',
       outcome = case when facts ->> 'kind' in ('paid', 'refunded') then 'unmatched' else 'ignored' end
-    where e.id = v_event returning * into v_end;
+    where e.id = v_event returning e.outcome, e.reason into v_end;
     return jsonb_build_object('outcome', v_end.outcome, 'reason', v_end.reason);
   end if;
   select * into o from storefront.storefront_orders x where x.tenant_id = p.tenant_id and x.id = p.order_id for update;

@@ -283,7 +283,6 @@ const definitions = {
 
   // Storefront: the market and its domain
   invalid_payment_method: { status: 400, fields: ["field"] },
-  market_not_found: 404,
   market_not_found: { status: 404, fields: ["field"] },
   market_already_exists: 409,
   invalid_store_name: { status: 400, fields: ["field"] },

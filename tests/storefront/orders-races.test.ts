@@ -92,7 +92,7 @@ test(
         ];
         return calls.sort(() => Math.random() - 0.5).map(async (call) => {
           await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
-        const { status } = await call();
+          const { status } = await call();
           expect([200, 409]).toContain(status);
         });
       }));

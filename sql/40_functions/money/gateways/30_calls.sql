@@ -21,7 +21,7 @@ language plpgsql security definer set search_path = '' as $$
 declare
   p money.payments;
 begin
-  select * into p from money.payments x where x.id = p_payment and x.gateway_order_id is not null for update;
+  select * into p from money.payments x where x.id = p_payment and x.gateway_order_id is not null for no key update;
   if p.id is null or p.status <> 'pending' then
     return null;
   elsif p.redirect_url is not null then
@@ -55,7 +55,7 @@ declare
 begin
   select * into p from money.payments x
   where x.gateway_order_id is not null and x.redirect_url is not null and x.status in ('pending', 'FAILED')
-    and (x.id = p_payment or (x.gateway_code = p_code and x.gateway_order_id = p_number)) for update;
+    and (x.id = p_payment or (x.gateway_code = p_code and x.gateway_order_id = p_number)) for no key update;
   if p.id is null then
     return null;
   elsif p.last_checked_at > clock_timestamp() - pause then

@@ -95,14 +95,15 @@ exception
     return 'insufficient_wallet_balance';
 end $$;
 
--- Applies what a gateway told and proved. One transaction: the event is written once (its key), then the order and
--- the payment are locked, in this order, and judged.
+-- Applies what a gateway told and proved. One transaction: the order and the payment are locked, in this order, the
+-- event is written once (its key), and judged.
 -- p_tenants: whose secret verified it, or whose gateway answered. facts: {kind paid|failed|refunded|none, event,
 -- gateway_order_id?, reference?, transaction_id?, refund_id?, amount (text), unit major|minor, currency, terminal?,
 -- order?}. -> {outcome, reason}; outcome duplicate for an event that was there before.
 create or replace function private.payment_apply(p_code text, p_tenants uuid[], p_key text, p_proof text, facts jsonb, p_raw text default null)
 returns jsonb
 language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_variable
 declare
   p money.payments;
   o storefront.storefront_orders;
@@ -116,6 +117,9 @@ begin
     else x.gateway_order_id in (facts ->> 'gateway_order_id', facts ->> 'reference') or x.gateway_reference = facts ->> 'reference' end
   order by x.gateway_order_id is not distinct from facts ->> 'gateway_order_id' desc limit 1;
   perform set_config('app.tenant_id', coalesce(p.tenant_id, p_tenants[1])::text, true);
+  -- Before the event is written: it names the payment, which two events would share and then both want alone.
+  select * into o from storefront.storefront_orders x where x.tenant_id = p.tenant_id and x.id = p.order_id for no key update;
+  select * into p from money.payments x where x.tenant_id = p.tenant_id and x.id = p.id for no key update;
   insert into money.payment_webhook_events (tenant_id, gateway_code, event_key, event_type, proof, raw_body, facts, payment_id)
   values (coalesce(p.tenant_id, p_tenants[1]), p_code, p_key, facts ->> 'event', p_proof, p_raw, facts, p.id)
   on conflict on constraint webhook_event_taken do nothing returning id into v_event;
@@ -128,8 +132,6 @@ begin
     where e.id = v_event returning e.outcome, e.reason into v_end;
     return jsonb_build_object('outcome', v_end.outcome, 'reason', v_end.reason);
   end if;
-  select * into o from storefront.storefront_orders x where x.tenant_id = p.tenant_id and x.id = p.order_id for update;
-  select * into p from money.payments x where x.tenant_id = p.tenant_id and x.id = p.id for update;
   v_end := private.payment_follow(p, o, facts);
   update money.payment_webhook_events e set outcome = v_end.outcome, reason = v_end.reason where e.id = v_event;
   return jsonb_build_object('outcome', v_end.outcome, 'reason', v_end.reason);

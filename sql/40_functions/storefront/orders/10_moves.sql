@@ -93,7 +93,7 @@ begin
   update storefront.storefront_orders x set status = 'delivered', delivered_at = now(), status_note = p_note
   where x.tenant_id = o.tenant_id and x.id = o.id;
   select * into p from money.payments x
-  where x.tenant_id = o.tenant_id and x.order_id = o.id and x.type = 'ORDER' and x.status = 'pending' and x.payment_method = 'cash' for update;
+  where x.tenant_id = o.tenant_id and x.order_id = o.id and x.type = 'ORDER' and x.status = 'pending' and x.payment_method = 'cash' for no key update;
   if p.id is not null then
     perform private.payment_made(p, p_booked => p_booked);
   end if;
@@ -111,7 +111,7 @@ begin
     where n.order_id is not null and n.status <> w.status and n.status in ('picked_up', 'in_transit', 'delivered')
     order by n.order_id
   loop
-    select * into o from storefront.storefront_orders x where x.tenant_id = v_moved.tenant_id and x.id = v_moved.order_id for update;
+    select * into o from storefront.storefront_orders x where x.tenant_id = v_moved.tenant_id and x.id = v_moved.order_id for no key update;
     if o.status in ('approved', 'confirmed') then
       perform private.order_shipped(o);
     end if;
@@ -145,7 +145,7 @@ begin
       select o.id from storefront.storefront_orders o
       where o.tenant_id = v_tenant and o.payment_method = 'gateway' and o.payment_status <> 'paid'
         and o.status in ('pending', 'awaiting_approval') and o.created_at < now() - interval '24 hours'
-      order by o.created_at limit 500 for update skip locked
+      order by o.created_at limit 500 for no key update skip locked
     ), ended as (
       update storefront.storefront_orders o set status = 'cancelled', cancelled_at = now(), cancel_reason = 'payment_failed',
         status_note = 'payment_failed'
@@ -167,7 +167,7 @@ begin
   update storefront.storefront_orders o set status = 'completed', status_note = null
   where o.id in (
     select x.id from storefront.storefront_orders x where x.status = 'delivered' and x.delivered_at < now() - interval '14 days'
-    order by x.delivered_at limit 5000 for update skip locked);
+    order by x.delivered_at limit 5000 for no key update skip locked);
   get diagnostics v_count = row_count;
   return v_count;
 end $$;

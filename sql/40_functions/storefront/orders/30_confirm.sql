@@ -151,7 +151,7 @@ declare
   o storefront.storefront_orders;
   v_code text;
 begin
-  select * into o from storefront.storefront_orders x where x.tenant_id = v_cart.tenant_id and x.cart_id = v_cart.id for update;
+  select * into o from storefront.storefront_orders x where x.tenant_id = v_cart.tenant_id and x.cart_id = v_cart.id for no key update;
   if o.payment_method = 'gateway' and o.payment_status = 'failed' and o.status in ('pending', 'awaiting_approval')
       and not exists (select from money.payments p
         where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending') then
@@ -183,7 +183,7 @@ declare
   v_order uuid := gen_random_uuid();
 begin
   select * into v_cart from storefront.carts c
-  where c.tenant_id = v_tenant and c.customer_id = app.user_id() and c.id = (input ->> 'cart_id')::uuid for update;
+  where c.tenant_id = v_tenant and c.customer_id = app.user_id() and c.id = (input ->> 'cart_id')::uuid for no key update;
   if v_cart.id is null then
     perform app.fail('cart_not_found', '{"field": "cartId"}');
   elsif v_cart.market_id <> (input ->> 'market_id')::uuid then

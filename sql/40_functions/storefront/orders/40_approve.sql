@@ -6,7 +6,7 @@ language plpgsql set search_path = '' as $$
 declare
   o storefront.storefront_orders;
 begin
-  select * into o from storefront.storefront_orders x where x.tenant_id = app.tenant_id() and x.id = order_hold.order_id for update;
+  select * into o from storefront.storefront_orders x where x.tenant_id = app.tenant_id() and x.id = order_hold.order_id for no key update;
   if o.id is null then
     perform app.fail('order_not_found');
   end if;

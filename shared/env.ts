@@ -77,12 +77,6 @@ export const storefrontAddress = read("BARID_STOREFRONT_ADDRESS") ?? "192.0.2.1"
 /** Address of a routing service with OSRM's interface; unset: ways are measured as the crow flies. */
 export const routingUrl = read("BARID_ROUTING_URL")?.replace(/\/+$/, "");
 
-/**
- * Keys that seal stored secrets: 32 random bytes each, base64, comma separated. The first seals, the others
- * still open what they sealed before. Without any, nothing that needs a secret can be saved or used.
- */
-export const secretsKeys = (read("BARID_SECRETS_KEY") ?? "").split(",").filter((key) => key !== "");
-
 /** Where payment gateways are called, by their code, without a trailing slash. */
 export function gatewayUrl(code: string, fallback?: string): string | undefined {
   return (read(`BARID_${code.toUpperCase()}_URL`) ?? fallback)?.replace(/\/+$/, "");

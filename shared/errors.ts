@@ -388,9 +388,8 @@ const definitions = {
   gateway_not_configured: { status: 409, fields: ["field"] },
   gateway_incomplete: { status: 400, fields: ["field"] },
   gateway_unavailable: 503,
-  invalid_signature: 401,
-  webhook_event_not_found: 404,
-  webhook_event_not_open: 409,
+  payment_event_not_found: 404,
+  payment_event_not_open: 409,
 
   // Ours to mend
   rate_limited: 429,

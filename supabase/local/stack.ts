@@ -257,8 +257,6 @@ function functionEnvironment(
     SUPABASE_JWKS: JSON.stringify(keys.functionJwks),
     BARID_DB_URL: dbUrl,
     BARID_STRICT: "1",
-    // Seals nothing that matters: it is the same on every machine.
-    BARID_SECRETS_KEY: Buffer.alloc(32, "barid-local").toString("base64"),
     BARID_GATEWAYONE_URL: `${gateway.url}/payments/v1/gatewayone`,
     BARID_RAZORPAY_URL: `${gateway.url}/payments/v1/razorpay`,
   };

@@ -71,7 +71,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/cart_?id$/i, "cart"],
   [/branch_id$/, "branch"],
   [/branch_code$/, "branch_code"],
-  [/address_id$/, "address"],
+  [/address_?id$/i, "address"],
   [/processing_point_id$/, "point"],
   [/^inventory_item_id$/, "inventory_item"],
   [/manifest_item_id$|item_ids?$|identifiers$/, "item"],

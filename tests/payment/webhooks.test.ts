@@ -101,7 +101,7 @@ describe("who signed it", () => {
     expect(answer.body).toEqual({
       success: false,
       code: "invalid_signature",
-      message: "The signature is missing or wrong.",
+      message: "The signature is not valid.",
     });
     expect(await count()).toBe(before);
     expect(await standing(placed.id)).toMatchObject({ payment_status: "pending", paid: 0 });
@@ -324,8 +324,9 @@ describe("what it says", () => {
       const text = JSON.stringify({ ...base, pad: "" });
       return text.replace('"pad":""', `"pad":"${"x".repeat(bytes - text.length)}"`);
     };
-    expect((await tell(sized(65_537))).status).toBe(413);
     expect((await tell(sized(65_536))).status).toBe(200);
+    // Refused before it is read to its end, so this connection is not used again.
+    expect((await tell(sized(65_537))).status).toBe(413);
   });
 });
 
@@ -388,7 +389,7 @@ test("events are listed for the administrator, and what fits nothing is settled 
   const path = `/payment/webhook-events/${open[0].id}/resolve`;
   const body = { resolution: "refunded_at_gateway", note: "Given back by hand" };
   expect(await mine.tenant.customer.post(path, body)).toFailWith(403, "forbidden");
-  expect(await other.tenant.admin.post(path, body)).toFailWith(404, "webhook_event_not_found");
+  expect(await other.tenant.admin.post(path, body)).toFailWith(404, "payment_event_not_found");
   expect(await mine.tenant.admin.post(path, { resolution: "kept" })).toFailWith(
     400,
     "validation_failed",
@@ -399,7 +400,7 @@ test("events are listed for the administrator, and what fits nothing is settled 
     resolved_by: mine.tenant.admin.id,
     is_open: false,
   });
-  expect(await mine.tenant.admin.post(path, body)).toFailWith(409, "webhook_event_not_open");
+  expect(await mine.tenant.admin.post(path, body)).toFailWith(409, "payment_event_not_open");
   expect((await list({ open: true })).body.data).toEqual([]);
   expect(await mine.tenant.staff.get("/payment/webhook-events")).toFailWith(403, "forbidden");
 });

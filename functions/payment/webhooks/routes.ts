@@ -90,7 +90,7 @@ export const webhooks: AnyEndpoint[] = [
     params: ids("event_id"),
     body: Resolve,
     response: EventResponse,
-    errors: ["webhook_event_not_found", "webhook_event_not_open"],
+    errors: ["payment_event_not_found", "payment_event_not_open"],
     run: async ({ db, params, body }) => ({
       data: await db.call("money.webhook_event_resolve", { ...body, ...params }),
     }),

@@ -70,7 +70,7 @@ $$;
 grant execute on function private.gateway_signers(text, text) to barid_api;
 
 -- Settles an event that matched no payment. {event_id, resolution, note?} -> the event
--- Fails: webhook_event_not_found, webhook_event_not_open.
+-- Fails: payment_event_not_found, payment_event_not_open.
 create or replace function money.webhook_event_resolve(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -80,9 +80,9 @@ begin
   select * into e from money.payment_webhook_events x
   where x.tenant_id = v_tenant and x.id = (input ->> 'event_id')::uuid for update;
   if e.id is null then
-    perform app.fail('webhook_event_not_found');
+    perform app.fail('payment_event_not_found');
   elsif e.outcome <> 'unmatched' or e.resolution is not null then
-    perform app.fail('webhook_event_not_open');
+    perform app.fail('payment_event_not_open');
   end if;
   update money.payment_webhook_events x set resolution = input ->> 'resolution', resolution_note = input ->> 'note',
     resolved_by = app.user_id(), resolved_at = now()

@@ -3,7 +3,7 @@ import type { JobHandlers } from "../../shared/jobs.ts";
 
 export const jobs: JobHandlers = {
   "payment.reconcile": async (job) => {
-    const { checkPayment } = await import("./checkout.ts");
+    const { checkPayment } = await import("../../shared/payment-gateways/checkout.ts");
     await checkPayment({ payment: String(job.payload.payment_id) }, 30);
   },
 };

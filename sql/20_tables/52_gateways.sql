@@ -49,8 +49,8 @@ create table if not exists money.payment_webhook_events (
   constraint resolved_says_when check ((resolution is null) = (resolved_at is null)),
   foreign key (tenant_id, payment_id) references money.payments (tenant_id, id) on delete restrict
 );
-create index if not exists payment_webhook_events_recent on money.payment_webhook_events (tenant_id, created_at desc, id);
-create index if not exists payment_webhook_events_open on money.payment_webhook_events (tenant_id, created_at desc, id)
+create index if not exists payment_webhook_events_recent on money.payment_webhook_events (tenant_id, created_at desc nulls last, id desc);
+create index if not exists payment_webhook_events_open on money.payment_webhook_events (tenant_id, created_at desc nulls last, id desc)
   where outcome = 'unmatched' and resolution is null;
 create index if not exists payment_webhook_events_payment on money.payment_webhook_events (tenant_id, payment_id) where payment_id is not null;
 create index if not exists payment_webhook_events_resolved_by on money.payment_webhook_events (resolved_by);

@@ -105,18 +105,18 @@ create table if not exists storefront.storefront_orders (
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
 -- The administrators' list: newest first, and one index for each filter that is also an order.
-create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc, id);
-create index if not exists orders_market on storefront.storefront_orders (tenant_id, market_id, created_at desc);
-create index if not exists orders_status on storefront.storefront_orders (tenant_id, status, created_at desc);
-create index if not exists orders_group on storefront.storefront_orders (tenant_id, status_group, created_at desc);
+create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc nulls last, id desc);
+create index if not exists orders_market on storefront.storefront_orders (tenant_id, market_id, created_at desc nulls last, id desc);
+create index if not exists orders_status on storefront.storefront_orders (tenant_id, status, created_at desc nulls last, id desc);
+create index if not exists orders_group on storefront.storefront_orders (tenant_id, status_group, created_at desc nulls last, id desc);
 create index if not exists orders_delivered on storefront.storefront_orders (tenant_id, delivered_at) where delivered_at is not null;
-create index if not exists orders_payment on storefront.storefront_orders (tenant_id, payment_method, created_at desc);
-create index if not exists orders_city on storefront.storefront_orders (tenant_id, city, created_at desc) where city is not null;
-create index if not exists orders_amount on storefront.storefront_orders (tenant_id, total_price, id);
-create index if not exists orders_fee on storefront.storefront_orders (tenant_id, shipping_cost, id);
-create index if not exists orders_discount on storefront.storefront_orders (tenant_id, discount_amount, id);
-create index if not exists orders_items on storefront.storefront_orders (tenant_id, total_items, id);
-create index if not exists orders_customer on storefront.storefront_orders (tenant_id, user_id, created_at desc);
+create index if not exists orders_payment on storefront.storefront_orders (tenant_id, payment_method, created_at desc nulls last, id desc);
+create index if not exists orders_city on storefront.storefront_orders (tenant_id, city, created_at desc nulls last, id desc) where city is not null;
+create index if not exists orders_amount on storefront.storefront_orders (tenant_id, total_price desc nulls last, id desc);
+create index if not exists orders_fee on storefront.storefront_orders (tenant_id, shipping_cost desc nulls last, id desc);
+create index if not exists orders_discount on storefront.storefront_orders (tenant_id, discount_amount desc nulls last, id desc);
+create index if not exists orders_items on storefront.storefront_orders (tenant_id, total_items desc nulls last, id desc);
+create index if not exists orders_customer on storefront.storefront_orders (tenant_id, user_id, created_at desc nulls last, id desc);
 create index if not exists orders_payment_type on storefront.storefront_orders (payment_method_type_id);
 create index if not exists orders_service on storefront.storefront_orders (tenant_id, delivery_service_id);
 create index if not exists orders_currency on storefront.storefront_orders (currency);
@@ -126,7 +126,7 @@ create index if not exists orders_approved_by on storefront.storefront_orders (a
 create unique index if not exists order_delivery_taken on storefront.storefront_orders (tenant_id, delivery_id) where delivery_id is not null;
 -- Gateway orders that nobody paid end after a day.
 create index if not exists orders_unpaid on storefront.storefront_orders (created_at)
-  where payment_method = 'gateway' and payment_status = 'pending' and status in ('pending', 'awaiting_approval');
+  where payment_method = 'gateway' and payment_status <> 'paid' and status in ('pending', 'awaiting_approval');
 
 create table if not exists storefront.storefront_order_items (
   id uuid primary key default gen_random_uuid(),

@@ -96,7 +96,9 @@ export const walletEndpoints: AnyEndpoint[] = [
       "back_ref_not_allowed",
     ],
     async run({ db, params, body }) {
-      const { openPayment, returnTo } = await import("../../payment/checkout.ts");
+      const { openPayment, returnTo } = await import(
+        "../../../shared/payment-gateways/checkout.ts"
+      );
       const asked = await db.call<{ payment_id: string; amount: number; currency: string }>(
         "delivery.wallet_top_up",
         {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { BackRef } from "../../payment/back-ref.ts";
+import { BackRef } from "../../../shared/payment-gateways/back-ref.ts";
 import { defineList, equal, id, number, oneOf, period } from "../../../shared/list.ts";
 import { Id, Money, Pagination, PersonRef, Text, Timestamp } from "../../../shared/schemas.ts";
 

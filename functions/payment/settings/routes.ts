@@ -6,8 +6,8 @@ import { AppError } from "../../../shared/errors.ts";
 import { accept } from "../../../shared/input.ts";
 import { JsonObject, Timestamp } from "../../../shared/schemas.ts";
 import { printOf, seal } from "../../../shared/secrets.ts";
-import { purposeOf } from "../checkout.ts";
-import { gatewayCodes, gatewayNamed } from "../gateways/registry.ts";
+import { purposeOf } from "../../../shared/payment-gateways/checkout.ts";
+import { gatewayCodes, gatewayNamed } from "../../../shared/payment-gateways/registry.ts";
 
 const admin = can("manage:tenant");
 const Code = z.object({ gateway_code: z.string().max(100) });

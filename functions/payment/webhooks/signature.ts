@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { system } from "../../../shared/db.ts";
 import { log } from "../../../shared/log.ts";
 import { SealBroken, unseal } from "../../../shared/secrets.ts";
-import { purposeOf } from "../checkout.ts";
+import { purposeOf } from "../../../shared/payment-gateways/checkout.ts";
 
 interface Signer {
   tenant_id: string;

@@ -4,7 +4,7 @@ import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { translate } from "../../../shared/i18n/index.ts";
 import { describeError, log } from "../../../shared/log.ts";
 import { ids } from "../../../shared/schemas.ts";
-import { checkPayment, openPayment, returnTo } from "../../payment/checkout.ts";
+import { checkPayment, openPayment, returnTo } from "../../../shared/payment-gateways/checkout.ts";
 import { customers } from "../people.ts";
 import { pages } from "./pages.ts";
 import {

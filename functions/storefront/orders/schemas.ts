@@ -21,7 +21,7 @@ import {
   Text,
   Timestamp,
 } from "../../../shared/schemas.ts";
-import { BackRef } from "../../payment/back-ref.ts";
+import { BackRef } from "../../../shared/payment-gateways/back-ref.ts";
 import { Kept } from "../schemas.ts";
 
 const methods = ["wallet", "cash_on_delivery", "gateway"] as const;

@@ -3,19 +3,19 @@
  * statements; a call that never comes back is made again by whoever asks next, or by cron.
  */
 import { createHash } from "node:crypto";
-import { system } from "../../shared/db.ts";
-import { storefrontCnameTarget, supabaseUrl } from "../../shared/env.ts";
-import { AppError } from "../../shared/errors.ts";
-import { describeError, log } from "../../shared/log.ts";
-import { unseal } from "../../shared/secrets.ts";
+import { system } from "../db.ts";
+import { storefrontCnameTarget, supabaseUrl } from "../env.ts";
+import { AppError } from "../errors.ts";
+import { describeError, log } from "../log.ts";
+import { unseal } from "../secrets.ts";
 import {
   type Facts,
   type Gateway,
   GatewayAway,
   type GatewayPayment,
   type Secrets,
-} from "./gateways/gateway.ts";
-import { gatewayNamed } from "./gateways/registry.ts";
+} from "./gateway.ts";
+import { gatewayNamed } from "./registry.ts";
 
 /** What the customer is to do next. */
 export interface Instructions {

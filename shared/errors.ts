@@ -277,12 +277,6 @@ const definitions = {
   exception_not_open: 409,
   invalid_proof_url: { status: 400, fields: ["field"] },
 
-  // Money
-  wallet_not_found: 404,
-  insufficient_wallet_balance: 400,
-  too_many_decimals: { status: 400, fields: ["field", "decimals"] },
-  journal_already_booked: 409,
-
   // Warehouses, stock, picking and inventory transfers
   warehouse_not_found: { status: 404, fields: ["field"] },
   warehouse_code_exists: { status: 409, fields: ["field"] },

@@ -1,5 +1,11 @@
-/** The refusals of stores, their orders, and payment gateways; see errors.ts. */
+/** The refusals of wallets, stores, their orders, and payment gateways; see errors.ts. */
 export const storeErrors = {
+  // Money
+  wallet_not_found: 404,
+  insufficient_wallet_balance: 400,
+  too_many_decimals: { status: 400, fields: ["field", "decimals"] },
+  journal_already_booked: 409,
+
   // Storefront: the market and its domain
   invalid_payment_method: { status: 400, fields: ["field"] },
   market_not_found: { status: 404, fields: ["field"] },

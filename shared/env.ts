@@ -77,6 +77,11 @@ export const storefrontAddress = read("BARID_STOREFRONT_ADDRESS") ?? "192.0.2.1"
 /** Address of a routing service with OSRM's interface; unset: ways are measured as the crow flies. */
 export const routingUrl = read("BARID_ROUTING_URL")?.replace(/\/+$/, "");
 
+/** Where payment gateways are called, by their code, without a trailing slash. */
+export function gatewayUrl(code: string, fallback?: string): string | undefined {
+  return (read(`BARID_${code.toUpperCase()}_URL`) ?? fallback)?.replace(/\/+$/, "");
+}
+
 /** Tests and the local stack check every response and error against its declaration. */
 export const strict = read("BARID_STRICT") === "1";
 

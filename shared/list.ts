@@ -20,6 +20,8 @@ export interface ListDeclaration {
   sort: readonly [string, ...string[]];
   /** Default order; ties break on id, in the same direction. */
   order?: { by?: string; direction?: "asc" | "desc" };
+  /** The columns of words in `sort` that are not columns themselves. */
+  sortColumns?: Readonly<Record<string, string>>;
   params?: Filters;
   columns?: Filters;
   limit: { default: number; max: number };
@@ -241,7 +243,8 @@ function wantedOf(list: ListDeclaration, query: ListQuery, names: string[]): str
 
 function statementFor(list: ListDeclaration, query: ListQuery): string {
   const { conditions, preferred } = conditionsOf(list, query);
-  const by = query.sort_by ?? list.order?.by ?? list.sort[0];
+  const word = query.sort_by ?? list.order?.by ?? list.sort[0];
+  const by = list.sortColumns?.[word] ?? word;
   const direction = query.sort_order ?? list.order?.direction ?? "desc";
   const order = [
     ...preferred.map(({ condition }) => `coalesce(${condition}, false) desc`),

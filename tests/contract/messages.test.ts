@@ -16,6 +16,25 @@ const holes = (text: string) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort(
 
 /** Refusals the database makes on our own faults only: clients meet `conflict` or `internal_server_error`. */
 const internalConstraints = new Set([
+  // Orders and payments: written by cores that look first, and by definers.
+  "cancelled_says_when_and_why",
+  "cart_already_ordered",
+  "gateway_configured",
+  "gateway_order_id_taken",
+  "gateway_payments_are_numbered",
+  "gateway_reference_taken",
+  "gateway_transaction_taken",
+  "only_unmatched_is_resolved",
+  "order_already_paid",
+  "order_already_travels",
+  "order_delivery_taken",
+  "order_item_total_adds_up",
+  "order_number_taken",
+  "order_payment_pending",
+  "order_total_adds_up",
+  "resolved_says_when",
+  "variant_already_in_order",
+  "webhook_event_taken",
   // Deliveries under way: written by cores that ask first.
   "cash_already_collected",
   "cash_is_its_parts",

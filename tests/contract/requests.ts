@@ -54,6 +54,11 @@ const kinds: [RegExp, keyof Things][] = [
   [/cod_collection_ids?$|^cod-collection$/, "collection"],
   [/settlement_payment_id$/, "settlement"],
   [/remitted_to_user_id$/, "user"],
+  // Orders and payment gateways
+  [/^order_id$/, "order"],
+  [/^paymentMethodTypeId$/, "payment_method"],
+  [/^payment_id$/, "payment"],
+  [/^event_id$/, "webhook_event"],
   // The storefront's; before those whose words end the same way.
   [/market_?id$/i, "market"],
   [/^store_name$/, "store_name"],
@@ -66,7 +71,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/cart_?id$/i, "cart"],
   [/branch_id$/, "branch"],
   [/branch_code$/, "branch_code"],
-  [/address_id$/, "address"],
+  [/address_?id$/i, "address"],
   [/processing_point_id$/, "point"],
   [/^inventory_item_id$/, "inventory_item"],
   [/manifest_item_id$|item_ids?$|identifiers$/, "item"],

@@ -72,8 +72,8 @@ const slots = inOrder.flatMap((operation) =>
       ? [["query", "tenant_id"] as Slot]
       : []),
   ]
-    // Modules and carriers are everybody's.
-    .filter((slot) => !["module", "carrier"].includes(String(kindOf(slot))))
+    // Modules, carriers and payment methods are everybody's.
+    .filter((slot) => !["module", "carrier", "payment_method"].includes(String(kindOf(slot))))
     .map((slot) => ({ operation, slot, title: `${operation.name} ${slot.slice(1).join(".")}` }))
 );
 

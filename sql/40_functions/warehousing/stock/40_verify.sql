@@ -1,7 +1,8 @@
 -- Every difference between the stock of all tenants and its movements; no row means that it is right.
 --   quantity     a row does not hold what its movements left in it
 --   place        a movement notes another item, bin, status, lot or serial than its row is of
---   reservation  a row is reserved for a picking order that is not being picked and waits for no driver
+--   reservation  a row is reserved for a picking order that is not being picked and waits for no driver, or for a
+--                storefront order that is not confirmed
 create or replace function warehousing.verify_stock()
 returns table (problem text, tenant_id uuid, stock_id uuid, transaction_id bigint, expected numeric, found numeric)
 language sql stable set search_path = '' as $$
@@ -28,6 +29,11 @@ language sql stable set search_path = '' as $$
   where s.reserved_for_type = 'picking_order' and s.quantity > 0 and not exists (
     select from warehousing.picking_orders p where p.tenant_id = s.tenant_id and p.id = s.reserved_for_id
       and (p.status = 'in_progress' or (p.status = 'completed' and p.delivery_id is not null)))
+  union all
+  select 'reservation', s.tenant_id, s.id, null, 0, s.quantity
+  from warehousing.stock s
+  where s.reserved_for_type = 'order' and s.quantity > 0 and not exists (
+    select from storefront.storefront_orders o where o.tenant_id = s.tenant_id and o.id = s.reserved_for_id and o.status = 'confirmed')
 $$;
 
 -- At night: tells each tenant whose stock is not what was moved, as an event.

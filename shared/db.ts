@@ -46,6 +46,7 @@ interface Answer {
   language: string | null;
   replayed?: boolean;
   jobs?: boolean;
+  events?: boolean;
   call_id: string;
 }
 
@@ -59,12 +60,12 @@ export interface Database {
   /** The same caller without the request's Idempotency-Key, for the later steps of a longer call. */
   withoutKey(): Database;
   /** What the calls so far had to tell besides their data. */
-  readonly seen: { replayed: boolean; jobs: boolean; language: string | null };
+  readonly seen: { replayed: boolean; jobs: boolean; events: boolean; language: string | null };
 }
 
 /** The database for one request. */
 export function openDatabase(claims: Claims, rule: Rule, idempotencyKey?: string): Database {
-  const seen = { replayed: false, jobs: false, language: null as string | null };
+  const seen = { replayed: false, jobs: false, events: false, language: null as string | null };
   const ask = async (kind: Statement, work: string, input: unknown, key?: string) => {
     const sent = key === undefined ? claims : { ...claims, idempotency_key: key };
     const answer = await execute(
@@ -78,6 +79,7 @@ export function openDatabase(claims: Claims, rule: Rule, idempotencyKey?: string
     seen.language = answer.language;
     seen.replayed ||= answer.replayed ?? false;
     seen.jobs ||= answer.jobs ?? false;
+    seen.events ||= answer.events ?? false;
     return answer.data;
   };
   const database = (key?: string): Database => ({

@@ -17,6 +17,8 @@ export interface Run<P, Q, B> {
   query: Output<Q>;
   body: Output<B>;
   language: Language;
+  /** The body's bytes, of endpoints with `rawBody`. */
+  raw: Uint8Array;
   /** The request as it came, for what the declaration cannot say. */
   request: Request;
   requestId: string;
@@ -53,6 +55,11 @@ export interface Endpoint<
   params?: P;
   query?: Q;
   body?: B;
+  /**
+   * Bytes of a body that is to be proven before it is read: `run` gets them as `raw`, and `body` is only what
+   * the API reference shows.
+   */
+  rawBody?: number;
   response: Schema | "pdf" | "csv";
   /** Success status; 200 unless said otherwise. */
   status?: 200 | 201 | 202;

@@ -54,8 +54,14 @@ export const databasePrepare = read("BARID_DB_PREPARE") === "1";
 /** Milliseconds a request waits for a free connection before it is told to come back. */
 export const databaseWaitMs = readNumber("BARID_DB_WAIT_MS", 8_000);
 
-/** Address of a routing service with OSRM's interface; unset: ways are measured as the crow flies. */
-export const routingUrl = read("BARID_ROUTING_URL")?.replace(/\/+$/, "");
+/**
+ * Keys that seal stored secrets: 32 random bytes each, base64, comma separated. The first seals, the others
+ * still open what they sealed before. Without any, nothing that needs a secret can be saved or used.
+ */
+export const secretsKeys = (read("BARID_SECRETS_KEY") ?? "").split(",").filter((key) => key !== "");
+
+/** For development: webhooks may go to this machine, without TLS and on any port. */
+export const allowLocalWebhooks = read("BARID_ALLOW_LOCAL_WEBHOOKS") === "1";
 
 /** Resolver that answers DNS questions over HTTPS as JSON; custom domains are checked with it. */
 export const dnsOverHttpsUrl = read("BARID_DNS_OVER_HTTPS_URL") ??
@@ -67,6 +73,14 @@ export const storefrontCnameTarget = read("BARID_STOREFRONT_CNAME_TARGET") ??
 
 /** Its IPv4 address, for domains that are a zone's own name and so can have no CNAME record. */
 export const storefrontAddress = read("BARID_STOREFRONT_ADDRESS") ?? "192.0.2.1";
+
+/** Address of a routing service with OSRM's interface; unset: ways are measured as the crow flies. */
+export const routingUrl = read("BARID_ROUTING_URL")?.replace(/\/+$/, "");
+
+/** Where payment gateways are called, by their code, without a trailing slash. */
+export function gatewayUrl(code: string, fallback?: string): string | undefined {
+  return (read(`BARID_${code.toUpperCase()}_URL`) ?? fallback)?.replace(/\/+$/, "");
+}
 
 /** Tests and the local stack check every response and error against its declaration. */
 export const strict = read("BARID_STRICT") === "1";

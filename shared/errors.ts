@@ -3,6 +3,9 @@
  * message. SQL and TypeScript name a code; its text stands under the same name in `i18n/*.json`.
  */
 
+import { packageErrors } from "./package-errors.ts";
+import { storeErrors } from "./store-errors.ts";
+
 type Definition = number | { status: number; fields: readonly string[] };
 
 const definitions = {
@@ -152,6 +155,7 @@ const definitions = {
   },
   return_through_warehouse: 409,
   delivery_not_executable: 409,
+  warehouse_preparation_inconsistent: { status: 409, fields: ["field", "delivery_ids"] },
   delivery_not_in_warehouse: 409,
   handoff_not_found: 404,
   handoff_not_pending: { status: 409, fields: ["status"] },
@@ -206,6 +210,7 @@ const definitions = {
   duplicate_deliveries: { status: 400, fields: ["field", "delivery_ids"] },
   no_active_child_leg: { status: 400, fields: ["field", "delivery_ids"] },
   delivery_carrier_not_internal: { status: 400, fields: ["field", "delivery_ids"] },
+  assignment_driver_required: { status: 400, fields: ["field"] },
   delivery_zone_validation_unavailable: { status: 400, fields: ["field", "delivery_ids"] },
   deliveries_zone_context_incomplete: { status: 400, fields: ["field", "delivery_ids"] },
   driver_not_allowed_in_pickup_zone: {
@@ -224,7 +229,6 @@ const definitions = {
   parent_exception_open: { status: 409, fields: ["field", "delivery_ids"] },
   delivery_has_open_exception: { status: 409, fields: ["field", "delivery_ids"] },
   warehouse_item_exception_open: { status: 409, fields: ["field", "delivery_ids"] },
-  warehouse_preparation_inconsistent: { status: 409, fields: ["field", "delivery_ids"] },
   assignment_not_found: { status: 404, fields: ["field"] },
   bulk_assignment_not_found: 404,
   assignment_not_pending: 409,
@@ -274,43 +278,6 @@ const definitions = {
   exception_not_open: 409,
   invalid_proof_url: { status: 400, fields: ["field"] },
 
-  // Money
-  wallet_not_found: 404,
-  insufficient_wallet_balance: 400,
-  too_many_decimals: { status: 400, fields: ["field", "decimals"] },
-  journal_already_booked: 409,
-
-  // Storefront: the market and its domain
-  market_not_found: 404,
-  market_already_exists: 409,
-  invalid_store_name: { status: 400, fields: ["field"] },
-  store_name_taken: { status: 400, fields: ["field"] },
-  market_field_fixed: { status: 400, fields: ["field"] },
-  invalid_directory_category: { status: 400, fields: ["field"] },
-  invalid_payment_method: { status: 400, fields: ["field"] },
-  market_currency_differs: { status: 400, fields: ["field", "currency"] },
-  market_information_incomplete: { status: 400, fields: ["field"] },
-  market_category_required: 400,
-  market_not_approved: 409,
-  invalid_custom_domain: { status: 400, fields: ["field"] },
-  custom_domain_not_found: 404,
-  custom_domain_taken: { status: 409, fields: ["field"] },
-  custom_domain_already_connected: 409,
-
-  // Storefront: the catalogue and what customers do with it
-  category_not_found: { status: 404, fields: ["field"] },
-  category_in_use: 409,
-  product_not_found: 404,
-  variant_not_found: { status: 404, fields: ["field"] },
-  sku_already_exists: 409,
-  review_not_found: 404,
-  review_requires_purchase: 403,
-  product_already_reviewed: 409,
-  cart_not_found: 404,
-  cart_not_active: 409,
-  cart_item_not_found: 404,
-  cart_quantity_exceeded: { status: 400, fields: ["field", "quantity_max"] },
-  cart_full: 409,
   // Warehouses, stock, picking and inventory transfers
   warehouse_not_found: { status: 404, fields: ["field"] },
   warehouse_code_exists: { status: 409, fields: ["field"] },
@@ -323,7 +290,6 @@ const definitions = {
   bin_code_exists: { status: 409, fields: ["field"] },
   bin_inactive: { status: 409, fields: ["field"] },
   bin_not_empty: 409,
-  bin_full: { status: 409, fields: ["field"] },
   default_receiving_exists: { status: 409, fields: ["field"] },
   inventory_item_not_found: { status: 404, fields: ["field", "item_id"] },
   inventory_item_inactive: { status: 409, fields: ["field", "item_id"] },
@@ -346,34 +312,32 @@ const definitions = {
   inventory_transfer_not_found: 404,
   transfer_reference_exists: { status: 409, fields: ["field"] },
   warehouses_must_differ: { status: 400, fields: ["field"] },
+  bin_full: { status: 409, fields: ["field"] },
 
-  // Sorting, package transfers, waybills and the package scan
-  sorting_session_not_found: 404,
-  sorting_session_not_active: 409,
-  sorting_assignment_not_found: { status: 404, fields: ["field"] },
-  destination_already_assigned: { status: 409, fields: ["field"] },
-  no_matching_destination: 404,
-  cage_full: { status: 409, fields: ["assignment_id"] },
-  cage_not_empty: 409,
-  capacity_below_filled: { status: 409, fields: ["field", "filled_capacity"] },
-  package_not_sortable: { status: 409, fields: ["status"] },
-  package_elsewhere: { status: 409, fields: ["current_warehouse_id"] },
-  staff_not_in_warehouse: { status: 409, fields: ["field"] },
-  operation_type_required: { status: 400, fields: ["field"] },
-  operation_type_not_allowed: { status: 400, fields: ["field"] },
-  single_delivery_needs_one_package: { status: 400, fields: ["field"] },
-  destination_warehouse_required: { status: 400, fields: ["field"] },
-  new_delivery_defaults_required: { status: 400, fields: ["field"] },
-  no_transferable_packages: { status: 400, fields: ["rejected"] },
-  unsupported_filter: { status: 400, fields: ["field"] },
-  waybill_not_found: 404,
-  waybill_action_not_allowed: { status: 409, fields: ["status", "sealed_at"] },
-  waybill_has_no_deliveries: 409,
-  waybill_delivery_not_ready: { status: 409, fields: ["delivery_id", "status"] },
-  waybill_receipt_incomplete: { status: 400, fields: ["field", "delivery_ids"] },
-  delivery_not_in_waybill: { status: 400, fields: ["field"] },
-  waybill_has_open_discrepancies: { status: 409, fields: ["count"] },
-  discrepancy_not_found: 404,
+  // Events, webhooks and carriers
+  event_not_found: 404,
+  replay_too_large: { status: 400, fields: ["field"] },
+  webhook_url_refused: { status: 400, fields: ["field"] },
+  webhook_url_unresolved: { status: 400, fields: ["field"] },
+  webhook_subscription_exists: 409,
+  webhook_subscription_not_found: 404,
+  webhook_subscription_inactive: 409,
+  webhook_event_not_found: 404,
+  webhook_event_not_failed: 409,
+  webhook_sender_failed: 502,
+  carrier_not_found: 404,
+  carrier_not_enabled: 409,
+  carrier_refused: { status: 409, fields: ["reason"] },
+  carrier_unavailable: 502,
+  delivery_not_external: 409,
+  delivery_not_bookable: { status: 409, fields: ["status"] },
+  shipment_with_other_carrier: 409,
+  shipment_in_progress: 409,
+  shipment_not_found: 404,
+  invalid_signature: 401,
+  ...storeErrors,
+
+  ...packageErrors,
 
   // Ours to mend
   rate_limited: 429,

@@ -8,10 +8,22 @@ const depthMax = 32;
 
 /** The JSON body, `{}` when there is none. */
 export async function readJson(request: Request): Promise<unknown> {
-  const bytes = await readBytes(request, bodyBytesMax);
-  if (bytes.length === 0) return {};
+  const bytes = await readJsonBytes(request, bodyBytesMax);
+  return bytes.length === 0 ? {} : parseJson(bytes);
+}
+
+/** The bytes of a JSON body, for whoever must look at them before they are read. */
+export async function readJsonBytes(request: Request, max: number): Promise<Uint8Array> {
+  const bytes = await readBytes(request, max);
   const type = (request.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase();
-  if (type !== "application/json") throw new AppError("unsupported_media_type");
+  if (bytes.length > 0 && type !== "application/json") {
+    throw new AppError("unsupported_media_type");
+  }
+  return bytes;
+}
+
+/** What the bytes of a JSON body say. */
+export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -20,6 +20,8 @@ export interface ListDeclaration {
   sort: readonly [string, ...string[]];
   /** Default order; ties break on id, in the same direction. */
   order?: { by?: string; direction?: "asc" | "desc" };
+  /** The columns of words in `sort` that are not columns themselves. */
+  sortColumns?: Readonly<Record<string, string>>;
   params?: Filters;
   columns?: Filters;
   limit: { default: number; max: number };
@@ -191,7 +193,7 @@ async function batch(
   const rows = await db.read<(Record<string, unknown> & { id: string })[]>(
     `select coalesce(jsonb_agg(page.row), '[]') from (
       select to_jsonb(r) as row from ${list.view} r where ${where.join(" and ")}
-      order by r.${by} desc, r.id desc limit ($1 ->> 'size')::bigint) page`,
+      order by r.${by} desc nulls last, r.id desc limit ($1 ->> 'size')::bigint) page`,
     {
       search: query.search ?? null,
       param: query.filters,
@@ -241,7 +243,8 @@ function wantedOf(list: ListDeclaration, query: ListQuery, names: string[]): str
 
 function statementFor(list: ListDeclaration, query: ListQuery): string {
   const { conditions, preferred } = conditionsOf(list, query);
-  const by = query.sort_by ?? list.order?.by ?? list.sort[0];
+  const word = query.sort_by ?? list.order?.by ?? list.sort[0];
+  const by = list.sortColumns?.[word] ?? word;
   const direction = query.sort_order ?? list.order?.direction ?? "desc";
   const order = [
     ...preferred.map(({ condition }) => `coalesce(${condition}, false) desc`),

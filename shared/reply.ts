@@ -97,7 +97,7 @@ export function refuse(
     ) => [field, params[field]]),
   );
   const headers = headersOf(start);
-  if (code === "service_unavailable" || code === "rate_limited") headers["retry-after"] = "1";
+  if (code === "rate_limited" || statusOf(code) === 503) headers["retry-after"] = "1";
   const message = translate(language, code, { ...params, reason });
   const key = endpoint?.keyless ? {} : { code };
   return Response.json({ success: false, ...key, message, ...shown }, {

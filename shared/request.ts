@@ -4,7 +4,7 @@ import type { Claims, Rule } from "./db.ts";
 import { type AnyEndpoint, readsOnly } from "./endpoint.ts";
 import { AppError } from "./errors.ts";
 import { askedLanguage, type Language } from "./i18n/index.ts";
-import { accept, readJson } from "./input.ts";
+import { accept, readJson, readJsonBytes } from "./input.ts";
 
 const guid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -91,7 +91,10 @@ export async function readInput(
   return {
     params: endpoint.params ? accept(endpoint.params, params) : {},
     query: endpoint.query ? accept(endpoint.query, Object.fromEntries(start.url.searchParams)) : {},
-    body: endpoint.body ? accept(endpoint.body, await readJson(start.request)) : {},
+    raw: endpoint.rawBody ? await readJsonBytes(start.request, endpoint.rawBody) : new Uint8Array(),
+    body: endpoint.body && !endpoint.rawBody
+      ? accept(endpoint.body, await readJson(start.request))
+      : {},
   };
 }
 

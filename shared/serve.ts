@@ -12,6 +12,7 @@ import { type JobHandlers, runJobs } from "./jobs.ts";
 import { describeError, log } from "./log.ts";
 import { corsHeaders, preflightHeaders, refuse, respond } from "./reply.ts";
 import { claimsOf, keyOf, readInput, ruleOf, sentKey, type Started, started } from "./request.ts";
+import { wakeSender } from "./wake.ts";
 
 export type FunctionName =
   | "delivery"
@@ -187,6 +188,7 @@ async function answer(
       () => (tenantLanguage = db.seen.language),
     );
     if (db.seen.jobs && loadJobs) keepAlive(loadJobs().then(runJobs));
+    if (db.seen.events) keepAlive(wakeSender());
     const response = respond(endpoint, result, language(), start);
     if (db.seen.replayed) response.headers.set("idempotency-replayed", "true");
     logRequest(start, trace, response.status);

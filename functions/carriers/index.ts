@@ -1,3 +1,7 @@
-import { serve } from "../../shared/serve.ts";
+import { feature, serve } from "../../shared/serve.ts";
 
-export default serve("carriers", []);
+export default serve("carriers", [
+  feature("tenant", async () => (await import("./tenant/routes.ts")).tenantCarriers),
+  feature("shipments", async () => (await import("./shipments/routes.ts")).shipments),
+  feature("webhooks", async () => (await import("./inbound/routes.ts")).carrierWebhooks),
+]);

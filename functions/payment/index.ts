@@ -1,3 +1,13 @@
-import { serve } from "../../shared/serve.ts";
+import { feature, serve } from "../../shared/serve.ts";
 
-export default serve("payment", []);
+export default serve(
+  "payment",
+  [
+    feature(
+      ["webhooks", "webhook-events"],
+      async () => (await import("./webhooks/routes.ts")).webhooks,
+    ),
+    feature("gateways", async () => (await import("./settings/routes.ts")).gatewaySettings),
+  ],
+  async () => (await import("./jobs.ts")).jobs,
+);

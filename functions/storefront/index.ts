@@ -13,6 +13,10 @@ export default serve(
       ...(await import("./catalogue/products.ts")).productEndpoints,
       ...(await import("./catalogue/reviews.ts")).reviewEndpoints,
     ]),
+    feature(["orders", "my"], async () => [
+      ...(await import("./orders/customer.ts")).customerOrders,
+      ...(await import("./orders/admin.ts")).adminOrderEndpoints,
+    ]),
     feature("carts", async () => (await import("./customers/carts.ts")).carts),
     feature(
       ["payment-methods", "addresses"],

@@ -1,6 +1,10 @@
 import { feature, serve } from "../../shared/serve.ts";
 
 export default serve("warehousing", [
+  feature(
+    "receiving-orders",
+    async () => (await import("./receiving-orders/routes.ts")).receivingOrders,
+  ),
   feature("warehouses", async () => [
     ...(await import("./warehouses/routes.ts")).warehouses,
     ...(await import("./warehouses/places.ts")).warehousePlaces,

@@ -1,3 +1,10 @@
-import { serve } from "../../shared/serve.ts";
+import { feature, serve } from "../../shared/serve.ts";
 
-export default serve("webhooks", []);
+export default serve("webhooks", [
+  feature(
+    "subscriptions",
+    async () => (await import("./subscriptions/routes.ts")).subscriptions,
+  ),
+  feature("events", async () => (await import("./events/routes.ts")).webhookEvents),
+  feature("internal", async () => (await import("./sender/routes.ts")).sender),
+]);

@@ -1,51 +1,59 @@
+-- PL/pgSQL throughout: a SQL function with a pinned search path is planned anew at every call.
 -- Who is asking. private.enter() writes these settings for one transaction; policies and cores read them.
 
 -- The caller's tenant, or null outside a tenant. Falls back to the token's claim, which is what
 -- Supabase Realtime sets when it evaluates a policy for a subscriber.
 create or replace function app.tenant_id() returns uuid
-language sql stable set search_path = '' as $$
-  select coalesce(
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(
     nullif(current_setting('app.tenant_id', true), ''),
     nullif(current_setting('request.jwt.claims', true), '')::jsonb #>> '{app_metadata,tenant_id}'
-  )::uuid
-$$;
+  )::uuid;
+end $$;
 
 -- The caller's user id, or null for the system itself.
 create or replace function app.user_id() returns uuid
-language sql stable set search_path = '' as $$
-  select coalesce(
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(
     nullif(current_setting('app.user_id', true), ''),
     nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'
-  )::uuid
-$$;
+  )::uuid;
+end $$;
 
 -- What the caller may do: 'role:driver', 'permission:manage:tenant', 'anyone', ...
 create or replace function app.grants() returns text[]
-language sql stable set search_path = '' as $$
-  select coalesce(nullif(current_setting('app.grants', true), '')::text[], '{}')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(nullif(current_setting('app.grants', true), '')::text[], '{}');
+end $$;
 
 -- True when the caller has this role in the tenant.
 create or replace function app.has_role(role_key text) returns boolean
-language sql stable set search_path = '' as $$
-  select ('role:' || role_key) = any (app.grants())
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return ('role:' || role_key) = any (app.grants());
+end $$;
 
 -- True when one of the caller's roles, or his API key, carries this permission.
 create or replace function app.has_permission(permission_key text) returns boolean
-language sql stable set search_path = '' as $$
-  select ('permission:' || permission_key) = any (app.grants())
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return ('permission:' || permission_key) = any (app.grants());
+end $$;
 
 -- True for people who see the whole tenant. Drivers, institutions and customers see their own rows,
 -- and the policies made by app.tenant_table() hold them to it.
 create or replace function app.sees_tenant() returns boolean
-language sql stable set search_path = '' as $$
-  select current_setting('app.sees_tenant', true) = 'on'
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return current_setting('app.sees_tenant', true) = 'on';
+end $$;
 
 -- A setting of the running request ('request_id', 'operation', 'language'), or null.
 create or replace function app.request_setting(setting text) returns text
-language sql stable set search_path = '' as $$
-  select nullif(current_setting('app.' || setting, true), '')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return nullif(current_setting('app.' || setting, true), '');
+end $$;

@@ -16,8 +16,11 @@ create table if not exists integration.system_events (
   retry_count integer not null default 0 check (retry_count >= 0),
   processed_at timestamptz,
   error_message text,
+  -- Handed to the tenant's webhook subscriptions. Not the status, which modules and operators set as well.
+  is_dispatched boolean not null default false,
   created_at timestamptz not null default now()
 );
-create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc, id);
-create index if not exists system_events_pending on integration.system_events (position) where status = 'pending';
+create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc nulls last, id desc);
+-- Looked into for tenants that have subscriptions; for all others it only grows.
+create index if not exists system_events_undispatched on integration.system_events (tenant_id, position) where not is_dispatched;
 create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);

@@ -57,6 +57,8 @@ create table if not exists delivery.addresses (
   zone_chosen boolean not null default false,
   -- Null: an address of the tenant. Otherwise only this person and staff see it.
   owner_user_id uuid,
+  -- False: where one order of a store goes, which its customer did not ask to keep.
+  in_address_book boolean not null default true,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),

@@ -75,6 +75,19 @@ create table if not exists money.payments (
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   account_id uuid,
   delivery_id uuid,
+  order_id uuid,
+  -- At a gateway: our number there (never used twice), its own for the same thing, and that of the payment made.
+  gateway_code text,
+  gateway_order_id text check (gateway_order_id ~ '^[0-9]{12,18}$'),
+  gateway_reference text,
+  gateway_transaction_id text,
+  terminal text,
+  redirect_url text,
+  back_ref text,
+  expires_at timestamptz,
+  -- When the gateway was asked to take the payment, and what became of it.
+  opened_at timestamptz,
+  last_checked_at timestamptz,
   reference text,
   snapshot jsonb,
   actor_id uuid,
@@ -82,8 +95,20 @@ create table if not exists money.payments (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
+  constraint gateway_payments_are_numbered check ((gateway_order_id is null) or (gateway_code is not null)),
   foreign key (tenant_id, account_id) references money.accounts (tenant_id, id) on delete restrict
 );
+-- Across all tenants: a number at a gateway is one payment, and what the gateway took pays one thing.
+create unique index if not exists gateway_order_id_taken on money.payments (gateway_code, gateway_order_id) where gateway_order_id is not null;
+create unique index if not exists gateway_reference_taken on money.payments (gateway_code, gateway_reference) where gateway_reference is not null;
+create unique index if not exists gateway_transaction_taken on money.payments (gateway_code, gateway_transaction_id)
+  where gateway_transaction_id is not null;
+-- An order is paid once, and waits for one payment at a time.
+create unique index if not exists order_already_paid on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'SUCCESS';
+create unique index if not exists order_payment_pending on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'pending';
+create index if not exists payments_order on money.payments (tenant_id, order_id) where order_id is not null;
+create index if not exists payments_to_reconcile on money.payments (created_at) where payment_method = 'gateway' and status = 'pending';
+create sequence if not exists money.gateway_order_ids as bigint start with 100000000001 minvalue 100000000001 maxvalue 999999999999999999;
 -- A delivery's fee is paid once.
 create unique index if not exists delivery_fee_already_paid on money.payments (tenant_id, delivery_id)
   where type = 'DELIVERY_FEE' and status in ('pending', 'SUCCESS');

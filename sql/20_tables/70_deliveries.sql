@@ -44,6 +44,8 @@ create table if not exists delivery.deliveries (
   recipient jsonb not null default '{}' check (jsonb_typeof(recipient) = 'object'),
   notes text,
   service_snapshot jsonb not null,
+  -- The storefront order it brings: paid for there, and what is collected at the door is the shop's.
+  order_id uuid,
   manifest_id uuid,
   manifest_item_id uuid,
   source_snapshot jsonb,
@@ -87,6 +89,10 @@ create unique index if not exists leg_sequence_taken on delivery.deliveries (ten
 -- What went out comes back once.
 create unique index if not exists return_already_exists on delivery.deliveries (tenant_id, original_delivery_id)
   where original_delivery_id is not null and status <> 'cancelled';
+-- An order travels once.
+create unique index if not exists order_already_travels on delivery.deliveries (tenant_id, order_id)
+  where order_id is not null and status <> 'cancelled';
+create index if not exists deliveries_order on delivery.deliveries (tenant_id, order_id) where order_id is not null;
 create index if not exists deliveries_barcode on delivery.deliveries (tenant_id, barcode);
 create index if not exists deliveries_recent on delivery.deliveries (tenant_id, created_at desc nulls last, id desc);
 create index if not exists deliveries_status on delivery.deliveries (tenant_id, status, created_at desc nulls last, id desc);
@@ -104,7 +110,7 @@ create index if not exists deliveries_to_warehouse on delivery.deliveries (tenan
 create index if not exists deliveries_in_warehouse on delivery.deliveries (tenant_id, current_warehouse_id) where current_warehouse_id is not null;
 create index if not exists deliveries_staged on delivery.deliveries (tenant_id, staging_warehouse_id) where staging_warehouse_id is not null;
 create index if not exists deliveries_flow on delivery.deliveries (tenant_id, delivery_flow, created_at desc nulls last, id desc);
-create index if not exists deliveries_external on delivery.deliveries (tenant_id, carrier_code, created_at desc) where carrier_type = 'external';
+create index if not exists deliveries_external on delivery.deliveries (tenant_id, carrier_code, created_at desc nulls last, id desc) where carrier_type = 'external';
 create index if not exists deliveries_reference on delivery.deliveries (tenant_id, external_reference_id) where external_reference_id is not null;
 -- What private.deliveries_matching() searches, word for word.
 create index if not exists deliveries_search on delivery.deliveries using gin ((delivery_code::text || ' ' || barcode || ' '

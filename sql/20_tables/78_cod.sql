@@ -42,10 +42,10 @@ create table if not exists money.cod_collections (
   foreign key (tenant_id, remitted_to_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, settlement_payment_id) references money.payments (tenant_id, id) on delete restrict
 );
-create index if not exists cod_collections_recent on money.cod_collections (tenant_id, collected_at desc, id);
-create index if not exists cod_collections_driver on money.cod_collections (tenant_id, driver_id, collected_at desc, id);
+create index if not exists cod_collections_recent on money.cod_collections (tenant_id, collected_at desc nulls last, id desc);
+create index if not exists cod_collections_driver on money.cod_collections (tenant_id, driver_id, collected_at desc nulls last, id desc);
 create index if not exists cod_collections_pending on money.cod_collections (tenant_id, driver_id, collected_at) where status = 'collected';
-create index if not exists cod_collections_status on money.cod_collections (tenant_id, status, collected_at desc, id);
+create index if not exists cod_collections_status on money.cod_collections (tenant_id, status, collected_at desc nulls last, id desc);
 create index if not exists cod_collections_settlement on money.cod_collections (tenant_id, settlement_payment_id) where settlement_payment_id is not null;
 create index if not exists cod_collections_receiver on money.cod_collections (tenant_id, remitted_to_user_id) where remitted_to_user_id is not null;
 create index if not exists cod_collections_code on money.cod_collections (tenant_id, delivery_code);
@@ -53,5 +53,5 @@ create index if not exists cod_collections_currency on money.cod_collections (cu
 create index if not exists cod_collections_search on money.cod_collections using gin (search_text extensions.gin_trgm_ops);
 create index if not exists cod_collections_amount on money.cod_collections (tenant_id, amount, id);
 create index if not exists cod_collections_customer on money.cod_collections (tenant_id, customer_name, id);
-create index if not exists cod_collections_remitted on money.cod_collections (tenant_id, remitted_at desc, id) where remitted_at is not null;
-create index if not exists cod_collections_settled on money.cod_collections (tenant_id, settled_at desc, id) where settled_at is not null;
+create index if not exists cod_collections_remitted on money.cod_collections (tenant_id, remitted_at desc nulls last, id desc) where remitted_at is not null;
+create index if not exists cod_collections_settled on money.cod_collections (tenant_id, settled_at desc nulls last, id desc) where settled_at is not null;

@@ -97,8 +97,8 @@ create table if not exists money.cash_handovers (
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, settlement_payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict
 );
-create index if not exists cash_handovers_driver on money.cash_handovers (tenant_id, driver_id, created_at desc);
-create index if not exists cash_handovers_recent on money.cash_handovers (tenant_id, status, created_at desc, id);
+create index if not exists cash_handovers_driver on money.cash_handovers (tenant_id, driver_id, created_at desc nulls last, id desc);
+create index if not exists cash_handovers_recent on money.cash_handovers (tenant_id, status, created_at desc nulls last, id desc);
 create index if not exists cash_handovers_currency on money.cash_handovers (currency);
 -- One uncounted pile a driver.
 create unique index if not exists handover_already_declared on money.cash_handovers (tenant_id, driver_id, currency) where status = 'declared';

@@ -55,6 +55,13 @@ create table if not exists storefront.storefront_orders (
   cart_id uuid not null,
   status text not null default 'pending' check (status in (
     'pending', 'awaiting_approval', 'approved', 'confirmed', 'shipped', 'delivered', 'completed', 'cancelled')),
+  -- What lists filter by: pending, confirmed, shipped, completed or cancelled, each with the words that mean it.
+  status_group text not null generated always as (case
+    when status in ('pending', 'awaiting_approval') then 'pending'
+    when status in ('approved', 'confirmed') then 'confirmed'
+    when status in ('delivered', 'completed') then 'completed' else status end) stored,
+  -- Why it has the status it has; the history takes it over.
+  status_note text,
   payment_status text not null default 'pending' check (payment_status in ('pending', 'paid', 'failed')),
   -- The type's word, beside its id, because lists filter and sort by it.
   payment_method text not null check (payment_method in ('wallet', 'cash_on_delivery', 'gateway')),
@@ -98,16 +105,18 @@ create table if not exists storefront.storefront_orders (
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
 -- The administrators' list: newest first, and one index for each filter that is also an order.
-create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc, id);
-create index if not exists orders_market on storefront.storefront_orders (tenant_id, market_id, created_at desc);
-create index if not exists orders_status on storefront.storefront_orders (tenant_id, status, created_at desc);
-create index if not exists orders_payment on storefront.storefront_orders (tenant_id, payment_method, created_at desc);
-create index if not exists orders_city on storefront.storefront_orders (tenant_id, city, created_at desc) where city is not null;
-create index if not exists orders_amount on storefront.storefront_orders (tenant_id, total_price, id);
-create index if not exists orders_fee on storefront.storefront_orders (tenant_id, shipping_cost, id);
-create index if not exists orders_discount on storefront.storefront_orders (tenant_id, discount_amount, id);
-create index if not exists orders_items on storefront.storefront_orders (tenant_id, total_items, id);
-create index if not exists orders_customer on storefront.storefront_orders (tenant_id, user_id, created_at desc);
+create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc nulls last, id desc);
+create index if not exists orders_market on storefront.storefront_orders (tenant_id, market_id, created_at desc nulls last, id desc);
+create index if not exists orders_status on storefront.storefront_orders (tenant_id, status, created_at desc nulls last, id desc);
+create index if not exists orders_group on storefront.storefront_orders (tenant_id, status_group, created_at desc nulls last, id desc);
+create index if not exists orders_delivered on storefront.storefront_orders (tenant_id, delivered_at) where delivered_at is not null;
+create index if not exists orders_payment on storefront.storefront_orders (tenant_id, payment_method, created_at desc nulls last, id desc);
+create index if not exists orders_city on storefront.storefront_orders (tenant_id, city, created_at desc nulls last, id desc) where city is not null;
+create index if not exists orders_amount on storefront.storefront_orders (tenant_id, total_price desc nulls last, id desc);
+create index if not exists orders_fee on storefront.storefront_orders (tenant_id, shipping_cost desc nulls last, id desc);
+create index if not exists orders_discount on storefront.storefront_orders (tenant_id, discount_amount desc nulls last, id desc);
+create index if not exists orders_items on storefront.storefront_orders (tenant_id, total_items desc nulls last, id desc);
+create index if not exists orders_customer on storefront.storefront_orders (tenant_id, user_id, created_at desc nulls last, id desc);
 create index if not exists orders_payment_type on storefront.storefront_orders (payment_method_type_id);
 create index if not exists orders_service on storefront.storefront_orders (tenant_id, delivery_service_id);
 create index if not exists orders_currency on storefront.storefront_orders (currency);
@@ -117,7 +126,7 @@ create index if not exists orders_approved_by on storefront.storefront_orders (a
 create unique index if not exists order_delivery_taken on storefront.storefront_orders (tenant_id, delivery_id) where delivery_id is not null;
 -- Gateway orders that nobody paid end after a day.
 create index if not exists orders_unpaid on storefront.storefront_orders (created_at)
-  where payment_method = 'gateway' and payment_status = 'pending' and status in ('pending', 'awaiting_approval');
+  where payment_method = 'gateway' and payment_status <> 'paid' and status in ('pending', 'awaiting_approval');
 
 create table if not exists storefront.storefront_order_items (
   id uuid primary key default gen_random_uuid(),

@@ -36,7 +36,7 @@ select app.tenant_table('delivery.delivery_service_teams', writes => 'delete');
 select app.tenant_table('delivery.delivery_service_vehicles', writes => 'delete');
 
 -- Balances move with the ledger, which is their log.
-select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '', hidden => 'balance,version');
+select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '', audit => false);
 select app.tenant_table('money.ledger_transactions', writes => '', audit => false);
 select app.tenant_table('money.ledger_entries', writes => '', audit => false);
 select app.tenant_table('money.payments', writes => 'insert, update');
@@ -91,7 +91,7 @@ select app.tenant_table('warehousing.sorting_assignments', own => '{}');
 select app.tenant_table('warehousing.sorting_scans', own => '{}', writes => 'insert', audit => false);
 
 -- Cash is written by definers in money: with the move that takes it, and with its settlement.
-select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '');
+select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '', audit => false);
 select app.tenant_table('money.cod_settlements', own => '{driver_id}', writes => '', audit => false);
 select app.tenant_table('money.cod_settlement_items', own => '{}', writes => '', audit => false);
 select app.tenant_table('money.settlement_receipts', own => '{}', writes => '', audit => false);

@@ -65,12 +65,9 @@ create policy starter on tenancy.wizard_runs for all to barid_caller
 grant select, insert, update on tenancy.wizard_runs to barid_caller;
 select app.touched('tenancy.wizard_runs');
 
--- Events are read by those who manage the system; app.events_add() writes them. Null tenants are the platform's.
+-- Events are written by app.events_add() and by the system; see 40_integration.sql.
 alter table integration.system_events enable row level security;
 alter table integration.system_events force row level security;
-drop policy if exists tenant on integration.system_events;
-create policy tenant on integration.system_events for select to barid_caller
-  using (tenant_id = (select app.tenant_id()) and (select app.has_permission('manage:tenant')) or (select app.has_permission('manage:system')));
 grant select on integration.system_events to barid_caller;
 
 -- The audit log is read by a tenant's administrators and written by triggers alone.
@@ -87,7 +84,7 @@ declare
   v_table regclass;
 begin
   foreach v_table in array array['app.idempotency_keys', 'app.jobs', 'tenancy.system_users', 'tenancy.active_tenants',
-    'tenancy.api_keys']::regclass[] loop
+    'tenancy.api_keys', 'delivery.measured_ways']::regclass[] loop
     execute format('alter table %s enable row level security', v_table);
     execute format('alter table %s force row level security', v_table);
     execute format('drop policy if exists nobody on %s', v_table);

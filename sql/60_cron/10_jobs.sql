@@ -24,16 +24,21 @@ begin
 
   perform cron.schedule('barid_kick_jobs', '* * * * *', 'select private.kick_jobs()');
   perform cron.schedule('barid_tallies_fold', '* * * * *', 'select private.tallies_fold()');
-  perform cron.schedule('barid_performance_refresh', '*/15 * * * *', 'select private.performance_refresh()');
-  perform cron.schedule('barid_performance_rebuilds', '* * * * *', 'select private.performance_rebuilds()');
   perform cron.schedule('barid_receipts_sweep', '*/10 * * * *', 'select private.receipts_sweep()');
   perform cron.schedule('barid_cod_reconcile', '17 2 * * *', 'select private.cod_reconcile_all()');
+  perform cron.schedule('barid_performance_refresh', '*/15 * * * *', 'select private.performance_refresh()');
+  perform cron.schedule('barid_performance_rebuilds', '* * * * *', 'select private.performance_rebuilds()');
   perform cron.schedule('barid_idempotency_purge', '7 * * * *', 'select private.idempotency_purge()');
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
   perform cron.schedule('barid_wizard_runs_purge', '31 3 * * *', 'select private.wizard_runs_purge()');
+  perform cron.schedule('barid_report_stock', '17 2 * * *', 'select private.report_stock()');
+  perform cron.schedule('barid_webhooks_release', '*/5 * * * *', 'select private.webhooks_release()');
+  perform cron.schedule('barid_webhooks_purge', '47 3 * * *', 'select private.webhooks_purge()');
   perform cron.schedule('barid_domains_recheck', '*/5 * * * *', 'select private.domains_recheck()');
+  perform cron.schedule('barid_payments_reconcile', '*/5 * * * *', 'select private.payments_reconcile()');
+  perform cron.schedule('barid_orders_expire', '*/10 * * * *', 'select private.orders_expire()');
+  perform cron.schedule('barid_orders_complete', '11 2 * * *', 'select private.orders_complete()');
   perform cron.schedule('barid_package_transfers_backfill', '47 2 * * *', 'select private.package_transfers_backfill()');
-  perform cron.schedule('barid_report_stock', '19 2 * * *', 'select private.report_stock()');
   -- pg_cron never forgets a run by itself.
   perform cron.schedule('barid_cron_history_purge', '41 3 * * *',
     'delete from cron.job_run_details where end_time < now() - interval ''7 days''');

@@ -5,6 +5,8 @@ insert into storefront.payment_method_types (id, code, type, gateway_code, name,
   ('5a1e0000-0000-4000-8000-000000000002', 'wallet', 'wallet', null,
     '{"en": "Wallet", "ar": "المحفظة", "ku": "جزدان"}', 2),
   ('5a1e0000-0000-4000-8000-000000000003', 'gatewayone', 'gateway', 'gatewayone',
-    '{"en": "Card", "ar": "بطاقة", "ku": "کارت"}', 3)
+    '{"en": "Card", "ar": "بطاقة", "ku": "کارت"}', 3),
+  ('5a1e0000-0000-4000-8000-000000000004', 'razorpay', 'gateway', 'razorpay',
+    '{"en": "Razorpay", "ar": "رازورباي", "ku": "ڕازۆرپەی"}', 4)
 on conflict (id) do update set code = excluded.code, type = excluded.type, gateway_code = excluded.gateway_code,
   name = excluded.name, position = excluded.position;

@@ -14,6 +14,7 @@ export interface Services {
   auth: Fetch;
   storage: Fetch;
   realtime: Fetch;
+  payments: Fetch;
   /** Takes over a websocket of /realtime/v1. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Ports of the function workers, best first. */
@@ -83,6 +84,7 @@ function routes(url: string, services: Services): Fetch {
     ["/auth/v1", services.auth],
     ["/storage/v1", services.storage],
     ["/realtime/v1", services.realtime],
+    ["/payments/v1", services.payments],
     ["/docs", (request) => docs.fetch(request)],
   ];
   const index = {

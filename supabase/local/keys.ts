@@ -19,6 +19,9 @@ export const publishableKey = "sb_publishable_barid_local_0000000000000";
 /** Fixed, public, and worth nothing outside this machine. */
 export const secretKey = "sb_secret_barid_local_00000000000000000000";
 
+/** Seals what functions store sealed; fixed, public, and worth nothing outside this machine. */
+export const secretsKey = Buffer.alloc(32, "barid-local").toString("base64");
+
 /** Signs storage links here, and stands for the legacy HS256 key in SUPABASE_JWKS. */
 const legacySecret = new TextEncoder().encode("barid-local-legacy-secret-of-at-least-32-bytes");
 

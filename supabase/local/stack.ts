@@ -7,10 +7,11 @@ import { readConfig } from "./config.ts";
 import { type CronRunner, startCron } from "./cron.ts";
 import { explain, messageOf } from "./failure.ts";
 import { type Gateway, listen } from "./gateway.ts";
-import { loadTokenKeys, publishableKey, secretKey, type TokenKeys } from "./keys.ts";
+import { loadTokenKeys, publishableKey, secretKey, secretsKey, type TokenKeys } from "./keys.ts";
 import { lockDataDir, writeState } from "./lock.ts";
 import { applyPlatform, migrate, seed } from "./migrate.ts";
 import { defaultDataDir } from "./paths.ts";
+import { paymentsApp } from "./payments/app.ts";
 import { type Postgres, startPostgres } from "./postgres.ts";
 import { startRealtime } from "./realtime/server.ts";
 import { createBuckets } from "./storage/buckets.ts";
@@ -131,10 +132,12 @@ async function assemble(
   const issuer = { sql, keys, config, issuer: () => `${gateway.url}/auth/v1` };
   const auth = authApp(issuer, log);
   const storage = storageApp({ sql, keys, dir: join(dataDir, "storage"), log });
+  const payments = paymentsApp({ url: () => gateway.url, log });
   gateway.open({
     auth: (request) => auth.fetch(request),
     storage: (request) => storage.fetch(request),
     realtime: realtime.fetch,
+    payments: (request) => payments.fetch(request),
     upgrade: realtime.upgrade,
     workers: workers.candidates,
   });
@@ -245,6 +248,8 @@ function functionEnvironment(
     string,
   ][];
   return {
+    BARID_SECRETS_KEY: secretsKey,
+    BARID_ALLOW_LOCAL_WEBHOOKS: "1",
     ...Object.fromEntries(own),
     SUPABASE_URL: gateway.url,
     SUPABASE_PUBLISHABLE_KEYS: JSON.stringify({ default: publishableKey }),
@@ -252,6 +257,8 @@ function functionEnvironment(
     SUPABASE_JWKS: JSON.stringify(keys.functionJwks),
     BARID_DB_URL: dbUrl,
     BARID_STRICT: "1",
+    BARID_GATEWAYONE_URL: `${gateway.url}/payments/v1/gatewayone`,
+    BARID_RAZORPAY_URL: `${gateway.url}/payments/v1/razorpay`,
   };
 }
 

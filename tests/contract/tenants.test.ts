@@ -71,7 +71,10 @@ const slots = inOrder.flatMap((operation) =>
     ...((operation.endpoint.tenant ?? "required") === "required"
       ? [["query", "tenant_id"] as Slot]
       : []),
-  ].map((slot) => ({ operation, slot, title: `${operation.name} ${slot.slice(1).join(".")}` }))
+  ]
+    // Modules, carriers and payment methods are everybody's.
+    .filter((slot) => !["module", "carrier", "payment_method"].includes(String(kindOf(slot))))
+    .map((slot) => ({ operation, slot, title: `${operation.name} ${slot.slice(1).join(".")}` }))
 );
 
 test("there are slots, and each is of a known kind, so that the rest says something", () => {
@@ -123,6 +126,8 @@ const knownByTheDatabaseAlone = new Set([
   "user_not_driver",
   "cod_collections_not_pending",
   "no_pending_collections",
+  // The sequence calls tell no codes; their list has been handed over by then.
+  undefined,
 ]);
 
 test("the samples say something: with our own ids administrators meet no wrong input", async () => {

@@ -96,11 +96,11 @@ describe("staged manifest orders", () => {
     const [leg] = await sql`select id, parent_id from delivery.deliveries
       where manifest_id = ${manifest} and leg = 'A'`;
     const ask = (delivery_id: string) => tenant.ops.post("/delivery/assignments", { delivery_id });
-    expect(await ask(leg.parent_id)).toFailWith(400, "driver_id_required");
+    expect(await ask(leg.parent_id)).toFailWith(400, "assignment_driver_required");
     await equip(tenant, tenant.driver.id);
     await choose(tenant.driver.id);
     const other = await newStaged(tenant);
-    expect(await ask(other.parent)).toFailWith(400, "driver_id_required");
+    expect(await ask(other.parent)).toFailWith(400, "assignment_driver_required");
     const answer = await ask(leg.parent_id);
     expect(answer).toSucceed(201);
     expect(answer.body.resolved_delivery_id).toBe(leg.id);

@@ -225,6 +225,11 @@ function reachOf(caller: Caller): Promise<Record<string, Reach>> {
       const [column] = await tx`select attname as name from pg_attribute
         where attrelid = ${table}::regclass and attnum > 0 and not attisdropped
           and has_column_privilege('barid_caller', attrelid, attnum, 'update') limit 1`;
+      // What the database works out by itself nobody can add.
+      const [{ columns }] =
+        await tx`select string_agg(quote_ident(attname), ', ' order by attnum) as columns
+        from pg_attribute where attrelid = ${table}::regclass and attnum > 0 and not attisdropped
+          and attgenerated = ''`;
       const may = async (right: string) =>
         (await tx`select has_table_privilege('barid_caller', ${table}, ${right}) as may`)[0].may;
       const [reads, inserts, deletes] = [
@@ -239,8 +244,8 @@ function reachOf(caller: Caller): Promise<Record<string, Reach>> {
           [
             "add",
             inserts,
-            `insert into ${table} overriding system value
-            select * from jsonb_populate_record(null::${table}, $doc$${
+            `insert into ${table} (${columns}) overriding system value
+            select ${columns} from jsonb_populate_record(null::${table}, $doc$${
               JSON.stringify(row.doc)
             }$doc$)`,
           ],

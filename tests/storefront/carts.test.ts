@@ -256,7 +256,7 @@ describe("before the checkout", () => {
     expect(await codes([])).toEqual([]);
     expect(await codes(null)).toEqual([]);
     expect(await codes({ cod: true, wallet: false, gateway: { enabled: true } }))
-      .toEqual(["cash_on_delivery", "gatewayone"]);
+      .toEqual(["cash_on_delivery", "gatewayone", "razorpay"]);
     await expectGuarded({ method: "GET", path: `${methods}?marketId=${own.id}` }, {
       denied: [mine.driver, mine.institution, mine.staff],
     });

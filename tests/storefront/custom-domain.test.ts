@@ -299,6 +299,23 @@ describe("the look-up that nobody asks for", () => {
     expect(await jobsOf(tenant)).toHaveLength(2);
   });
 
+  test("archives what nobody proved for a week, so that its owner can connect it", async () => {
+    const { tenant, domain } = await shop();
+    await connect(tenant, domain);
+    await sql`update storefront.custom_domains set created_at = now() - interval '8 days'
+      where tenant_id = ${tenant.id}`;
+    const owner = await shop();
+    expect(await owner.tenant.admin.post(`${path}/connect`, { custom_domain: domain }))
+      .toFailWith(409, "custom_domain_taken");
+    await sql`select private.domains_recheck()`;
+    const [row] = await stored(tenant);
+    expect(row).toMatchObject({ status: "archived" });
+    expect(row.disconnected_at).not.toBeNull();
+    expect(await owner.tenant.admin.post(`${path}/connect`, { custom_domain: domain })).toSucceed(
+      201,
+    );
+  });
+
   test("leaves a domain alone that was disconnected meanwhile", async () => {
     const { tenant, domain } = await shop();
     await connect(tenant, domain);

@@ -17,7 +17,19 @@ beforeAll(async () => {
 });
 
 const change = (more: Record<string, unknown>) =>
-  sql`update storefront.storefront_orders set ${sql(more)} where id = ${order.id}`;
+  // Below the guard of moves: what is asked here is what the table itself refuses.
+  sql.begin(async (tx) => {
+    await tx`set local session_replication_role = replica`;
+    await tx`update storefront.storefront_orders set ${tx(more)} where id = ${order.id}`;
+  });
+
+/** With the keys of other tables looked up, and only the guard of moves out of the way. */
+const pointed = (more: Record<string, unknown>) =>
+  sql.begin(async (tx) => {
+    await tx`alter table storefront.storefront_orders disable trigger guard`;
+    await tx`update storefront.storefront_orders set ${tx(more)} where id = ${order.id}`;
+    await tx`alter table storefront.storefront_orders enable trigger guard`;
+  });
 
 test.each([
   [{ total_price: 6001 }, "order_total_adds_up"],
@@ -41,10 +53,13 @@ test("a discount and a tax count, and a cancelled order says when and why", asyn
 });
 
 test("a cart is ordered once, and a number given once", async () => {
+  const columns = await sql`select string_agg(quote_ident(attname), ', ' order by attnum) as list
+    from pg_attribute where attrelid = 'storefront.storefront_orders'::regclass and attnum > 0
+      and not attisdropped and attgenerated = ''`;
   const copy = (over: string) =>
     sql.unsafe(
-      `insert into storefront.storefront_orders
-      select (jsonb_populate_record(o, $1::jsonb)).* from storefront.storefront_orders o where o.id = $2`,
+      `insert into storefront.storefront_orders (${columns[0].list}) select ${columns[0].list}
+      from (select (jsonb_populate_record(o, $1::jsonb)).* from storefront.storefront_orders o where o.id = $2) c`,
       [JSON.parse(over), order.id],
     );
   const id = randomUUID();
@@ -61,8 +76,8 @@ test("nothing of an order points into another tenant", async () => {
   const other = await newTenant();
   const foreign = await newStore(other);
   const theirs = await newProduct(other, foreign);
-  await expect(change({ market_id: foreign.id })).rejects.toThrow("foreign key");
-  await expect(change({ user_id: other.customer.id })).rejects.toThrow("foreign key");
+  await expect(pointed({ market_id: foreign.id })).rejects.toThrow("foreign key");
+  await expect(pointed({ user_id: other.customer.id })).rejects.toThrow("foreign key");
   await expect(sql`insert into storefront.storefront_order_items
     (tenant_id, order_id, variant_id, product_id, product_name, sku, quantity, unit_price, total)
     values (${tenant.id}, ${order.id}, ${theirs.variant}, ${product.id}, '{}', 'S', 1, 1, 1)`)

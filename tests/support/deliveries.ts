@@ -186,15 +186,18 @@ export async function statusOf(id: string): Promise<string> {
   return row.status;
 }
 
-/** Nothing wrong with the books and the stock of any tenant. */
+/** Nothing wrong with the books, the cash, the stock and the drivers' loads of a tenant. */
 export async function checkAll(tenant: { id: string }): Promise<void> {
-  expect(await sql`select * from money.verify_books()`).toEqual([]);
-  expect(await sql`select * from warehousing.verify_stock()`).toEqual([]);
+  expect(await sql`select * from money.verify_books() v where v.tenant_id = ${tenant.id}`).toEqual(
+    [],
+  );
+  expect(await sql`select * from warehousing.verify_stock() v where v.tenant_id = ${tenant.id}`)
+    .toEqual([]);
   expect(
     await sql`select * from tenancy.tenants t, money.cod_differences(t.id, 'infinity') where t.id = ${tenant.id}`,
   ).toEqual([]);
   const loads = await sql`select d.user_id from delivery.drivers d
-    where d.capacity_used <> coalesce((select sum(a.units) from delivery.assignments a where a.tenant_id = d.tenant_id
+    where d.tenant_id = ${tenant.id} and d.capacity_used <> coalesce((select sum(a.units) from delivery.assignments a where a.tenant_id = d.tenant_id
       and a.driver_id = d.user_id and a.status in ('pending', 'assigned', 'accepted')), 0)`;
   expect(loads).toEqual([]);
 }

@@ -274,7 +274,9 @@ export async function fingerprintOf(tenantId: string): Promise<Record<string, st
   const tables = (await tenantTables()).filter((table) => table !== "app.tallies");
   const parts = tables.map((table) =>
     `select '${table}' as name, count(*) || ' ' || coalesce(md5(string_agg(t::text, '|' order by t::text)), '') as print
-      from ${table} t where t.tenant_id = $1`
+      from ${table} t where t.tenant_id = $1${
+      // Every night's checks tell of what a fixture made up; cron's tests run them at any time.
+      table === "integration.system_events" ? " and t.event_type not like '%.mismatch'" : ""}`
   );
   const rows = await sql.unsafe(
     [

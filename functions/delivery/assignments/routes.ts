@@ -69,7 +69,7 @@ export const assignments: AnyEndpoint[] = [
     status: 201,
     errors: [
       ...obstacles,
-      "driver_id_required",
+      "assignment_driver_required",
       "vehicle_not_found",
       "driver_vehicle_taken",
       "delivery_zone_validation_unavailable",

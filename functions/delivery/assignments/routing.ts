@@ -1,12 +1,8 @@
 /** How long a way is: asked of a routing service where one is set, otherwise as the crow flies. */
 import { system } from "../../../shared/db.ts";
-import { routingUrl } from "../../../shared/env.ts";
 import type { Job } from "../../../shared/jobs.ts";
 import { log } from "../../../shared/log.ts";
-import { callOut } from "../../../shared/outbound.ts";
-
-/** Latitude and longitude. */
-type Point = readonly [number, number];
+import { type Measure, measureByRoad, type Point } from "../ways/routing-service.ts";
 
 export interface Way {
   id: string;
@@ -21,37 +17,7 @@ export interface RouteDetails {
   source: "routing" | "haversine";
 }
 
-/** Measures one way; throws when it cannot. */
-export type Measure = (from: Point, to: Point) => Promise<Omit<RouteDetails, "source">>;
-
-const timeoutMs = 2_000;
 const atOnce = 4;
-
-/** A service with OSRM's interface (`/route/v1/driving/lng,lat;lng,lat`), which others offer too. */
-export function osrm(url: string, timeout = timeoutMs): Measure {
-  return async ([fromLat, fromLng], [toLat, toLng]) => {
-    const response = await callOut(
-      `${url}/route/v1/driving/${fromLng},${fromLat};${toLng},${toLat}?overview=false`,
-      { method: "GET" },
-      { timeoutMs: timeout },
-    );
-    if (!response.ok) {
-      await response.body?.cancel();
-      throw new Error(`the routing service answered ${response.status}`);
-    }
-    const { routes } = await response.json() as {
-      routes?: { distance: number; duration: number }[];
-    };
-    const [route] = routes ?? [];
-    if (!Number.isFinite(route?.distance) || !Number.isFinite(route?.duration)) {
-      throw new Error("the routing service knows no way");
-    }
-    return {
-      distance_km: Math.round(route.distance) / 1000,
-      duration_minutes: Math.round(route.duration / 6) / 10,
-    };
-  };
-}
 
 /**
  * Measures ways, a few at a time. A service that fails once is not asked again for the rest: those
@@ -59,7 +25,7 @@ export function osrm(url: string, timeout = timeoutMs): Measure {
  */
 export async function measureWays(
   ways: readonly Way[],
-  measure: Measure | undefined = routingUrl ? osrm(routingUrl) : undefined,
+  measure: Measure | undefined = measureByRoad,
 ): Promise<{ id: string; route_details: RouteDetails }[]> {
   const found = new Map<string, RouteDetails>();
   const waiting = [...ways];

@@ -4,6 +4,7 @@ import { AppError, type ErrorCode } from "../../../shared/errors.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { withLinks } from "../manifests/proofs.ts";
 import { orderers, staffOrDeliveryPeople } from "../people.ts";
+import { measureFirst } from "../ways/measured.ts";
 import { deliveriesList } from "./list.ts";
 import {
   Cancel,
@@ -80,7 +81,10 @@ export const deliveries: AnyEndpoint[] = [
       "return_already_exists",
       "insufficient_wallet_balance",
     ],
-    run: ({ db, body }) => db.call("delivery.delivery_create", body),
+    async run({ db, body }) {
+      await measureFirst(db, body);
+      return await db.call("delivery.delivery_create", body);
+    },
   }),
   endpoint({
     method: "get",

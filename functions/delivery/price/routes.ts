@@ -1,6 +1,7 @@
 import { member } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
+import { measureFirst } from "../ways/measured.ts";
 import { PriceBody, PriceQuery, PriceResponse } from "./schemas.ts";
 
 const refusals: readonly ErrorCode[] = [
@@ -21,7 +22,10 @@ export const price: AnyEndpoint[] = [
     response: PriceResponse,
     message: "price_calculated",
     errors: refusals,
-    run: ({ db, query }) => db.call("delivery.price_preview", query),
+    async run({ db, query }) {
+      await measureFirst(db, query);
+      return await db.call("delivery.price_preview", query);
+    },
   }),
   endpoint({
     method: "post",
@@ -32,6 +36,9 @@ export const price: AnyEndpoint[] = [
     response: PriceResponse,
     message: "price_calculated",
     errors: ["invalid_package", "unit_size_or_dimensions_required", ...refusals],
-    run: ({ db, body }) => db.call("delivery.price_preview", body),
+    async run({ db, body }) {
+      await measureFirst(db, body);
+      return await db.call("delivery.price_preview", body);
+    },
   }),
 ];

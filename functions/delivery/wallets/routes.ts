@@ -5,6 +5,8 @@ import { ids } from "../../../shared/schemas.ts";
 import {
   AdjustWallet,
   MyWallets,
+  TopUp,
+  TopUpResponse,
   transactions,
   TransactionsResponse,
   WalletAdjusted,
@@ -73,5 +75,40 @@ export const walletEndpoints: AnyEndpoint[] = [
       "insufficient_wallet_balance",
     ],
     run: ({ db, params, body }) => db.call("delivery.wallet_adjust", { ...body, id: params.id }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/wallets/:id/top-ups",
+    summary: "Put money into my own wallet through a payment gateway",
+    access: role("driver", "institution", "customer"),
+    params: ids("id"),
+    body: TopUp,
+    response: TopUpResponse,
+    status: 201,
+    errors: [
+      "wallet_not_found",
+      "too_many_decimals",
+      "payment_method_not_found",
+      "invalid_payment_method",
+      "gateway_not_configured",
+      "gateway_unavailable",
+      "back_ref_required",
+      "back_ref_not_allowed",
+    ],
+    async run({ db, params, body }) {
+      const { openPayment, returnTo } = await import(
+        "../../../shared/payment-gateways/checkout.ts"
+      );
+      const asked = await db.call<{ payment_id: string; amount: number; currency: string }>(
+        "delivery.wallet_top_up",
+        {
+          id: params.id,
+          amount: body.amount,
+          payment_method_type_id: body.paymentMethodTypeId,
+          ...returnTo(body.backRef ?? body.back_ref ?? undefined),
+        },
+      );
+      return { ...asked, instructions: await openPayment(asked.payment_id) };
+    },
   }),
 ];

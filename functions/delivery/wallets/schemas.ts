@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { BackRef } from "../../../shared/payment-gateways/back-ref.ts";
 import { defineList, equal, id, number, oneOf, period } from "../../../shared/list.ts";
 import { Id, Money, Pagination, PersonRef, Text, Timestamp } from "../../../shared/schemas.ts";
 
@@ -71,4 +72,21 @@ export const transactions = defineList({
   params: { direction: oneOf("direction", Direction.options as [string, ...string[]]) },
   columns: { wallet_id: id("wallet_id"), created_at: period("created_at") },
   limit: { default: 20, max: 100 },
+});
+
+export const TopUp = z.object({
+  amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }),
+  paymentMethodTypeId: Id,
+  backRef: BackRef.nullish(),
+  back_ref: BackRef.nullish(),
+});
+export const TopUpResponse = z.object({
+  payment_id: Id,
+  amount: z.number(),
+  currency: z.string(),
+  instructions: z.object({
+    redirect_url: z.string(),
+    gateway_order_id: z.string(),
+    expires_at: Timestamp,
+  }),
 });

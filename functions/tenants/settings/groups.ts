@@ -120,6 +120,8 @@ const generalGroups = {
       enabled: yesNo,
       auto_approve_ratings: z.array(z.int().min(1).max(5)).max(5),
     }),
+    // Besides the store's own domains: hosts that a gateway may send customers back to.
+    return_hosts: z.array(z.string().toLowerCase().regex(/^[a-z0-9.-]{1,253}(:\d{1,5})?$/)).max(20),
   }),
   delivery: settings({
     return_requests: settings({

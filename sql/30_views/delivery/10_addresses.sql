@@ -13,6 +13,6 @@ create view delivery.own_addresses_list with (security_invoker = true) as
 select l.*
 from delivery.addresses a
 join delivery.addresses_list l on l.id = a.id
-where (select app.sees_tenant()) or a.owner_user_id = (select app.user_id());
+where a.in_address_book and ((select app.sees_tenant()) or a.owner_user_id = (select app.user_id()));
 
 grant select on delivery.addresses_list, delivery.own_addresses_list to barid_caller;

@@ -81,7 +81,7 @@ begin
   where t.tenant_id = app.tenant_id() and t.tally = tally
     and not exists (
       select from unnest(v_kind.dims, t.dims) d (name, value)
-      where wanted ? d.name and d.value is distinct from coalesce(wanted ->> d.name, ''));
+      where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, '')));
   return v_answer;
 end $$;
 
@@ -96,7 +96,7 @@ language sql stable set search_path = '' as $$
     where k.tally = tally_by.tally and t.tenant_id = app.tenant_id()
       and not exists (
         select from unnest(k.dims, t.dims) d (name, value)
-        where wanted ? d.name and d.value is distinct from coalesce(wanted ->> d.name, ''))
+        where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, '')))
     group by 1
     having sum(t.entries) <> 0 or sum(t.amount) <> 0
   ) g

@@ -7,16 +7,17 @@ create or replace function money.account_of(kind text, owner_type text, owner uu
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_variable
 declare
+  v_tenant uuid := app.tenant_id();
   v_id uuid;
 begin
   for attempt in 1..2 loop
     select a.id into v_id from money.accounts a
-    where a.tenant_id = app.tenant_id() and a.kind = kind and a.owner_type = owner_type
+    where a.tenant_id = v_tenant and a.kind = kind and a.owner_type = owner_type
       and a.owner_user_id is not distinct from owner and a.currency = currency;
     exit when found;
     insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, floor)
     -- Nobody can hand over cash that he does not hold.
-    values (app.tenant_id(), kind, owner_type, owner, currency, case when kind in ('wallet', 'driver_cash') then 0 end)
+    values (v_tenant, kind, owner_type, owner, currency, case when kind in ('wallet', 'driver_cash') then 0 end)
     on conflict do nothing
     returning id into v_id;
     exit when found;
@@ -36,6 +37,7 @@ create or replace function money.post(postings jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  v_actor uuid := app.user_id();
   v_accounts uuid[];
   v_found integer;
 begin
@@ -64,7 +66,7 @@ begin
   ), journal as (
     insert into money.ledger_transactions (id, tenant_id, kind, reference_type, reference_id, description, actor_id)
     select n.id, v_tenant, n.posting ->> 'kind', n.posting ->> 'reference_type', (n.posting ->> 'reference_id')::uuid,
-      n.posting ->> 'description', app.user_id()
+      n.posting ->> 'description', v_actor
     from named n
     returning id
   ), entry as (

@@ -2,9 +2,11 @@
 -- payments; each reads what is due from the delivery itself, which its core has locked.
 
 -- Who pays as the sender of a delivery and gets its COD: the institution, else the customer; null: nobody known.
+-- Of a storefront order it is the shop: its customer is who pays at the door.
 create or replace function money.owner_wallet(d delivery.deliveries) returns uuid
 language sql security definer set search_path = '' as $$
   select case
+    when d.order_id is not null then money.account_of('wallet', 'tenant', null, d.currency::text)
     when d.institution_user_id is not null then money.account_of('wallet', 'institution', d.institution_user_id, d.currency::text)
     when d.customer_id is not null then money.account_of('wallet', 'customer', d.customer_id, d.currency::text) end
 $$;
@@ -20,7 +22,8 @@ declare
   v_line jsonb;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
-  if d.payment_method = 'cash' or d.delivery_fee = 0 then
+  -- The fee of a storefront order is part of what is paid for the order.
+  if d.payment_method = 'cash' or d.delivery_fee = 0 or d.order_id is not null then
     return;
   end if;
   v_wallet := case when d.payment_method = 'wallet' then money.owner_wallet(d) end;

@@ -3,7 +3,10 @@
 -- work is the name of a core, area.noun_verb(input jsonb) returns jsonb.
 -- With claims.idempotency_key the answer is remembered in the same transaction and replayed for the
 -- same caller, operation, key and input; jsonb is canonical, so key order and spacing do not matter.
--- Answers {data, replayed, jobs, language}; jobs tells that background work waits for a runner.
+-- `made` in the input is what the function made for this call, a secret for instance: another at every
+-- attempt, so it is no part of what a key stands for.
+-- Answers {data, replayed, jobs, events, language}; jobs tells that background work waits for a runner,
+-- events that somebody listens to what happened.
 -- Fails: what private.enter and the core fail with, idempotency_conflict (or the rule's `conflict`).
 create or replace function private.call(claims jsonb, rule jsonb, work text, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -15,7 +18,7 @@ begin
   if v_key is not null then
     -- For cores that remember for longer than the engine does.
     perform set_config('app.idempotency_key', v_key, true);
-    v_answer := private.idempotency_claim(claims ->> 'operation', v_key, input, coalesce(rule ->> 'conflict', 'idempotency_conflict'));
+    v_answer := private.idempotency_claim(claims ->> 'operation', v_key, input - 'made', coalesce(rule ->> 'conflict', 'idempotency_conflict'));
     if v_answer is not null then
       return jsonb_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'call_id', claims ->> 'call_id');
     end if;
@@ -25,7 +28,8 @@ begin
     perform private.idempotency_store(claims ->> 'operation', v_key, coalesce(v_answer, 'null'));
   end if;
   return jsonb_build_object('data', v_answer, 'language', v_language, 'call_id', claims ->> 'call_id',
-    'jobs', coalesce(nullif(current_setting('app.jobs_queued', true), ''), 'off') = 'on');
+    'jobs', coalesce(nullif(current_setting('app.jobs_queued', true), ''), 'off') = 'on',
+    'events', coalesce(nullif(current_setting('app.events_queued', true), ''), 'off') = 'on');
 end $$;
 
 -- The same for a list: `statement` is written by the list engine from declared columns only; every

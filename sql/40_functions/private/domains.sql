@@ -1,12 +1,15 @@
 -- Looking pending domains up again, without anybody asking.
 
 -- Queues a look-up for each domain that has waited for its records for less than a week and is not queued
--- already. Answers how many. Run by cron.
+-- already. What waited longer is archived: a name nobody proved is free for who owns it. Answers how many were
+-- queued. Run by cron.
 create or replace function private.domains_recheck() returns bigint
 language plpgsql set search_path = '' as $$
 declare
   v_count bigint;
 begin
+  update storefront.custom_domains d set status = 'archived', disconnected_at = now()
+  where d.status = 'pending_dns' and d.created_at <= now() - interval '7 days';
   insert into app.jobs (tenant_id, kind, payload, entity_key, attempts_max)
   select d.tenant_id, 'storefront.verify_domain', jsonb_build_object('domain_id', d.id), d.id::text, 1
   from storefront.custom_domains d

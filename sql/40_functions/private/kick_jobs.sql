@@ -1,6 +1,7 @@
 -- Wakes the functions that have background jobs due: those whose run was lost, failed or set for later.
 -- A job of kind delivery.x is run by the function delivery, which is asked with the project's secret key.
 -- pg_net sends after the commit and at most once; a call that is lost is made again a minute later.
+-- Webhooks that are due are the function webhooks' own affair.
 -- Answers how many functions were asked; 0 as well where pg_net, vault or the two secrets are missing.
 create or replace function private.kick_jobs() returns integer
 language plpgsql set search_path = '' as $$
@@ -29,5 +30,10 @@ begin
       jsonb_build_object('apikey', v_key, 'content-type', 'application/json');
     v_count := v_count + 1;
   end loop;
+  if private.webhooks_waiting() then
+    execute v_post using rtrim(v_url, '/') || '/functions/v1/webhooks/internal/dispatch', '{}'::jsonb,
+      jsonb_build_object('apikey', v_key, 'content-type', 'application/json');
+    v_count := v_count + 1;
+  end if;
   return v_count;
 end $$;

@@ -1,26 +1,23 @@
-/** `npm run bench [rpc|set-destination|search|assignments|performance|scan|cold-start ...]`: ratios in one run, written to tests/bench/results.md. */
+/** `npm run bench [part ...]`: ratios in one run, written to tests/bench/results.md. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { benchAssignments } from "../../../tests/bench/assignments.ts";
-import { benchColdStart } from "../../../tests/bench/cold-start.ts";
-import { benchPerformance } from "../../../tests/bench/performance.ts";
 import { Report } from "../../../tests/bench/report.ts";
-import { benchRpc } from "../../../tests/bench/rpc.ts";
-import { benchScan } from "../../../tests/bench/scan.ts";
-import { benchSearch } from "../../../tests/bench/search.ts";
-import { benchSetDestination } from "../../../tests/bench/set-destination.ts";
-import { benchStock } from "../../../tests/bench/stock.ts";
 import { root } from "../paths.ts";
 
+const bench = "../../../tests/bench";
 const parts: Record<string, (report: Report) => Promise<void>> = {
-  rpc: benchRpc,
-  "set-destination": benchSetDestination,
-  search: benchSearch,
-  assignments: benchAssignments,
-  performance: benchPerformance,
-  stock: benchStock,
-  scan: benchScan,
-  "cold-start": benchColdStart,
+  rpc: async (report) => (await import(`${bench}/rpc.ts`)).benchRpc(report),
+  "set-destination": async (report) =>
+    (await import(`${bench}/set-destination.ts`)).benchSetDestination(report),
+  search: async (report) => (await import(`${bench}/search.ts`)).benchSearch(report),
+  assignments: async (report) => (await import(`${bench}/assignments.ts`)).benchAssignments(report),
+  performance: async (report) => (await import(`${bench}/performance.ts`)).benchPerformance(report),
+  stock: async (report) => (await import(`${bench}/stock.ts`)).benchStock(report),
+  scan: async (report) => (await import(`${bench}/scan.ts`)).benchScan(report),
+  orders: async (report) => (await import(`${bench}/orders.ts`)).benchOrders(report),
+  webhooks: async (report) => (await import(`${bench}/webhooks.ts`)).benchWebhooks(report),
+  cod: async (report) => (await import(`${bench}/cod.ts`)).benchCod(report),
+  "cold-start": async (report) => (await import(`${bench}/cold-start.ts`)).benchColdStart(report),
 };
 
 const asked = process.argv.slice(2);

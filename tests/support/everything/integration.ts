@@ -1,12 +1,54 @@
 /** A row in every table of events, carriers and webhooks. */
+import { randomUUID } from "node:crypto";
+import { newWebhookSecret, seal } from "../../../shared/secrets.ts";
+import { sql } from "../db.ts";
 import type { Added, Adding } from "./rows.ts";
 
-export async function addIntegration({ one, made }: Adding): Added {
+export async function addIntegration({ tenant, one, made, next }: Adding): Added {
   const event = await one("integration.system_events", {
     event_type: "delivery.created",
     source_module: "delivery",
     entity_type: "delivery",
     entity_id: made.delivery,
   });
-  return { event };
+  const subscription = await subscriptionOf({ tenant, one, made });
+  const webhook_event = await one("integration.webhook_events", {
+    subscription_id: subscription,
+    system_event_id: event,
+    event_type: "delivery.created",
+    entity_key: `delivery/${made.delivery}`,
+    body: JSON.stringify({ data: { n: next() } }),
+    status: "success",
+    next_attempt_at: null,
+  });
+  await one("integration.webhook_attempts", { event_id: webhook_event, latency_ms: 1 });
+  await one("integration.tenant_carriers", { carrier_code: "simulated", is_enabled: true });
+  const shipment = await one("integration.carrier_shipments", {
+    delivery_id: made.delivery,
+    carrier_code: "simulated",
+    status: "booked",
+    tracking_number: `SIM-${next()}`,
+  });
+  await one("integration.carrier_events", {
+    carrier_code: "simulated",
+    carrier_event_id: `event-${next()}`,
+    outcome: "unchanged",
+  });
+  return { event, subscription, webhook_event, shipment, carrier: "simulated" };
+}
+
+/** Sealed as the functions would, so that it can be sent to; nobody listens at its address. */
+async function subscriptionOf({ tenant, one, made }: Pick<Adding, "tenant" | "one" | "made">) {
+  const id = randomUUID();
+  const added = await one("integration.webhook_subscriptions", {
+    id,
+    module_id: made.module,
+    url: "http://127.0.0.1:9/hook",
+    event_types: ["delivery.*"],
+    is_active: false,
+    secret: await seal(newWebhookSecret(), `webhook/${id}`),
+  });
+  // A module has one; whoever adds everything twice finds it there.
+  return added ?? (await sql`select id from integration.webhook_subscriptions
+    where tenant_id = ${tenant.id} and module_id = ${made.module}`)[0].id;
 }

@@ -9,7 +9,16 @@ export async function addMoney({ tenant, one, json, next, made }: Adding): Added
     payment_method: "cash",
     amount: 100,
     currency: "IQD",
-    snapshot: json({}),
+    snapshot: json({
+      method: "remit",
+      scope: "selected",
+      driver: { id: made.driver, full_name: "Driver" },
+      receiver: { id: tenant.dispatcher.id, full_name: "Dispatcher" },
+      settled_at: "2026-01-01T00:00:00Z",
+      currency: "IQD",
+      collections: [],
+      totals: { count: 0, amount: 0, cod: 0, delivery_fee: 0 },
+    }),
   });
   await one("money.cod_settlements", {
     payment_id: settlement,
@@ -59,5 +68,29 @@ export async function addMoney({ tenant, one, json, next, made }: Adding): Added
     declared_amount: 100,
     declared_by: made.driver,
   });
-  return { collection, settlement, handover };
+  // Waiting for its gateway; and an event that fits no payment.
+  const payment = await one("money.payments", {
+    category: "WALLET",
+    type: "WALLET_TOPUP",
+    payment_method: "gateway",
+    amount: 1000,
+    currency: "IQD",
+    account_id: made.wallet,
+    gateway_code: "gatewayone",
+    gateway_order_id: String(800_000_000_000 + next()),
+  });
+  await one("money.payment_gateways", {
+    gateway_code: "gatewayone",
+    settings: json({ terminal: "LOCAL001" }),
+  });
+  const webhook_event = await one("money.payment_webhook_events", {
+    gateway_code: "razorpay",
+    event_key: `key-${next()}`,
+    event_type: "payment.captured",
+    proof: "signature",
+    facts: json({ kind: "paid" }),
+    outcome: "unmatched",
+    reason: "payment_unknown",
+  });
+  return { collection, settlement, handover, payment, webhook_event };
 }

@@ -105,6 +105,7 @@ export async function addStorefront({ tenant, one, json, next, made }: Adding): 
     cart,
     cart_item,
     order,
+    payment_method: "5a1e0000-0000-4000-8000-000000000001",
     order_item,
   };
 }

@@ -79,7 +79,7 @@ $$;
 -- sequence_number?, notes?} -> {id, resolved_delivery_id?}
 -- Without a driver it goes to the default one, which only a manifest's leg into the warehouse may, where
 -- the setting allow_warehouse_staging_without_assigned_driver says so.
--- Fails: driver_id_required, and what a plan fails with.
+-- Fails: assignment_driver_required, and what a plan fails with.
 create or replace function delivery.assignment_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -88,10 +88,10 @@ declare
   v_made jsonb;
 begin
   v_plan := delivery.assignments_plan(array[(input ->> 'delivery_id')::uuid],
-    coalesce(v_driver, delivery.staging_driver(), app.refuse('driver_id_required', '{"field": "driver_id"}')),
+    coalesce(v_driver, delivery.staging_driver(), app.refuse('assignment_driver_required', '{"field": "driver_id"}')),
     (input ->> 'vehicle_id')::uuid, true);
   if v_driver is null and not (v_plan #>> '{lines,0,unstaged_inbound}')::boolean and v_plan #>> '{lines,0,code}' is distinct from 'delivery_not_found' then
-    perform app.fail('driver_id_required', '{"field": "driver_id"}');
+    perform app.fail('assignment_driver_required', '{"field": "driver_id"}');
   end if;
   perform delivery.assignments_demand(v_plan, 'delivery_id');
   v_made := delivery.assignments_write(jsonb_set(v_plan, '{lines,0}', v_plan #> '{lines,0}' || jsonb_strip_nulls(jsonb_build_object(

@@ -92,6 +92,8 @@ begin
   d.institution_user_id := v_people.institution_user_id;
   d.payer_type := input ->> 'payer_type';
   d.payment_method := input ->> 'payment_method';
+  -- Of a storefront order, said by storefront.order_dispatch() alone: no client names it.
+  d.order_id := (input ->> 'order_id')::uuid;
   d.cod_amount := coalesce((input ->> 'cod_amount')::numeric, 0);
   d.currency := v_currency.code;
   if d.cod_amount <> round(d.cod_amount, v_currency.decimals) then
@@ -140,7 +142,7 @@ create or replace function delivery.delivery_priced(
 language plpgsql stable set search_path = '' as $$
 declare
   v_service delivery.delivery_services;
-  v_km double precision := app.distance_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude);
+  v_km double precision := delivery.way_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude);
   v_owner uuid := coalesce(d.institution_user_id, d.customer_id);
   v_quote record;
 begin
@@ -174,7 +176,8 @@ begin
     'service_level', v_service.service_level, 'default_price', v_service.default_price, 'price_per_km', v_service.price_per_km,
     'free_km', v_service.free_km);
   d.package_details := input -> 'package';
-  d.delivery_fee := v_quote.price;
+  -- The customer of an order was told its fee, and paid or pays it with the order.
+  d.delivery_fee := case when d.order_id is null then v_quote.price else (input ->> 'delivery_fee')::numeric end;
   d.unit_size := v_quote.unit_size;
   d.unit_size_source := v_quote.unit_size_source;
   d.distance_km := round(v_km::numeric, 3);

@@ -70,7 +70,7 @@ begin
   join delivery.delivery_code_reservations r on r.tenant_id = i.tenant_id and r.manifest_item_id = i.id
   join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
   join delivery.addresses a on a.tenant_id = p.tenant_id and a.id = p.address_id
-  cross join lateral (select app.distance_km(
+  cross join lateral (select delivery.way_km(
     case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
     case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
     v_to.latitude, v_to.longitude) as km) d

@@ -1,6 +1,6 @@
 -- What a delivery would cost, by the same calculation that charges it.
 -- {delivery_service_id, pickup?{latitude, longitude}, dropoff?{latitude, longitude}, unit_size?, package?,
--- package_field?, place_fields [2]: what the client calls them}
+-- package_field?, service_field?, place_fields [2]: what the client calls them}
 -- -> {price, unit_size, unit_size_source}
 -- Without places there is no distance and no zone to judge; a service that charges by distance needs both.
 -- Fails: service_not_found, delivery_service_not_available (switched off, or not for that drop-off zone),
@@ -11,18 +11,19 @@ declare
   v_service delivery.delivery_services;
   v_latitude double precision := (input #>> '{dropoff,latitude}')::double precision;
   v_longitude double precision := (input #>> '{dropoff,longitude}')::double precision;
-  v_km double precision := app.distance_km((input #>> '{pickup,latitude}')::double precision,
+  v_km double precision := delivery.way_km((input #>> '{pickup,latitude}')::double precision,
     (input #>> '{pickup,longitude}')::double precision, v_latitude, v_longitude);
+  v_service_field jsonb := jsonb_build_object('field', coalesce(input ->> 'service_field', 'delivery_service_id'));
   v_quote record;
 begin
   select * into v_service from delivery.delivery_services s
   where s.id = (input ->> 'delivery_service_id')::uuid and s.deleted_at is null;
   if not found then
-    perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
+    perform app.fail('service_not_found', v_service_field);
   end if;
   if not v_service.active or (v_latitude is not null
       and not delivery.service_reaches(v_service, delivery.zone_at(v_service.tenant_id, v_latitude, v_longitude))) then
-    perform app.fail('delivery_service_not_available', '{"field": "delivery_service_id"}');
+    perform app.fail('delivery_service_not_available', v_service_field);
   end if;
   v_quote := delivery.quote(v_service, input -> 'package', (input ->> 'unit_size')::numeric, v_km,
     app.settings('general', 'unit_size'), (app.currency()).decimals);

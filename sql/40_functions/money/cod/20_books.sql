@@ -1,38 +1,43 @@
 -- What a settlement writes: its items, its snapshot, its journal. Called by money.cod_settle alone.
+-- PL/pgSQL also where SQL would do: it keeps its plans, which here cost more than the work.
 
 -- A person as a snapshot keeps him.
 create or replace function money.person(id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = person.id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = person.id);
+end $$;
 
 -- The frozen picture of a settlement: who, when, which rows, what they add up to.
 create or replace function money.cod_snapshot(rows money.cod_collections[], method text, input jsonb, receiver uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('method', method, 'scope', input ->> 'scope', 'driver', money.person(rows[1].driver_id),
-    'actor', money.person(app.user_id()), 'receiver', case method when 'remit' then money.person(receiver) end,
-    'receiver_is_driver', method = 'remit' and receiver = rows[1].driver_id,
-    'reference', input ->> 'reference', 'notes', input ->> 'notes', 'currency', rows[1].currency, 'settled_at', now(),
-    'collections', (
-      select jsonb_agg(jsonb_build_object('cod_collection_id', r.id, 'delivery_id', r.delivery_id, 'delivery_code', r.delivery_code,
-        'delivery_number', r.delivery_number, 'customer_name', r.customer_name, 'collection_stage', r.collection_stage,
-        'collected_at', r.collected_at, 'amount', r.amount, 'cod', r.cod_amount, 'delivery_fee', r.delivery_fee_amount)
-        order by r.collected_at, r.id)
-      from unnest(rows) r),
-    'totals', (
-      select jsonb_build_object('count', count(*), 'amount', sum(r.amount), 'cod', sum(r.cod_amount), 'delivery_fee', sum(r.delivery_fee_amount))
-      from unnest(rows) r))
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('method', method, 'scope', input ->> 'scope', 'driver', money.person(rows[1].driver_id),
+      'actor', money.person(app.user_id()), 'receiver', case method when 'remit' then money.person(receiver) end,
+      'receiver_is_driver', method = 'remit' and receiver = rows[1].driver_id,
+      'reference', input ->> 'reference', 'notes', input ->> 'notes', 'currency', rows[1].currency, 'settled_at', now(),
+      'collections', (
+        select jsonb_agg(jsonb_build_object('cod_collection_id', r.id, 'delivery_id', r.delivery_id, 'delivery_code', r.delivery_code,
+          'delivery_number', r.delivery_number, 'customer_name', r.customer_name, 'collection_stage', r.collection_stage,
+          'collected_at', r.collected_at, 'amount', r.amount, 'cod', r.cod_amount, 'delivery_fee', r.delivery_fee_amount)
+          order by r.collected_at, r.id)
+        from unnest(rows) r),
+      'totals', (
+        select jsonb_build_object('count', count(*), 'amount', sum(r.amount), 'cod', sum(r.cod_amount), 'delivery_fee', sum(r.delivery_fee_amount))
+        from unnest(rows) r)));
+end $$;
 
 -- What a settlement took, row by row, in the order the cash was taken.
 create or replace function money.cod_items_write(payment uuid, rows money.cod_collections[]) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
   insert into money.cod_settlement_items (tenant_id, payment_id, position, cod_collection_id, amount, cod_amount, delivery_fee_amount,
     delivery_code, delivery_number)
   select r.tenant_id, payment, row_number() over (order by r.collected_at, r.id), r.id, r.amount, r.cod_amount, r.delivery_fee_amount,
     r.delivery_code, r.delivery_number
-  from unnest(rows) r
-$$;
+  from unnest(rows) r;
+end $$;
 
 -- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk. From the
 -- wallet: the driver pays with his own money, which makes the cash his; the tenant earns the fees, and the
@@ -72,27 +77,29 @@ end $$;
 -- A settlement as it is answered, the first time and every time after. Both ways have the same shape,
 -- under the words of their way.
 create or replace function money.cod_settled(payment uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select case s.method when 'remit' then jsonb_build_object(
-      'scope', s.scope, 'remitted_collections', i.list, 'total_remitted', s.total, 'total_cash_remitted', s.total,
-      'total_cod_remitted', s.cod_total, 'total_delivery_fee_remitted', s.fee_total, 'remitted_count', s.collections,
-      'failed_count', 0, 'remitted_at', s.settled_at)
-    else jsonb_build_object(
-      'scope', s.scope, 'settled_collections', i.list, 'total_settled', s.total, 'total_cash_settled', s.total,
-      'total_cod_settled', s.cod_total, 'total_delivery_fee_settled', s.fee_total, 'settled_count', s.collections,
-      'failed_count', 0, 'settled_at', s.settled_at, 'wallet_balance_after', (
-        select e.balance_after from money.ledger_transactions t
-        join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
-        where t.tenant_id = s.tenant_id and t.reference_id = s.payment_id and t.kind = 'cod_settlement')) end
-    || jsonb_build_object('settlement_payment_id', s.payment_id, 'receipt_status', r.status, 'currency', s.currency)
-  from money.cod_settlements s
-  join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
-  join money.settlement_receipts r on r.tenant_id = s.tenant_id and r.payment_id = s.payment_id
-  cross join lateral (
-    select jsonb_agg(jsonb_build_object('cod_collection_id', i.cod_collection_id, 'amount', i.amount,
-      'allocations', jsonb_build_object('cod', i.cod_amount, 'delivery_fee', i.delivery_fee_amount),
-      'delivery_code', i.delivery_code, 'delivery_number', i.delivery_number) order by i.position) as list
-    from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id
-  ) i
-  where s.tenant_id = app.tenant_id() and s.payment_id = payment
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select case s.method when 'remit' then jsonb_build_object(
+        'scope', s.scope, 'remitted_collections', i.list, 'total_remitted', s.total, 'total_cash_remitted', s.total,
+        'total_cod_remitted', s.cod_total, 'total_delivery_fee_remitted', s.fee_total, 'remitted_count', s.collections,
+        'failed_count', 0, 'remitted_at', s.settled_at)
+      else jsonb_build_object(
+        'scope', s.scope, 'settled_collections', i.list, 'total_settled', s.total, 'total_cash_settled', s.total,
+        'total_cod_settled', s.cod_total, 'total_delivery_fee_settled', s.fee_total, 'settled_count', s.collections,
+        'failed_count', 0, 'settled_at', s.settled_at, 'wallet_balance_after', (
+          select e.balance_after from money.ledger_transactions t
+          join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
+          where t.tenant_id = s.tenant_id and t.reference_id = s.payment_id and t.kind = 'cod_settlement')) end
+      || jsonb_build_object('settlement_payment_id', s.payment_id, 'receipt_status', r.status, 'currency', s.currency)
+    from money.cod_settlements s
+    join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
+    join money.settlement_receipts r on r.tenant_id = s.tenant_id and r.payment_id = s.payment_id
+    cross join lateral (
+      select jsonb_agg(jsonb_build_object('cod_collection_id', i.cod_collection_id, 'amount', i.amount,
+        'allocations', jsonb_build_object('cod', i.cod_amount, 'delivery_fee', i.delivery_fee_amount),
+        'delivery_code', i.delivery_code, 'delivery_number', i.delivery_number) order by i.position) as list
+      from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id
+    ) i
+    where s.tenant_id = app.tenant_id() and s.payment_id = payment);
+end $$;

@@ -24,7 +24,7 @@ language sql stable set search_path = '' as $$
   from (
     (select 'order' as type, o.order_number as title, o.status as subtitle, o.created_at as happened_at, o.id
       from storefront.storefront_orders o
-      where o.tenant_id = market.tenant_id and o.market_id = market.id order by o.created_at desc limit 5)
+      where o.tenant_id = market.tenant_id and o.market_id = market.id order by o.created_at desc nulls last, o.id desc limit 5)
     union all
     (select 'product', app.localized(p.name), app.localized(c.name), p.created_at, p.id
       from storefront.products p
@@ -75,7 +75,6 @@ begin
       'total_categories', v_categories,
       'total_customers', (select count(*) from tenancy.tenant_users u
         where u.tenant_id = v_tenant and u.tenant_user_type = 'customer' and u.is_active),
-      'total_orders', (select count(*) from storefront.storefront_orders o
-        where o.tenant_id = v_tenant and o.market_id = v_market.id)),
+      'total_orders', (app.tally('storefront_orders') ->> 'entries')::bigint),
     'recent_activity', storefront.recent_activity(v_market));
 end $$;

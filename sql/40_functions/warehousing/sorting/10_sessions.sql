@@ -91,6 +91,7 @@ begin
   return v_ids;
 end $$;
 
+-- A session as lists show it, or null.
 create or replace function warehousing.sorting_session_row(session_id uuid) returns jsonb
 language sql stable set search_path = '' as $$
   select to_jsonb(s) from warehousing.sorting_sessions_list s where s.id = session_id

@@ -22,17 +22,6 @@ language sql immutable set search_path = '' as $$
     m (type, item_id, warehouse_id, quantity, field, "from", "to", reference_type, reference_id, reason, line)
 $$;
 
--- The stock row of a place, or null when nothing ever lay there.
-create or replace function private.stock_at(
-  tenant_id uuid, bin_id uuid, item_id uuid, status text, lot_number text, serial_number text, reserved_for_id uuid
-) returns uuid
-language sql stable set search_path = '' as $$
-  select s.id from warehousing.stock s
-  where s.tenant_id = stock_at.tenant_id and s.bin_id = stock_at.bin_id and s.item_id = stock_at.item_id and s.status = stock_at.status
-    and s.lot_number is not distinct from stock_at.lot_number and s.serial_number is not distinct from stock_at.serial_number
-    and s.reserved_for_id is not distinct from stock_at.reserved_for_id and s.written_off_at is null
-$$;
-
 -- Refuses movements that name no warehouse, no bin of it (in use, where something goes), no item, or a quantity that is none; and a serial
 -- number that is missing where the item has them or counts more than one piece.
 create or replace function private.stock_check(movements jsonb) returns void
@@ -105,12 +94,22 @@ begin
   insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_type, reserved_for_id)
   select distinct v_tenant, l.warehouse_id, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_type, l.to_for
   from private.stock_lines(movements) l where l.goes
-    and private.stock_at(v_tenant, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for) is null
+    and not exists (select from warehousing.stock s
+      where s.tenant_id = v_tenant and s.bin_id = l.to_bin and s.item_id = l.item_id and s.status = l.to_status
+        and s.lot_number is not distinct from l.to_lot and s.serial_number is not distinct from l.to_serial
+        and s.reserved_for_id is not distinct from l.to_for and s.written_off_at is null)
   order by l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for
   on conflict do nothing;
 
-  select array_agg(private.stock_at(v_tenant, l.from_bin, l.item_id, l.from_status, l.from_lot, l.from_serial, l.from_for) order by l.line),
-    array_agg(private.stock_at(v_tenant, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for) order by l.line)
+  -- The row of each place, null where nothing ever lay. Asked line by line, each by its key.
+  select array_agg((select s.id from warehousing.stock s
+      where s.tenant_id = v_tenant and s.bin_id = l.from_bin and s.item_id = l.item_id and s.status = l.from_status
+        and s.lot_number is not distinct from l.from_lot and s.serial_number is not distinct from l.from_serial
+        and s.reserved_for_id is not distinct from l.from_for and s.written_off_at is null) order by l.line),
+    array_agg((select s.id from warehousing.stock s
+      where s.tenant_id = v_tenant and s.bin_id = l.to_bin and s.item_id = l.item_id and s.status = l.to_status
+        and s.lot_number is not distinct from l.to_lot and s.serial_number is not distinct from l.to_serial
+        and s.reserved_for_id is not distinct from l.to_for and s.written_off_at is null) order by l.line)
   into v_from, v_to from private.stock_lines(movements) l;
   perform from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_from || v_to) order by s.id for no key update;
 

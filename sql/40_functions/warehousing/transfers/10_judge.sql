@@ -111,13 +111,14 @@ begin
   return jsonb_build_object('lines', coalesce(v_lines, '[]'), 'destination_warehouse_id', v_destination, 'inferred', v_inferred);
 end $$;
 
--- The rows of a judged selection that were refused, and those that were not, as answers show them.
+-- The rows of a judged selection that were refused, as answers show them.
 create or replace function warehousing.transfer_rejected(judged jsonb) returns jsonb
 language sql immutable set search_path = '' as $$
   select coalesce(jsonb_agg(jsonb_build_object('kind', n.line -> 'kind', 'value', n.line -> 'value', 'reason', n.line -> 'reason') order by n.place), '[]')
   from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place) where n.line ->> 'reason' is not null
 $$;
 
+-- And those that were not.
 create or replace function warehousing.transfer_accepted(judged jsonb) returns jsonb
 language sql immutable set search_path = '' as $$
   select coalesce(jsonb_agg(jsonb_build_object('kind', n.line -> 'kind', 'id', n.line -> 'id', 'barcode', n.line -> 'barcode',

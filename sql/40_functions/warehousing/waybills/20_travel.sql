@@ -22,6 +22,7 @@ begin
   end if;
 end $$;
 
+-- Tells subscribers what happened to a waybill: ids, warehouses and who did it.
 create or replace function warehousing.waybill_event(w warehousing.waybills, happened text, more jsonb default '{}') returns void
 language sql set search_path = '' as $$
   select app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'waybill.' || happened, 'source_module', 'warehousing',

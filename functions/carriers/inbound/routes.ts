@@ -1,0 +1,86 @@
+import { createHmac } from "node:crypto";
+import { z } from "zod";
+import { open } from "../../../shared/access.ts";
+import { sameText } from "../../../shared/actor.ts";
+import { system } from "../../../shared/db.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { readBytes } from "../../../shared/input.ts";
+import { log } from "../../../shared/log.ts";
+import { Id } from "../../../shared/schemas.ts";
+import { unseal } from "../../../shared/secrets.ts";
+import { wakeSender } from "../../../shared/wake.ts";
+import type { Adapter, Report } from "../adapters/adapter.ts";
+import { adapterOf } from "../adapters/registry.ts";
+import { webhookPurpose } from "../tenant/purposes.ts";
+import { CarrierParams } from "../tenant/schemas.ts";
+
+const bodyBytesMax = 65_536;
+
+/** What carriers report. Nobody signs in here: the signature over the raw bytes is the proof. */
+export const carrierWebhooks: AnyEndpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/webhooks/:carrier_code/:tenant_id",
+    summary:
+      "Take a report of a carrier, signed in X-Carrier-Signature (or the carrier's own header)",
+    access: open(),
+    tenant: "none",
+    params: CarrierParams.extend({ tenant_id: Id }),
+    response: z.object({ outcome: z.string(), duplicate: z.boolean() }),
+    errors: ["invalid_signature"],
+    async run({ params: { carrier_code, tenant_id }, request, waitUntil }) {
+      const bytes = await readBytes(request, bodyBytesMax);
+      const adapter = await adapterOf(carrier_code);
+      if (!adapter || !await isGenuine(adapter, tenant_id, request.headers, bytes)) {
+        throw new AppError("invalid_signature");
+      }
+      const report = read(adapter, bytes);
+      if (!report) return { outcome: "ignored", duplicate: false };
+      const { carrier_status } = report;
+      const status = carrier_status && Object.hasOwn(adapter.statusMap, carrier_status)
+        ? adapter.statusMap[carrier_status]
+        : null;
+      const taken = await system<{ outcome: string; duplicate: boolean }>(
+        "select private.carrier_report($1::text, $2::text::uuid, $3::text::jsonb) as answer",
+        [carrier_code, tenant_id, JSON.stringify({ ...report, status })],
+      );
+      if (taken.outcome === "applied") waitUntil(wakeSender());
+      else log("info", "carrier_report_ignored", { carrier_code, tenant_id, ...taken });
+      return { ...taken };
+    },
+  }),
+];
+
+async function isGenuine(
+  adapter: Adapter,
+  tenantId: string,
+  headers: Headers,
+  bytes: Uint8Array,
+): Promise<boolean> {
+  const sealed = await system<string | null>(
+    "select to_jsonb(private.carrier_secret($1::text, $2::text::uuid)) as answer",
+    [adapter.code, tenantId],
+  );
+  const secret = sealed === null ? undefined : await unseal(sealed, webhookPurpose(adapter.code));
+  const { header, prefix } = adapter.signature;
+  const own = headers.get(header);
+  const sent = own?.startsWith(prefix)
+    ? own.slice(prefix.length)
+    : headers.get("x-carrier-signature");
+  // Worked out without a secret as well, so that the time says nothing about who is a customer.
+  const right = createHmac("sha256", secret ?? "none").update(bytes).digest("hex");
+  return sent !== null && sent.length === right.length && sameText(sent.toLowerCase(), right) &&
+    secret !== undefined;
+}
+
+/** Genuine but not in the carrier's form is the carrier's mistake: it hears of it. */
+function read(adapter: Adapter, bytes: Uint8Array): Report | null {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array(bytes));
+    if (text.includes("\\u0000")) throw new Error("holds NUL");
+    return adapter.parseWebhook(JSON.parse(text));
+  } catch {
+    throw new AppError("invalid_json");
+  }
+}

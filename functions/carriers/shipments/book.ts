@@ -1,0 +1,94 @@
+/** Booking and cancelling: two transactions of ours around a call to the carrier. */
+import type { Database } from "../../../shared/db.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { describeError, log } from "../../../shared/log.ts";
+import { unseal } from "../../../shared/secrets.ts";
+import type { Adapter, Credentials, Parcel } from "../adapters/adapter.ts";
+import { adapterOf } from "../adapters/registry.ts";
+import { credentialsPurpose } from "../tenant/purposes.ts";
+
+interface Begun {
+  answer?: Record<string, unknown>;
+  shipment_id: string;
+  claim_token: string;
+  credentials: string | null;
+  delivery: Parcel;
+}
+
+export async function book(
+  db: Database,
+  asked: { delivery_id: string; carrier_code: string },
+  key: string | undefined,
+): Promise<Record<string, unknown>> {
+  const keyed = key === undefined ? {} : { key };
+  const begun = await db.call<Begun>("integration.shipment_begin", { ...asked, ...keyed });
+  if (begun.answer) {
+    db.seen.replayed = key !== undefined;
+    return begun.answer;
+  }
+  const { shipment_id, claim_token } = begun;
+  try {
+    const adapter = await adapterFor(asked.carrier_code);
+    const credentials = await opened(asked.carrier_code, begun.credentials);
+    const booked = await adapter.bookShipment(begun.delivery, shipment_id, credentials);
+    return await db.call("integration.shipment_booked", {
+      ...keyed,
+      ...booked,
+      shipment_id,
+      claim_token,
+    });
+  } catch (error) {
+    const said = error instanceof AppError && error.code === "carrier_refused";
+    await db.call("integration.shipment_abandon", {
+      ...keyed,
+      shipment_id,
+      claim_token,
+      keep: !said,
+    });
+    throw asRefusal(error);
+  }
+}
+
+interface CancelBegun {
+  shipment_id: string;
+  claim_token: string;
+  carrier_code: string;
+  credentials: string | null;
+  tracking_number: string;
+  carrier_reference: string | null;
+}
+
+export async function cancel(db: Database, deliveryId: string): Promise<Record<string, unknown>> {
+  const begun = await db.call<CancelBegun>("integration.cancel_begin", { delivery_id: deliveryId });
+  const { shipment_id, claim_token } = begun;
+  const finish = (cancelled: boolean) =>
+    db.call("integration.cancel_finish", { shipment_id, claim_token, cancelled });
+  let cancelled: boolean;
+  try {
+    const adapter = await adapterFor(begun.carrier_code);
+    const credentials = await opened(begun.carrier_code, begun.credentials);
+    cancelled = await adapter.cancelShipment(begun, credentials);
+  } catch (error) {
+    await finish(false);
+    throw asRefusal(error);
+  }
+  const answer = await finish(cancelled);
+  if (!cancelled) throw new AppError("carrier_refused", { reason: "not cancelled" });
+  return answer;
+}
+
+async function adapterFor(code: string): Promise<Adapter> {
+  const adapter = await adapterOf(code);
+  if (!adapter) throw new AppError("carrier_unavailable");
+  return adapter;
+}
+
+async function opened(code: string, sealed: string | null): Promise<Credentials> {
+  return sealed ? JSON.parse(await unseal(sealed, credentialsPurpose(code))) : {};
+}
+
+function asRefusal(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  log("warn", "carrier_unavailable", describeError(error));
+  return new AppError("carrier_unavailable");
+}

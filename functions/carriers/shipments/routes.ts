@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { can } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { CarrierCode, ShipmentResponse } from "../tenant/schemas.ts";
+import { book, cancel } from "./book.ts";
+
+const failures = [
+  "delivery_not_found",
+  "delivery_not_bookable",
+  "shipment_in_progress",
+  "carrier_refused",
+  "carrier_unavailable",
+] as const;
+
+/** Deliveries that an external carrier brings. */
+export const shipments: AnyEndpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/shipments/:delivery_id",
+    summary: "Book a pending external delivery with a carrier; a booked one is answered as it is",
+    access: can("manage:operations:tenant"),
+    params: ids("delivery_id"),
+    body: z.object({ carrier_code: CarrierCode }),
+    response: ShipmentResponse,
+    errors: [
+      ...failures,
+      "carrier_not_found",
+      "carrier_not_enabled",
+      "delivery_not_external",
+      "shipment_with_other_carrier",
+    ],
+    idempotency: "own",
+    run: ({ db, params, body, idempotencyKey }) =>
+      book(db, { ...params, carrier_code: body.carrier_code }, idempotencyKey),
+  }),
+  endpoint({
+    method: "post",
+    path: "/shipments/:delivery_id/cancel",
+    summary: "Call a booking off, as long as the carrier has not set out",
+    access: can("manage:operations:tenant"),
+    params: ids("delivery_id"),
+    response: ShipmentResponse,
+    errors: [...failures, "shipment_not_found"],
+    idempotency: "own",
+    run: ({ db, params }) => cancel(db, params.delivery_id),
+  }),
+];

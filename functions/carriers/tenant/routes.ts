@@ -1,0 +1,88 @@
+import type { z } from "zod";
+import { can } from "../../../shared/access.ts";
+import type { Database } from "../../../shared/db.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { supabaseUrl } from "../../../shared/env.ts";
+import { newSecret, printOf, seal, unseal } from "../../../shared/secrets.ts";
+import { CarrierParams, CarrierResponse, CarriersResponse, Configure } from "./schemas.ts";
+import { credentialsPurpose, webhookPurpose } from "./purposes.ts";
+
+interface Configured {
+  tenant_id: string;
+  carrier: z.output<typeof CarrierResponse>["carrier"];
+  webhook_secret: string | null;
+}
+
+/** The carriers a tenant works with. */
+export const tenantCarriers: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/tenant",
+    summary: "List the carriers with the tenant's configuration of each",
+    access: can("view:tenant", "manage:tenant"),
+    response: CarriersResponse,
+    run: ({ db }) => db.call("integration.carriers_get"),
+  }),
+  endpoint({
+    method: "patch",
+    path: "/tenant/:carrier_code",
+    summary:
+      "Configure a carrier; enabling one that reports by webhook tells its address and secret",
+    access: can("manage:tenant"),
+    params: CarrierParams,
+    body: Configure,
+    response: CarrierResponse,
+    errors: ["carrier_not_found"],
+    async run({ db, params: { carrier_code }, body: { credentials, ...rest } }) {
+      const made: Record<string, string> = {};
+      const input: Record<string, unknown> = { ...rest, carrier_code, made };
+      if (credentials) {
+        await db.withoutKey().check();
+        made.credentials = await merged(db, carrier_code, credentials);
+        input.credentials_print = printOf(JSON.stringify(Object.entries(credentials).sort()));
+      }
+      if (rest.is_enabled) made.secret = await seal(newSecret(), webhookPurpose(carrier_code));
+      return await shown(await db.call<Configured>("integration.carrier_configure", input));
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/tenant/:carrier_code/rotate-secret",
+    summary: "Make another webhook secret of a carrier; the old one holds no more",
+    access: can("manage:tenant"),
+    params: CarrierParams,
+    response: CarrierResponse,
+    errors: ["carrier_not_found", "carrier_not_enabled"],
+    async run({ db, params: { carrier_code } }) {
+      const made = { secret: await seal(newSecret(), webhookPurpose(carrier_code)) };
+      return await shown(
+        await db.call<Configured>("integration.carrier_rotate", { carrier_code, made }),
+      );
+    },
+  }),
+];
+
+/** Sealed anew with what was sent; the rest of the credentials stays. */
+async function merged(
+  db: Database,
+  code: string,
+  sent: Record<string, string | undefined>,
+): Promise<string> {
+  const { credentials } = await db.withoutKey().call<{ credentials: string | null }>(
+    "integration.carrier_sealed",
+    { carrier_code: code },
+  );
+  const kept = credentials ? JSON.parse(await unseal(credentials, credentialsPurpose(code))) : {};
+  return await seal(JSON.stringify({ ...kept, ...sent }), credentialsPurpose(code));
+}
+
+async function shown({ tenant_id, carrier, webhook_secret }: Configured) {
+  if (!webhook_secret) return { carrier };
+  return {
+    carrier,
+    webhook: {
+      url: `${supabaseUrl}/functions/v1/carriers/webhooks/${carrier.code}/${tenant_id}`,
+      secret: await unseal(webhook_secret, webhookPurpose(carrier.code)),
+    },
+  };
+}

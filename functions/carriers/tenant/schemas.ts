@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { Id, Money, Timestamp } from "../../../shared/schemas.ts";
+
+const Secret = z.string().max(1_000);
+
+export const CarrierCode = z.string().regex(/^[a-z0-9_]{1,40}$/);
+export const CarrierParams = z.object({ carrier_code: CarrierCode });
+
+export const Configure = z.object({
+  is_enabled: z.boolean().optional(),
+  prefer_internal: z.boolean().optional(),
+  default_price: Money.nullable().optional(),
+  credentials: z.object({
+    login_id: Secret.optional(),
+    password: Secret.optional(),
+    initial_token: Secret.optional(),
+  }).optional().meta({ description: "Written, never read; what is left out stays" }),
+});
+
+/** Never with the credentials: only whether there are any. */
+export const Carrier = z.strictObject({
+  code: z.string(),
+  name: z.string(),
+  logo_url: z.string().nullable(),
+  is_internal: z.boolean(),
+  supports_webhook: z.boolean(),
+  configuration: z.strictObject({
+    is_enabled: z.boolean(),
+    prefer_internal: z.boolean(),
+    default_price: z.number().nullable(),
+    has_credentials: z.boolean(),
+    updated_at: Timestamp,
+  }).nullable(),
+});
+
+export const CarriersResponse = z.object({ carriers: z.array(Carrier) });
+
+/** The webhook stands here when the call enabled a carrier that uses one. */
+export const CarrierResponse = z.strictObject({
+  carrier: Carrier,
+  webhook: z.strictObject({ url: z.string(), secret: z.string() }).optional(),
+});
+
+export const Shipment = z.strictObject({
+  id: Id,
+  delivery_id: Id,
+  carrier_code: z.string(),
+  status: z.enum(["booking", "booked", "cancelling", "cancelled"]),
+  tracking_number: z.string().nullable(),
+  label_url: z.string().nullable(),
+  booked_at: Timestamp.nullable(),
+  cancelled_at: Timestamp.nullable(),
+});
+export const ShipmentResponse = z.object({ shipment: Shipment });

@@ -1,0 +1,102 @@
+import { z } from "zod";
+import { can } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { supabaseUrl } from "../../../shared/env.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { accept } from "../../../shared/input.ts";
+import { JsonObject, Timestamp } from "../../../shared/schemas.ts";
+import { printOf, seal } from "../../../shared/secrets.ts";
+import { purposeOf } from "../../../shared/payment-gateways/checkout.ts";
+import { gatewayCodes, gatewayNamed } from "../../../shared/payment-gateways/registry.ts";
+
+const admin = can("manage:tenant");
+const Code = z.object({ gateway_code: z.string().max(100) });
+
+const Shown = z.object({
+  gateway_code: z.string(),
+  is_active: z.boolean(),
+  settings: JsonObject,
+  /** Which secrets are set; never what they are. */
+  secrets: z.record(z.string(), z.boolean()),
+  has_previous_webhook_secret: z.boolean(),
+  /** What the gateway is to notify. */
+  webhook_url: z.string(),
+  updated_at: Timestamp.nullable(),
+});
+type Configured = Omit<z.output<typeof Shown>, "webhook_url">;
+
+const Configure = z.object({
+  is_active: z.boolean().optional(),
+  settings: JsonObject.optional(),
+  secrets: z.record(z.string().max(64), z.string().min(1).max(2_000)).optional(),
+  /** Events signed with the secret before the current one are no longer taken. */
+  forget_previous_secret: z.boolean().optional(),
+});
+
+const shown = (row: Configured) => ({
+  ...row,
+  webhook_url: `${supabaseUrl}/functions/v1/payment/webhooks/${row.gateway_code}`,
+});
+
+/** With which accounts a tenant is paid. */
+export const gatewaySettings: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/gateways",
+    summary: "The gateways there are, and how mine are set up",
+    access: admin,
+    response: z.object({ data: z.array(Shown) }),
+    async run({ db }) {
+      const mine = await db.call<Configured[]>("money.gateways_get");
+      const blank = { is_active: false, settings: {}, secrets: {}, updated_at: null };
+      return {
+        data: gatewayCodes.map((gateway_code) =>
+          shown(
+            mine.find((row) => row.gateway_code === gateway_code) ??
+              { ...blank, gateway_code, has_previous_webhook_secret: false },
+          )
+        ),
+      };
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/gateways/:gateway_code",
+    summary: "Set a gateway up; secrets are sealed and never shown again",
+    access: admin,
+    // Sealing the same secret twice gives two texts, so that no two inputs are equal.
+    idempotency: "own",
+    params: Code,
+    body: Configure,
+    response: z.object({ data: Shown }),
+    errors: ["gateway_not_found", "gateway_incomplete"],
+    async run({ db, params, body }) {
+      // Before anything is done with secrets: who asks, and for which tenant.
+      const { tenant_id } = await db.call<{ tenant_id: string }>("money.gateway_owner");
+      const gateway = await gatewayNamed(params.gateway_code);
+      if (!gateway) throw new AppError("gateway_not_found");
+      const { settings } = accept(
+        z.object({ settings: gateway.settings.partial().optional() }),
+        { settings: body.settings },
+      );
+      const { secrets = {} } = accept(
+        z.object({ secrets: z.partialRecord(z.enum(gateway.secrets), z.string()).optional() }),
+        { secrets: body.secrets },
+      ) as { secrets?: Record<string, string> };
+      const sealed: Record<string, string> = {};
+      for (const [name, text] of Object.entries(secrets)) {
+        sealed[name] = await seal(text, purposeOf(tenant_id, gateway.code));
+      }
+      const row = await db.call<Configured>("money.gateway_put", {
+        gateway_code: gateway.code,
+        is_active: body.is_active,
+        settings,
+        secrets: sealed,
+        webhook_secret_print: secrets.webhook_secret && printOf(secrets.webhook_secret),
+        forget_previous_secret: body.forget_previous_secret,
+        needs: gateway.needs,
+      });
+      return { data: shown(row) };
+    },
+  }),
+];

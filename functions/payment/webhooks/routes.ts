@@ -1,0 +1,98 @@
+import { z } from "zod";
+import { can, open } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { accept } from "../../../shared/input.ts";
+import { pagination } from "../../../shared/list.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { applyFacts, checkPayment, digest } from "../../../shared/payment-gateways/checkout.ts";
+import { Notification as HintBody } from "../../../shared/payment-gateways/gatewayone.ts";
+import { Notification as SignedBody } from "../../../shared/payment-gateways/razorpay.ts";
+import { gatewayNamed } from "../../../shared/payment-gateways/registry.ts";
+import { EventResponse, EventsResponse, Received, Resolve, webhookEvents } from "./schemas.ts";
+import { signersOf } from "./signature.ts";
+import { parseStrictly } from "./strict-json.ts";
+
+const bytesMax = 65_536;
+const received = { literal: "received" } as const;
+const admin = can("manage:tenant");
+
+/**
+ * What gateways tell. Public, and the same answer for what was applied, was known, or says nothing to
+ * us: whoever is no gateway learns nothing.
+ */
+export const webhooks: AnyEndpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/webhooks/gatewayone",
+    summary: "A notification of gatewayone: a reason to ask it, and nothing more",
+    access: open(),
+    tenant: "none",
+    idempotency: "own",
+    rawBody: bytesMax,
+    body: HintBody,
+    response: Received,
+    message: received,
+    errors: ["gateway_unavailable"],
+    async run({ raw }) {
+      const { orderId } = accept(HintBody, parseStrictly(raw));
+      // Asked a moment ago: whoever asked may have been too early, so it is to be told again.
+      if (await checkPayment({ code: "gatewayone", number: orderId }, 2) === "wait") {
+        throw new AppError("gateway_unavailable");
+      }
+      return {};
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/webhooks/:gateway_code",
+    summary: "A signed event of a payment gateway (header X-Gateway-Signature)",
+    access: open(),
+    tenant: "none",
+    idempotency: "own",
+    params: z.object({ gateway_code: z.string().max(100) }),
+    rawBody: bytesMax,
+    body: SignedBody,
+    response: Received,
+    message: received,
+    errors: ["gateway_not_found", "invalid_signature"],
+    async run({ raw, params, request }) {
+      const gateway = await gatewayNamed(params.gateway_code);
+      if (!gateway?.read) throw new AppError("gateway_not_found");
+      const signature = request.headers.get("x-gateway-signature") ?? "";
+      const tenants = await signersOf(gateway.code, raw, signature);
+      if (tenants.length === 0) throw new AppError("invalid_signature");
+      const facts = gateway.read(parseStrictly(raw));
+      const text = new TextDecoder().decode(raw);
+      // The bytes are what was signed: the same bytes are the same event, whatever a header calls them.
+      await applyFacts(gateway.code, tenants, digest(raw), "signature", facts, text);
+      return {};
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/webhook-events",
+    summary: "What gateways told; `open=true` is the money somebody has to look for",
+    access: admin,
+    query: webhookEvents.query,
+    response: EventsResponse,
+    errors: ["invalid_column_filters"],
+    async run({ db, query }) {
+      const page = await webhookEvents.run(db, query);
+      return { data: page.rows, pagination: pagination(page) };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/webhook-events/:event_id/resolve",
+    summary: "Settle an event that fits no payment",
+    access: admin,
+    params: ids("event_id"),
+    body: Resolve,
+    response: EventResponse,
+    errors: ["payment_event_not_found", "payment_event_not_open"],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("money.webhook_event_resolve", { ...body, ...params }),
+    }),
+  }),
+];

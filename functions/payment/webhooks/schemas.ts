@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { defineList, equal, flag, id, of, oneOf, since, until } from "../../../shared/list.ts";
+import { Id, LongText, Pagination, Timestamp } from "../../../shared/schemas.ts";
+
+export const Received = z.object({});
+
+const outcomes = ["processed", "ignored", "unmatched"] as const;
+const resolutions = ["refunded_at_gateway", "credited_by_adjustment", "dismissed"] as const;
+
+const Event = z.object({
+  id: Id,
+  gateway_code: z.string(),
+  event_type: z.string(),
+  proof: z.enum(["signature", "status"]),
+  outcome: z.enum(outcomes),
+  reason: z.string().nullable(),
+  payment_id: Id.nullable(),
+  order_id: Id.nullable(),
+  gateway_order_id: z.string().nullable(),
+  gateway_transaction_id: z.string().nullable(),
+  amount: z.string().nullable(),
+  amount_unit: z.string().nullable(),
+  currency: z.string().nullable(),
+  resolution: z.enum(resolutions).nullable(),
+  resolution_note: z.string().nullable(),
+  resolved_by: Id.nullable(),
+  resolved_at: Timestamp.nullable(),
+  is_open: z.boolean(),
+  created_at: Timestamp,
+});
+
+export const webhookEvents = defineList({
+  view: "money.webhook_events_list",
+  search: ["gateway_order_id", "gateway_transaction_id"],
+  sort: ["created_at", "event_type", "outcome"],
+  params: {
+    gateway_code: equal("gateway_code"),
+    outcome: oneOf("outcome", outcomes),
+    open: of("is_open", flag("is_open")),
+    payment_id: id("payment_id"),
+    date_from: since("created_at"),
+    date_to: until("created_at"),
+  },
+  limit: { default: 25, max: 100 },
+});
+export const EventsResponse = z.object({ data: z.array(Event), pagination: Pagination });
+export const EventResponse = z.object({ data: Event });
+
+export const Resolve = z.object({ resolution: z.enum(resolutions), note: LongText.optional() });

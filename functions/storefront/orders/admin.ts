@@ -1,0 +1,155 @@
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { translate } from "../../../shared/i18n/index.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { tenantAdmin } from "../people.ts";
+import { pages } from "./pages.ts";
+import {
+  adminOrders,
+  Approve,
+  ApproveResponse,
+  Cancel,
+  CancelResponse,
+  Note,
+  OrderResponse,
+  OrdersResponse,
+  RefundOrder,
+  RefundResponse,
+} from "./schemas.ts";
+
+const params = ids("order_id");
+
+/** The shop's part in orders. */
+export const adminOrderEndpoints: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/orders",
+    summary: "List the market's orders",
+    access: tenantAdmin,
+    query: adminOrders.query,
+    response: OrdersResponse,
+    errors: ["invalid_column_filters"],
+    async run({ db, query }) {
+      const page = await adminOrders.run(db, query);
+      const orders = page.rows.map((row) => ({
+        id: row.id,
+        order_number: row.order_number,
+        status: row.status,
+        paymentMethod: row.payment_method,
+        paymentStatus: row.payment_status,
+        shippingAddress: { city: row.city },
+        deliveryFee: row.shipping_cost,
+        discountAmount: row.discount_amount,
+        finalAmount: row.total_price,
+        totalItems: row.total_items,
+        createdAt: row.created_at,
+        updatedAt: row.updated_at,
+      }));
+      return { orders, pagination: pages(page), stats: page.summary };
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/orders/:order_id",
+    summary: "Read an order",
+    access: tenantAdmin,
+    params,
+    response: OrderResponse,
+    errors: ["order_not_found"],
+    run: async ({ db, params }) => ({
+      data: { order: await db.call("storefront.order_get", params) },
+    }),
+  }),
+  endpoint({
+    method: "put",
+    path: "/orders/:order_id/approve",
+    summary: "Approve a pending order: its goods are set aside, its delivery is made",
+    access: tenantAdmin,
+    params,
+    body: Approve,
+    response: ApproveResponse,
+    message: "order_approved",
+    errors: [
+      "order_not_found",
+      "order_not_pending",
+      "order_not_paid",
+      "insufficient_stock",
+      "staging_warehouse_required",
+      "service_not_found",
+      "delivery_service_not_available",
+      "invalid_coordinates",
+      "invalid_package",
+      "unit_size_or_dimensions_required",
+      "can_not_use_this_delivery_for_this_unit_size",
+      "customer_not_found",
+    ],
+    async run({ db, params, body, language }) {
+      const approved = await db.call("storefront.order_approve", { ...body, ...params });
+      return { data: { ...approved, message: translate(language, "order_approved", {}) } };
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/orders/:order_id/cancel",
+    summary: "Cancel an order that has not left; what was paid goes back to the customer's wallet",
+    access: tenantAdmin,
+    params,
+    body: Cancel,
+    response: CancelResponse,
+    message: "order_cancelled",
+    errors: [
+      "order_not_found",
+      "order_not_cancellable",
+      "insufficient_wallet_balance",
+      "invalid_status_transition",
+    ],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("storefront.order_cancel", { ...body, ...params }),
+    }),
+  }),
+  endpoint({
+    method: "put",
+    path: "/orders/:order_id/ship",
+    summary: "Send a confirmed order by our own means",
+    access: tenantAdmin,
+    params,
+    body: Note,
+    response: OrderResponse,
+    errors: ["order_not_found", "invalid_status_transition"],
+    run: async ({ db, params, body }) => ({
+      data: { order: await db.call("storefront.order_ship", { ...body, ...params }) },
+    }),
+  }),
+  endpoint({
+    method: "put",
+    path: "/orders/:order_id/deliver",
+    summary: "Say that a shipped order is with its customer",
+    access: tenantAdmin,
+    params,
+    body: Note,
+    response: OrderResponse,
+    errors: ["order_not_found", "invalid_status_transition", "order_has_delivery"],
+    run: async ({ db, params, body }) => ({
+      data: { order: await db.call("storefront.order_deliver", { ...body, ...params }) },
+    }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/orders/:order_id/refund",
+    summary: "Give what was paid, or a part of it, back to the customer's wallet",
+    access: tenantAdmin,
+    params,
+    body: RefundOrder,
+    response: RefundResponse,
+    errors: [
+      "order_not_found",
+      "order_not_paid",
+      "nothing_to_refund",
+      "refund_too_high",
+      "too_many_decimals",
+      "insufficient_wallet_balance",
+    ],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("storefront.order_refund", { ...body, ...params }),
+    }),
+  }),
+];

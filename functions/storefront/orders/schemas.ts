@@ -1,0 +1,359 @@
+import { z } from "zod";
+import {
+  contains,
+  defineList,
+  type Filter,
+  number,
+  oneOf,
+  period,
+  since,
+  until,
+} from "../../../shared/list.ts";
+import { atLeast, atMost } from "../../../shared/filters.ts";
+import {
+  DayOrInstant,
+  Id,
+  JsonObject,
+  Latitude,
+  Longitude,
+  LongText,
+  Money,
+  Text,
+  Timestamp,
+} from "../../../shared/schemas.ts";
+import { BackRef } from "../../../shared/payment-gateways/back-ref.ts";
+import { Kept } from "../schemas.ts";
+
+const methods = ["wallet", "cash_on_delivery", "gateway"] as const;
+export const Method = z.enum(methods);
+export const statuses = [
+  "pending",
+  "awaiting_approval",
+  "approved",
+  "confirmed",
+  "shipped",
+  "delivered",
+  "completed",
+  "cancelled",
+] as const;
+const PaymentStatus = z.enum(["pending", "paid", "failed"]);
+export const reasons = [
+  "customer_request",
+  "out_of_stock",
+  "fraud",
+  "payment_failed",
+  "other",
+] as const;
+
+const Contact = z.looseObject({
+  phone: z.string().trim().max(40).nullish(),
+  email: z.string().trim().max(320).nullish(),
+});
+
+const Address = z.object({
+  full_address: LongText.min(1),
+  city: Text.nullish(),
+  country: Text.nullish(),
+  lat: Latitude.nullish(),
+  long: Longitude.nullish(),
+  contact_info: Contact.nullish(),
+}).transform(({ lat, long, ...address }, context) => {
+  if ((lat ?? null) === null !== ((long ?? null) === null)) {
+    context.issues.push({
+      code: "custom",
+      path: [(lat ?? null) === null ? "lat" : "long"],
+      input: address,
+    });
+  }
+  return { ...address, latitude: lat ?? null, longitude: long ?? null };
+});
+
+export const Confirm = z.object({
+  cartId: Id,
+  marketId: Id,
+  deliveryServiceId: Id,
+  paymentMethodTypeId: Id,
+  addressId: Id.nullish(),
+  address: Address.nullish(),
+  save_to_address_book: z.boolean().nullish(),
+  backRef: BackRef.nullish(),
+  back_ref: BackRef.nullish(),
+  customer_notes: LongText.nullish(),
+}).superRefine((body, context) => {
+  if (!body.addressId && !body.address) {
+    context.addIssue({ code: "custom", path: ["addressId"], message: "one of both" });
+  }
+});
+
+const Payment = z.object({
+  id: Id,
+  type: z.string(),
+  status: z.enum(["pending", "SUCCESS", "FAILED", "CANCELLED"]),
+  payment_method: z.string(),
+  amount: z.number(),
+  gateway_transaction_id: z.string().nullable(),
+  created_at: Timestamp,
+  processed_at: Timestamp.nullable(),
+});
+
+/** As its customer sees it. */
+export const CustomerOrder = z.object({
+  id: Id,
+  order_number: z.string(),
+  status: z.enum(["pending", "approved", "shipped", "delivered", "cancelled"]),
+  paymentStatus: PaymentStatus,
+  paymentMethod: Method,
+  subtotal: z.number(),
+  taxAmount: z.number(),
+  deliveryFee: z.number(),
+  discountAmount: z.number(),
+  totalPrice: z.number(),
+  currency: z.string(),
+  totalItems: z.int(),
+  customerNotes: z.string().nullable(),
+  shippingAddress: JsonObject,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  items: z.array(z.object({
+    id: Id,
+    variantId: Id,
+    productId: Id,
+    productName: Kept,
+    sku: z.string(),
+    attributes: JsonObject,
+    images: z.array(z.string()),
+    quantity: z.int(),
+    unitPrice: z.number(),
+    total: z.number(),
+  })),
+  market: z.object({
+    id: Id,
+    name: z.string(),
+    settings: z.object({ currency: z.string(), deliveryFee: z.number() }),
+  }).nullable(),
+  payments: z.array(Payment),
+});
+
+export const Instructions = z.object({
+  redirect_url: z.string(),
+  gateway_order_id: z.string(),
+  expires_at: Timestamp,
+});
+export const ConfirmResponse = z.object({
+  paymentType: Method,
+  order: CustomerOrder,
+  instructions: z.union([Instructions, z.string(), z.null()]),
+});
+export const PaymentStatusResponse = z.object({ order: CustomerOrder });
+
+/** The admin filter's words, each with what it means; `delivered` is asked for as well. */
+const words = ["pending", "confirmed", "shipped", "completed", "cancelled", "delivered"] as const;
+const status: Filter = {
+  schema: z.enum(words),
+  condition: (value) => {
+    const word = `(${value} #>> '{}')`;
+    return `r.status_group = case ${word} when 'delivered' then 'completed' else ${word} end
+      and (${word} <> 'delivered' or r.status = 'delivered')`;
+  },
+};
+const sortColumns = {
+  createdAt: "created_at",
+  finalAmount: "total_price",
+  deliveryFee: "shipping_cost",
+  discountAmount: "discount_amount",
+  totalItems: "total_items",
+};
+
+export const adminOrders = defineList({
+  view: "storefront.orders_list",
+  search: ["order_number", "id"],
+  sort: ["createdAt", "finalAmount", "deliveryFee", "discountAmount", "totalItems", "status"],
+  sortColumns,
+  params: {
+    status,
+    date_from: since("created_at"),
+    date_to: until("created_at"),
+    min_amount: atLeast("total_price"),
+    max_amount: atMost("total_price"),
+  },
+  columns: {
+    status,
+    paymentMethod: oneOf("payment_method", methods),
+    city: contains("city"),
+    finalAmount: number("total_price"),
+    deliveryFee: number("shipping_cost"),
+    discountAmount: number("discount_amount"),
+    totalItems: number("total_items"),
+    createdAt: period("created_at"),
+  },
+  tally: { name: "storefront_orders", filters: [] },
+  summary: { sql: () => "storefront.order_stats()", ignores: [] },
+  limit: { default: 10, max: 100 },
+});
+
+export const myOrders = defineList({
+  view: "storefront.my_orders_list",
+  search: ["order_number"],
+  sort: ["createdAt", "totalPrice"],
+  sortColumns: { createdAt: "created_at", totalPrice: "total_price" },
+  params: { status },
+  limit: { default: 10, max: 100 },
+});
+
+const Listed = {
+  id: Id,
+  order_number: z.string(),
+  paymentMethod: Method,
+  paymentStatus: PaymentStatus,
+  totalItems: z.int(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+};
+const Pages = z.object({
+  page: z.int(),
+  limit: z.int(),
+  total: z.int(),
+  totalPages: z.int(),
+});
+export const OrdersResponse = z.object({
+  orders: z.array(z.object({
+    ...Listed,
+    status: z.enum(statuses),
+    shippingAddress: z.object({ city: z.string().nullable() }),
+    deliveryFee: z.number(),
+    discountAmount: z.number(),
+    finalAmount: z.number(),
+  })),
+  pagination: Pages,
+  stats: z.object({
+    totalOrders: z.int(),
+    pendingOrders: z.int(),
+    outForDelivery: z.int(),
+    deliveredToday: z.int(),
+  }),
+});
+export const MyOrdersResponse = z.object({
+  orders: z.array(z.object({
+    ...Listed,
+    status: z.string(),
+    totalPrice: z.number(),
+    currency: z.string(),
+    market: z.object({ id: Id, name: z.string() }),
+  })),
+  pagination: Pages,
+});
+
+/** As administrators see one. */
+const Order = z.object({
+  id: Id,
+  order_number: z.string(),
+  user_id: Id,
+  market_id: Id,
+  status: z.enum(statuses),
+  payment_method: Method,
+  payment_status: PaymentStatus,
+  subtotal: z.number(),
+  tax_amount: z.number(),
+  shipping_cost: z.number(),
+  discount_amount: z.number(),
+  total_price: z.number(),
+  total_items: z.int(),
+  currency: z.string(),
+  delivery_service_id: Id,
+  address_id: Id.nullable(),
+  customer_notes: z.string().nullable(),
+  admin_notes: z.string().nullable(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  approved_at: Timestamp.nullable(),
+  approved_by: Id.nullable(),
+  shipped_at: Timestamp.nullable(),
+  delivered_at: Timestamp.nullable(),
+  cancelled_at: Timestamp.nullable(),
+  cancel_reason: z.enum(reasons).nullable(),
+  estimated_delivery: Timestamp.nullable(),
+  customer: z.object({
+    id: Id,
+    full_name: z.string().nullable(),
+    email: z.string().nullable(),
+    phone: z.string().nullable(),
+  }).nullable(),
+  shipping_address: JsonObject,
+  items: z.array(z.object({
+    id: Id,
+    product_id: Id,
+    product_name: Kept,
+    images: z.array(z.string()),
+    quantity: z.int(),
+    unit_price: z.number(),
+    total: z.number(),
+    variant: z.object({ id: Id, sku: z.string(), attributes: JsonObject }),
+    warehouse_item: z.object({ id: Id, name: z.string(), sku: z.string() }).nullable(),
+  })),
+  payments: z.array(Payment.extend({ gateway_code: z.string().nullable() })),
+  status_history: z.array(z.object({
+    status: z.string(),
+    timestamp: Timestamp,
+    note: z.string().nullable(),
+    updated_by: Id.nullable(),
+  })),
+  delivery_assignment: z.object({
+    delivery_id: Id,
+    delivery_code: z.int(),
+    tracking_number: z.string(),
+    status: z.string(),
+    driver_assigned: z.boolean(),
+    driver: z.object({ id: Id, full_name: z.string().nullable() }).nullable(),
+  }).nullable(),
+});
+export const OrderResponse = z.object({ data: z.object({ order: Order }) });
+
+export const Approve = z.object({
+  admin_notes: LongText.nullish(),
+  estimated_delivery_date: DayOrInstant.nullish(),
+});
+export const ApproveResponse = z.object({
+  data: z.object({
+    order: Order,
+    inventory_reserved: z.boolean(),
+    delivery_assigned: z.object({
+      delivery_id: Id.nullable(),
+      driver_assigned: z.boolean(),
+      tracking_number: z.string().nullable(),
+    }),
+    message: z.string(),
+  }),
+});
+
+const Refund = z.object({
+  processed: z.boolean(),
+  amount: z.number(),
+  method: z.string(),
+  payment_id: Id,
+});
+export const Cancel = z.object({
+  reason: z.enum(reasons),
+  admin_notes: LongText.nullish(),
+  refund_required: z.boolean().nullish(),
+});
+export const CancelResponse = z.object({
+  data: z.object({
+    order: z.object({
+      id: Id,
+      order_number: z.string(),
+      status: z.literal("cancelled"),
+      cancelled_at: Timestamp,
+      cancel_reason: z.enum(reasons),
+      admin_notes: z.string().nullable(),
+    }),
+    inventory_released: z.boolean(),
+    refund: Refund.nullable(),
+    delivery_cancelled: z.boolean(),
+  }),
+});
+export const Note = z.object({ note: LongText.nullish() });
+export const RefundOrder = z.object({
+  amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }).nullish(),
+  note: LongText.nullish(),
+});
+export const RefundResponse = z.object({ data: z.object({ order: Order, refund: Refund }) });

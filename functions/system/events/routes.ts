@@ -1,0 +1,72 @@
+import { can, either, service } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { ids } from "../../../shared/schemas.ts";
+import {
+  EventResponse,
+  events,
+  EventsResponse,
+  MarkEvent,
+  PublishEvent,
+  PublishQuery,
+  Replay,
+  ReplayResponse,
+} from "./schemas.ts";
+
+const theSystem = either(service(), can("manage:system"));
+
+/** What happened, told from module to module. */
+export const systemEvents: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/events",
+    summary: "List events of all tenants and of the platform, the newest first",
+    access: can("manage:system"),
+    tenant: "none",
+    query: events.query,
+    response: EventsResponse,
+    async run({ db, query }) {
+      const { rows, page, limit, total } = await events.run(db, query);
+      return { events: rows, page, limit, total };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/events",
+    summary: "Publish an event",
+    access: theSystem,
+    tenant: "none",
+    query: PublishQuery,
+    body: PublishEvent,
+    response: EventResponse,
+    status: 201,
+    run: ({ db, query, body }) =>
+      db.call("integration.event_publish", {
+        ...body,
+        tenant_id: body.tenant_id ?? query.tenant_id,
+      }),
+  }),
+  endpoint({
+    method: "put",
+    path: "/events/:event_id",
+    summary: "Say that an event was processed, or failed",
+    access: theSystem,
+    tenant: "none",
+    params: ids("event_id"),
+    body: MarkEvent,
+    response: EventResponse,
+    errors: ["event_not_found"],
+    run: ({ db, params, body }) =>
+      db.call("integration.event_mark", { ...body, id: params.event_id }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/events/replay",
+    summary: "Hand events of a span of time to their subscribers once more, or count them",
+    access: theSystem,
+    tenant: "none",
+    body: Replay,
+    response: ReplayResponse,
+    errors: ["replay_too_large"],
+    run: ({ db, body }) => db.call("integration.events_replay", body),
+  }),
+];

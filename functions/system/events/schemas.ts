@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { defineList, equal, id, oneOf } from "../../../shared/list.ts";
+import { Id, JsonObject, Timestamp } from "../../../shared/schemas.ts";
+
+const statuses = ["pending", "processed", "failed"] as const;
+const Word = z.string().trim().min(1).max(200);
+const Instant = z.iso.datetime({ offset: true });
+
+export const events = defineList({
+  view: "integration.system_events_list",
+  sort: ["created_at"],
+  params: {
+    tenant_id: id("tenant_id"),
+    event_type: equal("event_type"),
+    source_module: equal("source_module"),
+    target_module: equal("target_module"),
+    status: oneOf("status", statuses),
+    entity_type: equal("entity_type"),
+    entity_id: id("entity_id"),
+  },
+  limit: { default: 100, max: 500 },
+});
+
+export const PublishEvent = z.object({
+  event_type: Word,
+  source_module: Word,
+  target_module: Word.nullish(),
+  entity_type: Word,
+  entity_id: Id,
+  event_data: JsonObject,
+  tenant_id: Id.nullish().meta({ description: "Whose event it is; none: the platform's" }),
+});
+export const PublishQuery = z.object({ tenant_id: Id.optional() });
+
+export const MarkEvent = z.object({
+  status: z.enum(statuses),
+  processed_at: Instant.nullish(),
+  error_message: z.string().trim().max(2_000).nullish(),
+});
+
+export const Replay = z.object({
+  since: Instant,
+  until: Instant.optional(),
+  event_type: Word.optional(),
+  tenant_id: Id.optional(),
+  dry_run: z.boolean(),
+});
+
+const SystemEvent = z.strictObject({
+  id: Id,
+  tenant_id: Id.nullable(),
+  event_type: z.string(),
+  source_module: z.string(),
+  target_module: z.string().nullable(),
+  entity_type: z.string(),
+  entity_id: Id,
+  event_data: JsonObject,
+  status: z.enum(statuses),
+  retry_count: z.int(),
+  created_at: Timestamp,
+  processed_at: Timestamp.nullable(),
+  error_message: z.string().nullable(),
+});
+
+export const EventResponse = z.object({ event: SystemEvent });
+export const EventsResponse = z.object({
+  events: z.array(SystemEvent),
+  page: z.int(),
+  limit: z.int(),
+  total: z.int(),
+});
+export const ReplayResponse = z.object({
+  dry_run: z.boolean(),
+  /** Events in that time; deliveries that were made or begun anew, or would be. */
+  events: z.int(),
+  created: z.int(),
+  requeued: z.int(),
+});

@@ -1,0 +1,55 @@
+import { can } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { attemptByHand } from "../sender/by-hand.ts";
+import {
+  AttemptResponse,
+  AttemptsResponse,
+  eventsOf,
+  EventsQuery,
+  EventsResponse,
+} from "./schemas.ts";
+
+/** What was sent to whom, and how it went. */
+export const webhookEvents: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/events/:subscriptionId",
+    summary: "List the deliveries of a subscription, the newest first",
+    access: can("view:tenant", "manage:tenant"),
+    params: ids("subscriptionId"),
+    query: EventsQuery,
+    response: EventsResponse,
+    async run({ db, params, query }) {
+      const { rows, page, limit, total } = await eventsOf.run(db, params.subscriptionId, query);
+      return { events: rows, page, limit, total };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/events/:eventId/retry",
+    summary: "Send a failed delivery once more, now",
+    access: can("manage:tenant"),
+    params: ids("eventId"),
+    response: AttemptResponse,
+    message: "webhook_attempt_finished",
+    errors: ["webhook_event_not_found", "webhook_event_not_failed", "webhook_sender_failed"],
+    idempotency: "own",
+    run: ({ db, params, idempotencyKey }) =>
+      attemptByHand(
+        db,
+        { core: "integration.retry_begin", input: { event_id: params.eventId } },
+        idempotencyKey,
+      ),
+  }),
+  endpoint({
+    method: "get",
+    path: "/events/:eventId/attempts",
+    summary: "List the attempts of a delivery, the newest first",
+    access: can("manage:tenant"),
+    params: ids("eventId"),
+    response: AttemptsResponse,
+    errors: ["webhook_event_not_found"],
+    run: ({ db, params }) => db.call("integration.attempts_get", { event_id: params.eventId }),
+  }),
+];

@@ -1,0 +1,77 @@
+import { z } from "zod";
+import { defineList, id, type List, oneOf } from "../../../shared/list.ts";
+import { Id, Timestamp } from "../../../shared/schemas.ts";
+
+const statuses = ["pending", "retrying", "success", "failed"] as const;
+const limits = { default: 25, max: 100 };
+
+const rows: List = defineList({
+  view: "integration.webhook_events_list",
+  sort: ["created_at"],
+  params: { subscription_id: id("subscription_id"), status: oneOf("status", statuses) },
+  limit: limits,
+  tally: { name: "webhook_events", filters: ["subscription_id", "status"] },
+});
+
+/** Unlike in other lists, a page or limit that makes no sense is refused. */
+const Whole = z.string().regex(/^[1-9]\d{0,8}$/);
+export const EventsQuery = z.object({
+  page: Whole.optional().meta({ description: "Page, from 1" }),
+  limit: Whole.refine((text) => Number(text) <= limits.max, { error: `at most ${limits.max}` })
+    .optional().meta({ description: `Rows of a page: ${limits.default}, at most ${limits.max}` }),
+  status: z.enum(statuses).optional(),
+});
+
+/** Deliveries of one subscription, the newest first. */
+export const eventsOf = {
+  run(
+    db: Parameters<List["run"]>[0],
+    subscription: string,
+    { page = "1", limit = String(limits.default), status }: z.output<typeof EventsQuery>,
+  ) {
+    return rows.run(db, {
+      page: Number(page),
+      limit: Number(limit),
+      column_filters: {},
+      filters: { subscription_id: subscription, ...(status ? { status } : {}) },
+    });
+  },
+};
+
+export const WebhookEvent = z.strictObject({
+  id: Id,
+  subscription_id: Id,
+  tenant_id: Id,
+  event_type: z.string(),
+  payload: z.unknown(),
+  status: z.enum(statuses),
+  http_status_code: z.int().nullable(),
+  error_message: z.string().nullable(),
+  retry_count: z.int(),
+  created_at: Timestamp,
+});
+
+export const EventsResponse = z.object({
+  events: z.array(WebhookEvent),
+  page: z.int(),
+  limit: z.int(),
+  total: z.int(),
+});
+
+/** What an attempt made by hand came to. */
+export const AttemptResponse = z.object({
+  event_id: Id,
+  status: z.enum(statuses),
+  retry_count: z.int(),
+});
+
+export const AttemptsResponse = z.object({
+  attempts: z.array(z.strictObject({
+    is_manual: z.boolean(),
+    http_status_code: z.int().nullable(),
+    latency_ms: z.int(),
+    response_body: z.string().nullable(),
+    error_message: z.string().nullable(),
+    created_at: Timestamp,
+  })),
+});

@@ -1,0 +1,38 @@
+/** An attempt somebody asked for: claimed, sent and written down while he waits. */
+import type { Database } from "../../../shared/db.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { describeError, log } from "../../../shared/log.ts";
+import { type Claimed, send, type SendResult } from "./send.ts";
+
+interface Begun {
+  answer?: Record<string, unknown>;
+  claimed: Claimed;
+}
+
+export async function attemptByHand(
+  db: Database,
+  begin: { core: string; input: Record<string, unknown> },
+  key: string | undefined,
+): Promise<Record<string, unknown>> {
+  const keyed = key === undefined ? {} : { key };
+  const { answer, claimed } = await db.call<Begun>(begin.core, { ...begin.input, ...keyed });
+  if (answer) {
+    db.seen.replayed = true;
+    return answer;
+  }
+  let result: SendResult;
+  try {
+    result = await send(claimed);
+  } catch (error) {
+    log("error", "webhook_not_signed", { event: claimed.id, ...describeError(error) });
+    const { id, claim_token } = claimed;
+    await db.call("integration.attempt_abandon", {
+      ...keyed,
+      id,
+      claim_token,
+      error_message: "the sender could not sign",
+    });
+    throw new AppError("webhook_sender_failed");
+  }
+  return await db.call("integration.attempt_finish", { ...keyed, result });
+}

@@ -1,0 +1,155 @@
+/**
+ * The worker: hands events to subscriptions, claims what is due, sends it over at most `socketsMax`
+ * connections, `lanesMax` of them to one subscriber, and writes results down. A slow subscriber holds his own
+ * few connections; while he does, the others go on. One run at a time in a process; whoever calls meanwhile
+ * makes it look once more.
+ */
+import { system } from "../../../shared/db.ts";
+import { describeError, log } from "../../../shared/log.ts";
+import { type Claimed, send, type SendResult } from "./send.ts";
+
+const socketsMax = 20;
+const lanesMax = 4;
+/** Claimed ahead, so that connections need not wait for the database; sent well within the lease. */
+const aheadMax = 100;
+/** No new claims after this; what is in hand is sent, before the runtime's wall clock ends. */
+const runMsMax = 40_000;
+/** While something is being sent, how often to look for more. */
+const lookMs = 200;
+
+export interface Ran {
+  events: number;
+  sent: number;
+  failed: number;
+}
+
+let running: Promise<Ran> | undefined;
+let again = false;
+
+export function runSender(): Promise<Ran> {
+  again = true;
+  return running ??= run().finally(() => (running = undefined));
+}
+
+async function run(): Promise<Ran> {
+  const count: Ran = { events: 0, sent: 0, failed: 0 };
+  const stopAt = Date.now() + runMsMax;
+  const lanes = new Lanes();
+  let lookedAt = -Infinity;
+  while (true) {
+    const wanted = again;
+    again = false;
+    const results = lanes.take();
+    if (results.length > 0) await finish(results);
+    for (const { ok } of results) count[ok ? "sent" : "failed"]++;
+    const late = Date.now() >= stopAt;
+    let found = 0;
+    if (!late && (wanted || lanes.idle || Date.now() - lookedAt > lookMs)) {
+      lookedAt = Date.now();
+      found = (await fanOut()).events;
+      count.events += found;
+    }
+    if (!late && lanes.waiting < socketsMax) {
+      lanes.add(await claim(aheadMax - lanes.waiting, lanes.subscriptions()));
+    }
+    if (!lanes.idle) await lanes.progress(lookMs);
+    else if (late || (found === 0 && !again && !wanted)) return count;
+  }
+}
+
+/** What is in hand: waiting for a connection, being sent, or sent and not written down yet. */
+class Lanes {
+  private queue: Claimed[] = [];
+  private readonly busy = new Map<string, number>();
+  private readonly underWay = new Set<Promise<void>>();
+  private results: SendResult[] = [];
+
+  get waiting(): number {
+    return this.queue.length;
+  }
+
+  get idle(): boolean {
+    return this.queue.length + this.underWay.size + this.results.length === 0;
+  }
+
+  subscriptions(): string[] {
+    return [...new Set([...this.busy.keys(), ...this.queue.map((one) => one.subscription_id)])];
+  }
+
+  add(claimed: Claimed[]): void {
+    this.queue.push(...claimed);
+    this.start();
+  }
+
+  /** The results so far. */
+  take(): SendResult[] {
+    const results = this.results;
+    this.results = [];
+    return results;
+  }
+
+  /** Until something was sent, or `ms` are over. */
+  async progress(ms: number): Promise<void> {
+    if (this.results.length === 0) await Promise.race([...this.underWay, pause(ms)]);
+    // Others that are as good as done are written down with it.
+    await pause(1);
+  }
+
+  private start(): void {
+    this.queue = this.queue.filter((claimed) => {
+      const id = claimed.subscription_id;
+      const lanes = this.busy.get(id) ?? 0;
+      if (this.underWay.size >= socketsMax || lanes >= lanesMax) return true;
+      this.busy.set(id, lanes + 1);
+      const work: Promise<void> = attempt(claimed).then((result) => {
+        this.underWay.delete(work);
+        const left = this.busy.get(id)! - 1;
+        if (left > 0) this.busy.set(id, left);
+        else this.busy.delete(id);
+        if (result) this.results.push(result);
+        this.start();
+      });
+      this.underWay.add(work);
+      return false;
+    });
+  }
+}
+
+async function attempt(claimed: Claimed): Promise<SendResult | undefined> {
+  try {
+    return await send(claimed);
+  } catch (error) {
+    // Nothing to sign with: not the subscriber's failure. The lease runs out and it is tried again.
+    log("error", "webhook_not_signed", { event: claimed.id, ...describeError(error) });
+  }
+}
+
+function fanOut(): Promise<{ events: number }> {
+  return system("select private.webhooks_fan_out() as answer", []);
+}
+
+function claim(batch: number, mine: string[]): Promise<Claimed[]> {
+  return system(
+    "select private.webhooks_claim($1::text::integer, $2::text::uuid[]) as answer",
+    [String(batch), `{${mine.join(",")}}`],
+  );
+}
+
+/** Tried again, since a result that is lost means that the same is sent once more. */
+async function finish(results: SendResult[]): Promise<void> {
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await system("select to_jsonb(private.webhooks_finish($1::text::jsonb)) as answer", [
+        JSON.stringify(results),
+      ]);
+    } catch (error) {
+      if (attempt === 3) throw error;
+      log("warn", "webhook_results_not_saved", describeError(error));
+      await pause(50 * attempt);
+    }
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,156 @@
+import { z } from "zod";
+import { can } from "../../../shared/access.ts";
+import { AddressRefused, AddressUnknown, vet } from "../../../shared/address-guard.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { AppError } from "../../../shared/errors.ts";
+import { Id, ids } from "../../../shared/schemas.ts";
+import { newWebhookSecret, seal, unseal } from "../../../shared/secrets.ts";
+import { AttemptResponse } from "../events/schemas.ts";
+import { attemptByHand } from "../sender/by-hand.ts";
+import { secretPurpose } from "../sender/send.ts";
+import {
+  CreateSubscription,
+  Recover,
+  SecretRotated,
+  SubscriptionCreated,
+  SubscriptionResponse,
+  SubscriptionsResponse,
+  UpdateSubscription,
+} from "./schemas.ts";
+
+interface WithSecret {
+  subscription: { id: string };
+  secret: string;
+  [more: string]: unknown;
+}
+
+/** Who is told of what happens in a tenant. */
+export const subscriptions: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/subscriptions",
+    summary: "List the subscription of each module; its id is null where none is saved",
+    access: can("view:tenant", "manage:tenant"),
+    response: SubscriptionsResponse,
+    run: ({ db }) => db.call("integration.subscriptions_get"),
+  }),
+  endpoint({
+    method: "post",
+    path: "/subscriptions",
+    summary: "Subscribe an address to events of a module; the secret is shown once",
+    access: can("manage:tenant"),
+    body: CreateSubscription,
+    response: SubscriptionCreated,
+    status: 201,
+    errors: [
+      "webhook_url_refused",
+      "webhook_url_unresolved",
+      "invalid_reference",
+      "webhook_subscription_exists",
+    ],
+    async run({ db, body }) {
+      // Whoever may not save one must not make us look names up.
+      await db.check();
+      await requirePublic(body.url);
+      const id = crypto.randomUUID();
+      const made = { id, secret: await seal(newWebhookSecret(), secretPurpose(id)) };
+      return await opened(await db.call("integration.subscription_create", { ...body, made }));
+    },
+  }),
+  endpoint({
+    method: "put",
+    path: "/subscriptions/:subscription_id",
+    summary: "Change a subscription, or stop and start it",
+    access: can("manage:tenant"),
+    params: ids("subscription_id"),
+    body: UpdateSubscription,
+    response: SubscriptionResponse,
+    errors: ["webhook_subscription_not_found", "webhook_url_refused", "webhook_url_unresolved"],
+    async run({ db, params, body }) {
+      if (body.url !== undefined) {
+        await db.check();
+        await requirePublic(body.url);
+      }
+      return await db.call("integration.subscription_update", {
+        ...body,
+        id: params.subscription_id,
+      });
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/subscriptions/:subscription_id",
+    summary: "Remove a subscription with its log",
+    access: can("manage:tenant"),
+    params: ids("subscription_id"),
+    response: z.object({ id: Id }),
+    errors: ["webhook_subscription_not_found"],
+    run: ({ db, params }) =>
+      db.call("integration.subscription_delete", { id: params.subscription_id }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/subscriptions/:subscription_id/rotate-secret",
+    summary: "Make another secret; the old one signs as well for 24 hours",
+    access: can("manage:tenant"),
+    params: ids("subscription_id"),
+    response: SecretRotated,
+    errors: ["webhook_subscription_not_found"],
+    async run({ db, params: { subscription_id: id } }) {
+      const made = { secret: await seal(newWebhookSecret(), secretPurpose(id)) };
+      return await opened(await db.call("integration.subscription_rotate", { id, made }));
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/subscriptions/:subscription_id/test",
+    summary: "Send a test event now",
+    access: can("manage:tenant"),
+    params: ids("subscription_id"),
+    response: AttemptResponse,
+    message: "webhook_attempt_finished",
+    errors: [
+      "webhook_subscription_not_found",
+      "webhook_event_not_found",
+      "webhook_sender_failed",
+    ],
+    idempotency: "own",
+    run: ({ db, params, idempotencyKey }) =>
+      attemptByHand(
+        db,
+        { core: "integration.test_begin", input: { id: params.subscription_id } },
+        idempotencyKey,
+      ),
+  }),
+  endpoint({
+    method: "post",
+    path: "/subscriptions/:subscription_id/recover",
+    summary: "Send again what failed in a span of time",
+    access: can("manage:tenant"),
+    params: ids("subscription_id"),
+    body: Recover,
+    response: z.object({ requeued: z.int() }),
+    errors: ["webhook_subscription_not_found", "webhook_subscription_inactive"],
+    run: ({ db, params, body }) =>
+      db.call("integration.subscription_recover", { ...body, id: params.subscription_id }),
+  }),
+];
+
+async function requirePublic(url: string): Promise<void> {
+  try {
+    await vet(url);
+  } catch (error) {
+    if (error instanceof AddressRefused) {
+      throw new AppError("webhook_url_refused", { field: "url" });
+    }
+    if (error instanceof AddressUnknown) {
+      throw new AppError("webhook_url_unresolved", { field: "url" });
+    }
+    throw error;
+  }
+}
+
+/** The answer with its secret opened. */
+async function opened(answer: WithSecret): Promise<Record<string, unknown>> {
+  return { ...answer, secret: await unseal(answer.secret, secretPurpose(answer.subscription.id)) };
+}

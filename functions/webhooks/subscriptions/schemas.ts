@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { Id, Timestamp } from "../../../shared/schemas.ts";
+
+const Url = z.string().trim().min(1).max(2_000).meta({
+  description: "https, on port 443 or 8443, of a host on the public internet",
+});
+const EventType = z.string().max(100).regex(/^(\*|[a-z][a-z0-9_]*(\.(\*|[a-z][a-z0-9_]*))?)$/)
+  .meta({ description: "A type (`delivery.delivered`), a family (`delivery.*`) or all (`*`)" });
+
+export const CreateSubscription = z.object({
+  module_id: Id,
+  url: Url,
+  event_types: z.array(EventType).min(1).max(100),
+  is_active: z.boolean().optional(),
+});
+
+export const UpdateSubscription = CreateSubscription.omit({ module_id: true }).partial();
+
+/** A span of time in which deliveries were queued. */
+export const Recover = z.object({
+  since: z.iso.datetime({ offset: true }),
+  until: z.iso.datetime({ offset: true }).optional(),
+});
+
+const Module = z.object({ id: Id, key: z.string(), name: z.record(z.string(), z.string()) });
+
+export const Subscription = z.strictObject({
+  id: Id,
+  module: Module,
+  url: z.string(),
+  event_types: z.array(z.string()),
+  is_active: z.boolean(),
+  failing_since: Timestamp.nullable(),
+  disabled_at: Timestamp.nullable(),
+  disabled_reason: z.enum(["gone", "failing"]).nullable(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+
+/** Of every module one entry; without an id nothing is saved for it. */
+export const SubscriptionsResponse = z.object({
+  subscriptions: z.array(Subscription.extend({
+    id: Id.nullable(),
+    url: z.string().nullable(),
+    created_at: Timestamp.nullable(),
+    updated_at: Timestamp.nullable(),
+  })),
+});
+export const SubscriptionResponse = z.object({ subscription: Subscription });
+/** The secret is told here and never again. */
+export const SubscriptionCreated = SubscriptionResponse.extend({ secret: z.string() });
+export const SecretRotated = SubscriptionCreated.extend({ previous_secret_expires_at: Timestamp });

@@ -1,0 +1,56 @@
+/** Calls to gateways: JSON out, JSON in, a time limit, and one kind of failure. */
+import type { z } from "zod";
+import { gatewayUrl } from "../env.ts";
+import { callOut, OutboundFailure } from "../outbound.ts";
+import { GatewayAway } from "./gateway.ts";
+
+const timeoutMs = 8_000;
+const answerBytesMax = 65_536;
+
+interface Call {
+  method: "GET" | "POST";
+  headers?: Record<string, string>;
+  body?: unknown;
+}
+
+/** The base address of a gateway. Configuration of the platform: a tenant must not choose whom we call. */
+export function addressOf(code: string, fallback?: string): string {
+  const url = gatewayUrl(code, fallback);
+  if (!url) throw new GatewayAway(`BARID_${code.toUpperCase()}_URL is not set`);
+  return url;
+}
+
+/** What a gateway answers, as its schema reads it. Fails with GatewayAway. */
+export async function askGateway<S extends z.ZodType>(
+  url: string,
+  { method, headers, body }: Call,
+  schema: S,
+): Promise<z.output<S>> {
+  try {
+    const response = await callOut(url, {
+      method,
+      headers: { accept: "application/json", "content-type": "application/json", ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    }, { timeoutMs, retries: method === "GET" ? 1 : 0 });
+    const text = await response.text();
+    if (!response.ok || text.length > answerBytesMax) {
+      throw new GatewayAway(`${new URL(url).pathname}: status ${response.status}`);
+    }
+    const answer = schema.safeParse(JSON.parse(text));
+    if (!answer.success) {
+      throw new GatewayAway(`${new URL(url).pathname}: ${answer.error.message}`);
+    }
+    return answer.data;
+  } catch (error) {
+    if (error instanceof GatewayAway) throw error;
+    if (error instanceof OutboundFailure || error instanceof SyntaxError || isAborted(error)) {
+      throw new GatewayAway(String(error), { cause: error });
+    }
+    throw error;
+  }
+}
+
+/** The time limit ran out while the answer was read. */
+function isAborted(error: unknown): boolean {
+  return error instanceof DOMException || error instanceof TypeError;
+}

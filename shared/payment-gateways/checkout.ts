@@ -1,0 +1,160 @@
+/**
+ * Opening a payment at its gateway and asking how it stands. Claimed, called, written down: three
+ * statements; a call that never comes back is made again by whoever asks next, or by cron.
+ */
+import { createHash } from "node:crypto";
+import { system } from "../db.ts";
+import { storefrontCnameTarget, supabaseUrl } from "../env.ts";
+import { AppError } from "../errors.ts";
+import { describeError, log } from "../log.ts";
+import { unseal } from "../secrets.ts";
+import {
+  type Facts,
+  type Gateway,
+  GatewayAway,
+  type GatewayPayment,
+  type Secrets,
+} from "./gateway.ts";
+import { gatewayNamed } from "./registry.ts";
+
+/** What the customer is to do next. */
+export interface Instructions {
+  redirect_url: string;
+  gateway_order_id: string;
+  expires_at: string;
+}
+
+type Known = GatewayPayment & { secrets: Secrets };
+
+/** What a tenant's secret is sealed for, so that one sealed for another tenant or gateway opens nothing. */
+export function purposeOf(tenantId: string, code: string): string {
+  return `payment_gateway:${tenantId}:${code}`;
+}
+
+/** An address customers may be sent back to, as cores take it. */
+export function returnTo(backRef: string | undefined): Record<string, unknown> {
+  if (backRef === undefined) return { platform_host: storefrontCnameTarget };
+  const url = new URL(backRef);
+  return { back_ref: url.href, back_ref_host: url.host, platform_host: storefrontCnameTarget };
+}
+
+/** Where the customer pays. Fails with gateway_unavailable, and may then be asked again. */
+export async function openPayment(paymentId: string): Promise<Instructions> {
+  const claimed = await system<{ open?: Known; wait?: true } & Partial<Instructions> | null>(
+    "select private.payment_open($1::text::uuid) as answer",
+    [paymentId],
+  );
+  if (claimed?.redirect_url) return claimed as Instructions;
+  if (!claimed?.open) throw new AppError("gateway_unavailable");
+  const { secrets: sealed, ...payment } = claimed.open;
+  let opened;
+  try {
+    const gateway = await known(payment.gateway_code);
+    const notifyUrl = `${supabaseUrl}/functions/v1/payment/webhooks/${gateway.code}`;
+    opened = await gateway.open(payment, await opensAll(payment, sealed), notifyUrl);
+  } catch (error) {
+    await written(payment, null, null);
+    throw unavailable(error);
+  }
+  if (!await written(payment, opened.redirect_url, opened.gateway_reference)) {
+    throw new AppError("gateway_unavailable");
+  }
+  return {
+    redirect_url: opened.redirect_url,
+    gateway_order_id: payment.gateway_order_id,
+    expires_at: payment.expires_at,
+  };
+}
+
+function written(payment: GatewayPayment, redirect: string | null, reference: string | null) {
+  return system<boolean>(
+    "select private.payment_opened($1::text::uuid, $2::text, $3::text, $4::text) as answer",
+    [payment.id, payment.gateway_order_id, redirect, reference],
+  );
+}
+
+/** A payment by its id, or by its number at a gateway. */
+type Which = { payment: string } | { code: string; number: string };
+
+/**
+ * Asks the gateway how a payment stands and applies its answer. `wait`: it was asked a moment ago;
+ * `unknown`: no payment waits for that. Fails with gateway_unavailable.
+ */
+export async function checkPayment(
+  which: Which,
+  pauseSeconds: number,
+): Promise<"asked" | "wait" | "unknown"> {
+  const [id, code, number] = "payment" in which
+    ? [which.payment, null, null]
+    : [null, which.code, which.number];
+  const claimed = await system<{ ask?: Known; wait?: true } | null>(
+    "select private.payment_check($1::text::uuid, $2::text, $3::text, $4::text::interval) as answer",
+    [id, code, number, `${pauseSeconds} seconds`],
+  );
+  if (!claimed) return "unknown";
+  if (!claimed.ask) return "wait";
+  const { secrets: sealed, ...payment } = claimed.ask;
+  let facts: Facts;
+  try {
+    const gateway = await known(payment.gateway_code);
+    facts = await gateway.ask(payment, await opensAll(payment, sealed));
+  } catch (error) {
+    throw unavailable(error);
+  }
+  // Nothing is known yet: there is nothing to write down.
+  if (facts.kind === "none") return "asked";
+  const said = JSON.stringify([payment.gateway_order_id, facts]);
+  await applyFacts(payment.gateway_code, [payment.tenant_id], digest(said), "status", facts);
+  return "asked";
+}
+
+/** Tries at a transaction that met another one; it was undone, so it may be made again. */
+const clashAttemptsMax = 5;
+
+/** One event, applied once. Fails with service_unavailable when it cannot be now: it will come again. */
+export async function applyFacts(
+  code: string,
+  tenants: string[],
+  key: string,
+  proof: "signature" | "status",
+  facts: Facts,
+  raw: string | null = null,
+): Promise<{ outcome: string; reason?: string }> {
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await system(
+        `select private.payment_apply($1::text, $2::text::uuid[], $3::text, $4::text, $5::text::jsonb,
+          $6::text) as answer`,
+        [code, `{${tenants.join(",")}}`, key, proof, JSON.stringify(facts), raw],
+      );
+    } catch (error) {
+      const state = (error as { code?: string }).code ?? "";
+      if (state === "55P03" || state === "57014") throw new AppError("service_unavailable");
+      if (state !== "40P01" && state !== "40001") throw error;
+      if (attempt === clashAttemptsMax) throw new AppError("service_unavailable");
+    }
+  }
+}
+
+export function digest(bytes: string | Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+async function known(code: string): Promise<Gateway> {
+  const gateway = await gatewayNamed(code);
+  if (!gateway) throw new GatewayAway(`there is no gateway ${code}`);
+  return gateway;
+}
+
+async function opensAll(payment: GatewayPayment, sealed: Secrets): Promise<Secrets> {
+  const purpose = purposeOf(payment.tenant_id, payment.gateway_code);
+  const names = Object.keys(sealed);
+  const texts = await Promise.all(names.map((name) => unseal(sealed[name], purpose)));
+  return Object.fromEntries(names.map((name, index) => [name, texts[index]]));
+}
+
+function unavailable(error: unknown): unknown {
+  if (!(error instanceof GatewayAway)) return error;
+  log("warn", "gateway_unavailable", describeError(error));
+  return new AppError("gateway_unavailable");
+}

@@ -1,0 +1,56 @@
+-- Payment gateways: with which account a tenant uses one, and what the gateways told.
+
+create table if not exists money.payment_gateways (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  gateway_code text not null check (gateway_code ~ '^[a-z0-9_]{2,40}$'),
+  is_active boolean not null default false,
+  -- What is no secret: terminal, account_id, amount_exponent ...
+  settings jsonb not null default '{}' check (jsonb_typeof(settings) = 'object'),
+  -- {name: sealed text}; the functions alone can open them.
+  secrets jsonb not null default '{}' check (jsonb_typeof(secrets) = 'object'),
+  -- Tells a new webhook secret from the same one sent again.
+  webhook_secret_print text,
+  -- Events sent before the secret was exchanged are signed with the one before.
+  previous_webhook_secret text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint gateway_configured unique (tenant_id, gateway_code)
+);
+-- Which tenants an event may be for: the account is named in it.
+create index if not exists payment_gateways_account on money.payment_gateways (gateway_code, (settings ->> 'account_id')) where is_active;
+
+-- Every event whose sender proved himself, with what became of it. Others leave nothing.
+create table if not exists money.payment_webhook_events (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  gateway_code text not null,
+  -- What makes it the same event when it comes again: the hash of its bytes, or of what a status answer said.
+  event_key text not null,
+  event_type text not null,
+  -- signature: signed by the gateway. status: the gateway's own answer when it was asked.
+  proof text not null check (proof in ('signature', 'status')),
+  raw_body text,
+  -- What was read out of it: {kind, gateway_order_id, transaction_id, amount, unit, currency ...}
+  facts jsonb not null check (jsonb_typeof(facts) = 'object'),
+  -- unmatched: money somebody has to look for.
+  outcome text not null default 'ignored' check (outcome in ('processed', 'ignored', 'unmatched')),
+  reason text,
+  payment_id uuid,
+  resolution text check (resolution in ('refunded_at_gateway', 'credited_by_adjustment', 'dismissed')),
+  resolution_note text,
+  resolved_by uuid references tenancy.profiles (id) on delete set null,
+  resolved_at timestamptz,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint webhook_event_taken unique (gateway_code, event_key),
+  constraint only_unmatched_is_resolved check (resolution is null or outcome = 'unmatched'),
+  constraint resolved_says_when check ((resolution is null) = (resolved_at is null)),
+  foreign key (tenant_id, payment_id) references money.payments (tenant_id, id) on delete restrict
+);
+create index if not exists payment_webhook_events_recent on money.payment_webhook_events (tenant_id, created_at desc nulls last, id desc);
+create index if not exists payment_webhook_events_open on money.payment_webhook_events (tenant_id, created_at desc nulls last, id desc)
+  where outcome = 'unmatched' and resolution is null;
+create index if not exists payment_webhook_events_payment on money.payment_webhook_events (tenant_id, payment_id) where payment_id is not null;
+create index if not exists payment_webhook_events_resolved_by on money.payment_webhook_events (resolved_by);

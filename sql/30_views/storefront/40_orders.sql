@@ -1,0 +1,29 @@
+drop view if exists storefront.orders_list cascade;
+drop view if exists storefront.my_orders_list cascade;
+
+-- The word customers read: approved once nothing is asked of them any more.
+create or replace function storefront.customer_status(o storefront.storefront_orders) returns text
+language sql immutable set search_path = '' as $$
+  select case
+    when o.status in ('pending', 'awaiting_approval') then case when o.payment_status = 'paid' then 'approved' else 'pending' end
+    when o.status in ('confirmed', 'approved') then 'approved'
+    when o.status = 'completed' then 'delivered'
+    else o.status end
+$$;
+
+-- What administrators see of an order in a list.
+create view storefront.orders_list with (security_invoker = true) as
+select o.id, o.order_number, o.market_id, o.user_id, o.status, o.status_group, o.payment_method, o.payment_status, o.city,
+  o.shipping_cost, o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at
+from storefront.storefront_orders o
+where o.tenant_id = (select app.tenant_id());
+
+-- The caller's own orders.
+create view storefront.my_orders_list with (security_invoker = true) as
+select o.id, o.order_number, o.status_group, storefront.customer_status(o) as status, o.payment_method, o.payment_status, o.shipping_cost,
+  o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at, o.market_id, m.store_name
+from storefront.storefront_orders o
+join storefront.markets m on m.tenant_id = o.tenant_id and m.id = o.market_id
+where o.tenant_id = (select app.tenant_id()) and o.user_id = (select app.user_id());
+
+grant select on storefront.orders_list, storefront.my_orders_list to barid_caller;

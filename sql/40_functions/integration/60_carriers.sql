@@ -1,0 +1,77 @@
+-- Which carriers a tenant works with. Credentials and webhook secrets come and go sealed.
+
+-- -> {carriers}: the active ones with this tenant's configuration, or null.
+create or replace function integration.carriers_get(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('carriers', coalesce(jsonb_agg(to_jsonb(c) - 'position' order by c.position), '[]'))
+  from integration.carriers_list c
+$$;
+
+-- An active carrier. Fails: carrier_not_found.
+create or replace function integration.carrier_of(carrier_code text) returns integration.carriers
+language plpgsql stable set search_path = '' as $$
+declare
+  c integration.carriers;
+begin
+  select k.* into c from integration.carriers k where k.code = carrier_of.carrier_code and k.is_active;
+  if not found then
+    perform app.fail('carrier_not_found');
+  end if;
+  return c;
+end $$;
+
+-- Sets what is sent. {carrier_code, is_enabled?, prefer_internal?, default_price?, credentials_print?,
+-- made: {credentials?, secret?}} -> {carrier, tenant_id, webhook_secret?}: the sealed secret when this call enabled
+-- a carrier with a webhook. An existing secret stays. Fails: carrier_not_found.
+create or replace function integration.carrier_configure(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  c integration.carriers := integration.carrier_of(input ->> 'carrier_code');
+  v_was integration.tenant_carriers;
+  v_is integration.tenant_carriers;
+begin
+  insert into integration.tenant_carriers (tenant_id, carrier_code) values (v_tenant, c.code)
+  on conflict (tenant_id, carrier_code) do nothing;
+  select t.* into v_was from integration.tenant_carriers t where t.tenant_id = v_tenant and t.carrier_code = c.code for update;
+  update integration.tenant_carriers t set
+    is_enabled = coalesce((input ->> 'is_enabled')::boolean, t.is_enabled),
+    prefer_internal = coalesce((input ->> 'prefer_internal')::boolean, t.prefer_internal),
+    default_price = case when input ? 'default_price' then (input ->> 'default_price')::numeric else t.default_price end,
+    credentials = coalesce(input #>> '{made,credentials}', t.credentials),
+    webhook_secret = case when c.supports_webhook and (input ->> 'is_enabled')::boolean
+      then coalesce(t.webhook_secret, input #>> '{made,secret}') else t.webhook_secret end
+  where t.id = v_was.id returning t.* into v_is;
+  return jsonb_build_object('tenant_id', v_tenant, 'carrier', integration.carrier_shown(c.code),
+    'webhook_secret', case when c.supports_webhook and v_is.is_enabled and not v_was.is_enabled then v_is.webhook_secret end);
+end $$;
+
+-- A carrier as clients see it, with this tenant's configuration.
+create or replace function integration.carrier_shown(carrier_code text) returns jsonb
+language sql stable set search_path = '' as $$
+  select to_jsonb(l) - 'position' from integration.carriers_list l where l.code = carrier_shown.carrier_code
+$$;
+
+-- What is sealed of a carrier's credentials now, for merging what is sent into it. {carrier_code} -> {credentials}
+create or replace function integration.carrier_sealed(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('credentials', (select t.credentials from integration.tenant_carriers t
+    where t.tenant_id = app.tenant_id() and t.carrier_code = input ->> 'carrier_code'))
+$$;
+
+-- Another webhook secret; the old one holds no more. {carrier_code, made: {secret}} -> {carrier, tenant_id, webhook_secret}
+-- Fails: carrier_not_found, carrier_not_enabled.
+create or replace function integration.carrier_rotate(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  c integration.carriers := integration.carrier_of(input ->> 'carrier_code');
+begin
+  update integration.tenant_carriers t set webhook_secret = input #>> '{made,secret}'
+  where t.tenant_id = v_tenant and t.carrier_code = c.code and t.is_enabled and c.supports_webhook;
+  if not found then
+    perform app.fail('carrier_not_enabled');
+  end if;
+  return jsonb_build_object('tenant_id', v_tenant, 'carrier', integration.carrier_shown(c.code),
+    'webhook_secret', input #>> '{made,secret}');
+end $$;

@@ -1,0 +1,87 @@
+-- Calls to a gateway, each in steps: what is due is claimed here, the functions ask the gateway, and what it said is
+-- written down. A step that never comes back is taken over by the next one who asks.
+
+-- What the functions must know of a payment to talk to its gateway about it.
+create or replace function private.payment_known(p money.payments) returns jsonb
+language sql stable security definer set search_path = '' as $$
+  select jsonb_build_object('id', p.id, 'tenant_id', p.tenant_id, 'gateway_code', p.gateway_code, 'gateway_order_id', p.gateway_order_id,
+    'gateway_reference', p.gateway_reference, 'amount', p.amount::text, 'currency', p.currency, 'numeric_code', c.numeric_code,
+    'exponent', coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent), 'description', p.reference, 'back_ref', p.back_ref,
+    'expires_at', p.expires_at, 'settings', coalesce(g.settings, '{}'), 'secrets', coalesce(g.secrets, '{}'))
+  from tenancy.currencies c
+  left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
+  where c.code = p.currency
+$$;
+
+-- Claims the opening of a payment at its gateway: {open: what the functions must know}, {redirect_url,
+-- gateway_order_id, expires_at} when it is open already, {wait: true} while somebody else is opening it, null when
+-- it waits for nothing. A second try gets a new number: the gateway may know the first.
+create or replace function private.payment_open(p_payment uuid) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  p money.payments;
+begin
+  select * into p from money.payments x where x.id = p_payment and x.gateway_order_id is not null for no key update;
+  if p.id is null or p.status <> 'pending' then
+    return null;
+  elsif p.redirect_url is not null then
+    return jsonb_build_object('redirect_url', p.redirect_url, 'gateway_order_id', p.gateway_order_id, 'expires_at', p.expires_at);
+  elsif p.opened_at > clock_timestamp() - interval '15 seconds' then
+    return jsonb_build_object('wait', true);
+  end if;
+  update money.payments x set opened_at = clock_timestamp(),
+    gateway_order_id = case when x.opened_at is null then x.gateway_order_id else nextval('money.gateway_order_ids')::text end
+  where x.id = p.id returning * into p;
+  return jsonb_build_object('open', private.payment_known(p));
+end $$;
+
+-- Where the customer pays; null: the gateway could not be asked, and may be asked again at once.
+-- False when the number was exchanged meanwhile.
+create or replace function private.payment_opened(p_payment uuid, p_number text, p_redirect text, p_reference text) returns boolean
+language plpgsql security definer set search_path = '' as $$
+begin
+  update money.payments x set redirect_url = p_redirect, gateway_reference = p_reference,
+    opened_at = case when p_redirect is null then x.opened_at - interval '1 minute' else x.opened_at end
+  where x.id = p_payment and x.gateway_order_id = p_number and x.status = 'pending';
+  return found;
+end $$;
+
+-- Claims asking the gateway how a payment stands, by its id or its number there: {ask: what the functions must know},
+-- {wait: true} when it was asked within `pause`, null when no such payment was opened or it has its end.
+create or replace function private.payment_check(p_payment uuid, p_code text, p_number text, pause interval) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  p money.payments;
+begin
+  select * into p from money.payments x
+  where x.gateway_order_id is not null and x.redirect_url is not null and x.status in ('pending', 'FAILED')
+    and (x.id = p_payment or (x.gateway_code = p_code and x.gateway_order_id = p_number)) for no key update;
+  if p.id is null then
+    return null;
+  elsif p.last_checked_at > clock_timestamp() - pause then
+    return jsonb_build_object('wait', true);
+  end if;
+  update money.payments x set last_checked_at = clock_timestamp() where x.id = p.id;
+  return jsonb_build_object('ask', private.payment_known(p));
+end $$;
+
+-- Queues a look at each payment that waits for its gateway and is younger than a day. Answers how many. Run by cron.
+create or replace function private.payments_reconcile() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  insert into app.jobs (tenant_id, kind, payload, entity_key, attempts_max)
+  select p.tenant_id, 'payment.reconcile', jsonb_build_object('payment_id', p.id), p.id::text, 1
+  from money.payments p
+  where p.payment_method = 'gateway' and p.status = 'pending' and p.redirect_url is not null
+    and p.created_at > now() - interval '24 hours 15 minutes' and p.created_at < now() - interval '1 minute'
+    and (p.last_checked_at is null or p.last_checked_at < now() - interval '4 minutes')
+    and not exists (select from app.jobs j where j.entity_key = p.id::text and j.status in ('queued', 'running'))
+  order by p.last_checked_at nulls first limit 1000;
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+grant execute on function private.payment_open(uuid), private.payment_opened(uuid, text, text, text),
+  private.payment_check(uuid, text, text, interval) to barid_api;

@@ -1,0 +1,173 @@
+-- The life of an order, guarded below every core: only these moves are possible, each leaves a line of history and
+-- an event. Cores write the status and, where there is something to say, status_note.
+
+-- True when an order may go from one status to another. What is shipped is not called off any more.
+create or replace function storefront.order_move_is_legal(from_status text, to_status text) returns boolean
+language sql immutable set search_path = '' as $$
+  select to_status = any (case from_status
+    when 'pending' then '{awaiting_approval,approved,confirmed,cancelled}'::text[]
+    when 'awaiting_approval' then '{approved,confirmed,cancelled}'
+    when 'approved' then '{confirmed,shipped,cancelled}'
+    when 'confirmed' then '{shipped,cancelled}'
+    when 'shipped' then '{delivered}'
+    when 'delivered' then '{completed}'
+    else '{}' end)
+$$;
+
+-- Tells what happened to an order. Numbers, ids and states; no name, phone or address.
+create or replace function private.tell_order(o storefront.storefront_orders, happened text, more jsonb default '{}') returns void
+language sql security definer set search_path = '' as $$
+  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+  values (o.tenant_id, 'order.' || happened, 'storefront', 'order', o.id, jsonb_build_object('order_id', o.id,
+    'order_number', o.order_number, 'market_id', o.market_id, 'user_id', o.user_id, 'status', o.status,
+    'payment_status', o.payment_status, 'payment_method', o.payment_method, 'total_price', o.total_price, 'currency', o.currency,
+    'delivery_id', o.delivery_id, 'reason', o.cancel_reason, 'actor_id', app.user_id()) || more)
+$$;
+
+create or replace function private.guard_order() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if new.status <> old.status and not storefront.order_move_is_legal(old.status, new.status) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
+  end if;
+  if old.payment_status = 'paid' and new.payment_status <> 'paid' then
+    raise exception 'order % was paid and stays so', old.id using errcode = 'integrity_constraint_violation';
+  end if;
+  -- What was bought, by whom and for how much is agreed.
+  if (new.tenant_id, new.order_number, new.market_id, new.user_id, new.cart_id, new.payment_method, new.payment_method_type_id, new.currency,
+      new.subtotal, new.tax_amount, new.shipping_cost, new.discount_amount, new.total_price, new.total_items, new.created_at)
+    is distinct from (old.tenant_id, old.order_number, old.market_id, old.user_id, old.cart_id, old.payment_method, old.payment_method_type_id,
+      old.currency, old.subtotal, old.tax_amount, old.shipping_cost, old.discount_amount, old.total_price, old.total_items, old.created_at) then
+    raise exception 'order % is agreed and stays as it is', old.id using errcode = 'integrity_constraint_violation';
+  end if;
+  return new;
+end $$;
+
+create or replace function private.orders_made() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into storefront.storefront_order_history (tenant_id, order_id, status, note, updated_by)
+  select n.tenant_id, n.id, n.status, n.status_note, app.user_id() from new_rows n order by n.created_at, n.id;
+  perform private.tell_order(n, 'created') from new_rows n;
+  return null;
+end $$;
+
+create or replace function private.orders_moved() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into storefront.storefront_order_history (tenant_id, order_id, status, note, updated_by)
+  select n.tenant_id, n.id, n.status, n.status_note, app.user_id()
+  from new_rows n join old_rows o on o.id = n.id where n.status <> o.status order by n.created_at, n.id;
+  perform private.tell_order(n, n.status, jsonb_build_object('from_status', o.status))
+  from new_rows n join old_rows o on o.id = n.id where n.status <> o.status;
+  perform private.tell_order(n, case n.payment_status when 'paid' then 'paid' else 'payment_failed' end)
+  from new_rows n join old_rows o on o.id = n.id where n.payment_status <> o.payment_status;
+  return null;
+end $$;
+
+drop trigger if exists guard on storefront.storefront_orders;
+create trigger guard before update on storefront.storefront_orders for each row execute function private.guard_order();
+drop trigger if exists orders_made on storefront.storefront_orders;
+create trigger orders_made after insert on storefront.storefront_orders referencing new table as new_rows
+  for each statement execute function private.orders_made();
+drop trigger if exists orders_moved on storefront.storefront_orders;
+create trigger orders_moved after update on storefront.storefront_orders referencing old table as old_rows new table as new_rows
+  for each statement execute function private.orders_moved();
+
+-- An order leaves the house: what was set aside for it goes. The order is locked.
+create or replace function private.order_shipped(o storefront.storefront_orders, p_note text default null) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update storefront.storefront_orders x set status = 'shipped', shipped_at = now(), status_note = p_note
+  where x.tenant_id = o.tenant_id and x.id = o.id;
+  perform warehousing.stock_exit('order', o.id);
+end $$;
+
+-- An order is with its customer: cash for it was taken at the door. The order is locked and shipped.
+-- p_booked: a driver's collection put the cash into the books.
+create or replace function private.order_delivered(o storefront.storefront_orders, p_booked boolean, p_note text default null) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  p money.payments;
+begin
+  update storefront.storefront_orders x set status = 'delivered', delivered_at = now(), status_note = p_note
+  where x.tenant_id = o.tenant_id and x.id = o.id;
+  select * into p from money.payments x
+  where x.tenant_id = o.tenant_id and x.order_id = o.id and x.type = 'ORDER' and x.status = 'pending' and x.payment_method = 'cash' for no key update;
+  if p.id is not null then
+    perform private.payment_made(p, p_booked => p_booked);
+  end if;
+end $$;
+
+-- Orders follow the delivery that brings them, whoever moves it.
+create or replace function private.orders_follow() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_moved record;
+  o storefront.storefront_orders;
+begin
+  for v_moved in
+    select n.order_id, n.status, n.tenant_id from new_rows n join old_rows w on w.id = n.id
+    where n.order_id is not null and n.status <> w.status and n.status in ('picked_up', 'in_transit', 'delivered')
+    order by n.order_id
+  loop
+    select * into o from storefront.storefront_orders x where x.tenant_id = v_moved.tenant_id and x.id = v_moved.order_id for no key update;
+    if o.status in ('approved', 'confirmed') then
+      perform private.order_shipped(o);
+    end if;
+    if v_moved.status = 'delivered' and o.status in ('approved', 'confirmed', 'shipped') then
+      perform private.order_delivered(o, p_booked => true);
+    end if;
+  end loop;
+  return null;
+end $$;
+
+drop trigger if exists orders_follow on delivery.deliveries;
+create trigger orders_follow after update on delivery.deliveries referencing old table as old_rows new table as new_rows
+  for each statement execute function private.orders_follow();
+
+-- Ends gateway orders nobody paid for a day: they are cancelled, and no payment is waited for. A few hundred at a
+-- time; whoever is at work on one keeps it. Answers how many. Run by cron.
+create or replace function private.orders_expire() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid;
+  v_orders uuid[];
+  v_count bigint := 0;
+begin
+  for v_tenant in
+    select distinct o.tenant_id from storefront.storefront_orders o
+    where o.payment_method = 'gateway' and o.payment_status <> 'paid' and o.status in ('pending', 'awaiting_approval')
+      and o.created_at < now() - interval '24 hours'
+  loop
+    perform set_config('app.tenant_id', v_tenant::text, true);
+    with due as (
+      select o.id from storefront.storefront_orders o
+      where o.tenant_id = v_tenant and o.payment_method = 'gateway' and o.payment_status <> 'paid'
+        and o.status in ('pending', 'awaiting_approval') and o.created_at < now() - interval '24 hours'
+      order by o.created_at limit 500 for no key update skip locked
+    ), ended as (
+      update storefront.storefront_orders o set status = 'cancelled', cancelled_at = now(), cancel_reason = 'payment_failed',
+        status_note = 'payment_failed'
+      from due where o.tenant_id = v_tenant and o.id = due.id returning o.id
+    )
+    select coalesce(array_agg(e.id), '{}') into v_orders from ended e;
+    perform private.order_payment_drop(e.id) from unnest(v_orders) e (id);
+    v_count := v_count + cardinality(v_orders);
+  end loop;
+  return v_count;
+end $$;
+
+-- Completes what was delivered two weeks ago. Answers how many. Run by cron.
+create or replace function private.orders_complete() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  update storefront.storefront_orders o set status = 'completed', status_note = null
+  where o.id in (
+    select x.id from storefront.storefront_orders x where x.status = 'delivered' and x.delivered_at < now() - interval '14 days'
+    order by x.delivered_at limit 5000 for no key update skip locked);
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;

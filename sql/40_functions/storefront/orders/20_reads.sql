@@ -1,0 +1,112 @@
+-- An order as its customer and its shop read it.
+
+-- The customer's view: camelCase, with payments in snake_case as documented.
+create or replace function storefront.order_for_customer(o storefront.storefront_orders) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('id', o.id, 'order_number', o.order_number, 'status', storefront.customer_status(o),
+    'paymentStatus', o.payment_status, 'paymentMethod', o.payment_method, 'subtotal', o.subtotal, 'taxAmount', o.tax_amount,
+    'deliveryFee', o.shipping_cost, 'discountAmount', o.discount_amount, 'totalPrice', o.total_price, 'currency', o.currency,
+    'totalItems', o.total_items, 'customerNotes', o.customer_notes, 'shippingAddress', o.shipping_address,
+    'createdAt', o.created_at, 'updatedAt', o.updated_at,
+    'items', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'variantId', i.variant_id, 'productId', i.product_id,
+        'productName', i.product_name, 'sku', i.sku, 'attributes', i.attributes, 'images', i.images, 'quantity', i.quantity,
+        'unitPrice', i.unit_price, 'total', i.total) order by i.position), '[]')
+      from storefront.storefront_order_items i where i.tenant_id = o.tenant_id and i.order_id = o.id),
+    'market', (
+      select jsonb_build_object('id', m.id, 'name', m.store_name,
+        'settings', jsonb_build_object('currency', o.currency, 'deliveryFee', o.shipping_cost))
+      from storefront.markets m where m.tenant_id = o.tenant_id and m.id = o.market_id),
+    'payments', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
+        'amount', p.amount, 'gateway_transaction_id', p.gateway_transaction_id, 'created_at', p.created_at,
+        'processed_at', p.processed_at) order by p.created_at, p.id), '[]')
+      from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id))
+$$;
+
+-- {order_id} -> {order, check: a payment the gateway may be asked about, or null}. Fails: order_not_found.
+create or replace function storefront.order_payment_status(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  o storefront.storefront_orders;
+begin
+  select * into o from storefront.storefront_orders x
+  where x.tenant_id = v_tenant and x.user_id = app.user_id() and x.id = (input ->> 'order_id')::uuid;
+  if o.id is null then
+    perform app.fail('order_not_found');
+  end if;
+  return jsonb_build_object('order', storefront.order_for_customer(o), 'check', (
+    select p.id from money.payments p
+    where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending' and p.redirect_url is not null
+      and o.status <> 'cancelled' and (p.last_checked_at is null or p.last_checked_at < now() - interval '10 seconds')));
+end $$;
+
+-- The delivery that brings an order, as a detail shows it; null without one.
+create or replace function storefront.order_assignment(o storefront.storefront_orders) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'tracking_number', d.barcode, 'status', d.status,
+    'driver_assigned', a.driver_id is not null,
+    'driver', case when a.driver_id is not null then jsonb_build_object('id', a.driver_id, 'full_name', p.full_name) end)
+  from delivery.deliveries d
+  left join delivery.assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted', 'completed')
+  left join tenancy.profiles p on p.id = a.driver_id
+  where d.tenant_id = o.tenant_id and d.id = o.delivery_id
+  order by a.created_at desc limit 1
+$$;
+
+-- The administrators' view of one order: snake_case.
+create or replace function storefront.order_for_admin(o storefront.storefront_orders) returns jsonb
+language sql stable set search_path = '' as $$
+  select to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id}'::text[]
+    || jsonb_build_object(
+    'customer', (
+      select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'email', p.email, 'phone', p.phone)
+      from tenancy.profiles p where p.id = o.user_id),
+    'items', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'product_id', i.product_id, 'product_name', i.product_name,
+        'images', i.images, 'quantity', i.quantity, 'unit_price', i.unit_price, 'total', i.total,
+        'variant', jsonb_build_object('id', i.variant_id, 'sku', i.sku, 'attributes', i.attributes),
+        'warehouse_item', case when w.id is not null then jsonb_build_object('id', w.id, 'name', w.name, 'sku', w.sku) end)
+        order by i.position), '[]')
+      from storefront.storefront_order_items i
+      left join warehousing.inventory_items w on w.tenant_id = i.tenant_id and w.id = i.inventory_item_id
+      where i.tenant_id = o.tenant_id and i.order_id = o.id),
+    'payments', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
+        'amount', p.amount, 'gateway_code', p.gateway_code, 'gateway_transaction_id', p.gateway_transaction_id,
+        'created_at', p.created_at, 'processed_at', p.processed_at) order by p.created_at, p.id), '[]')
+      from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id),
+    'status_history', (
+      select coalesce(jsonb_agg(jsonb_build_object('status', h.status, 'timestamp', h.created_at, 'note', h.note,
+        'updated_by', h.updated_by) order by h.id), '[]')
+      from storefront.storefront_order_history h where h.tenant_id = o.tenant_id and h.order_id = o.id),
+    'delivery_assignment', storefront.order_assignment(o))
+$$;
+
+-- {order_id} -> the order. Fails: order_not_found.
+create or replace function storefront.order_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  o storefront.storefront_orders;
+begin
+  select * into o from storefront.storefront_orders x where x.tenant_id = app.tenant_id() and x.id = (input ->> 'order_id')::uuid;
+  if o.id is null then
+    perform app.fail('order_not_found');
+  end if;
+  return storefront.order_for_admin(o);
+end $$;
+
+-- Totals of the whole market, whatever a list shows: {totalOrders, pendingOrders, outForDelivery, deliveredToday}.
+create or replace function storefront.order_stats() returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object(
+    'totalOrders', (select coalesce(sum((g.value ->> 'entries')::bigint), 0) from jsonb_each(t.groups) g),
+    'pendingOrders', coalesce((t.groups #>> '{pending,entries}')::bigint, 0),
+    'outForDelivery', coalesce((t.groups #>> '{shipped,entries}')::bigint, 0),
+    'deliveredToday', (
+      select count(*) from storefront.storefront_orders o
+      where o.tenant_id = (select app.tenant_id())
+        and o.delivered_at >= (select app.day_start(app.day_of(now()::text)))))
+  from (select app.tally_by('storefront_orders', 'status_group') as groups) t
+$$;

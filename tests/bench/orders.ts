@@ -1,0 +1,103 @@
+/** The administrators' list of orders on 10,000 and on 1,000,000, and how many of it eight clients get a second. */
+import { randomUUID } from "node:crypto";
+import { performance } from "node:perf_hooks";
+import { type Bench, startBench } from "./bench-stack.ts";
+import { load, percentiles } from "./load.ts";
+import type { Report } from "./report.ts";
+
+const small = 10_000;
+const large = 1_000_000;
+const asks = 200;
+const clients = 8;
+const seconds = 5;
+
+export async function benchOrders(report: Report): Promise<void> {
+  const bench = await startBench();
+  try {
+    const token = await shop(bench);
+    await fill(bench, 0, small);
+    const few = await newest(bench, token);
+    await fill(bench, small, large);
+    const many = await newest(bench, token);
+    report.note(`orders: p95 ${few.toFixed(1)} ms on 10,000, ${many.toFixed(1)} ms on 1,000,000`);
+    report.ratio({
+      what: "list of 20 orders with totals: p95 on 1,000,000 against 10,000",
+      value: many / few,
+      atMost: 2,
+    });
+    const { perSecond, p95, notOk } = await load(
+      url(bench),
+      { authorization: `Bearer ${token}` },
+      clients,
+      seconds,
+    );
+    if (notOk) throw new Error(`${notOk} answers were refusals`);
+    report.note(
+      `list of 20 of 1,000,000 orders, ${clients} clients: ${Math.round(perSecond)} a second, p95 ${
+        p95.toFixed(1)
+      } ms`,
+    );
+  } finally {
+    await bench.stop();
+  }
+}
+
+const url = ({ stack }: Bench) => `${stack.apiUrl}/storefront/orders?limit=20`;
+
+/** An administrator, and one order of a live market that all others are copied from. */
+async function shop({ stack, tenantId }: Bench): Promise<string> {
+  const { sql } = stack;
+  const [id, buyer] = [randomUUID(), randomUUID()];
+  for (
+    const [user, type, role] of [[id, "staff", "tenant_admin"], [buyer, "customer", "customer"]]
+  ) {
+    await sql`insert into auth.users (id, email) values (${user!}, ${user + "@demo.test"})`;
+    await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type)
+      values (${tenantId}, ${user!}, ${type!})`;
+    await sql`insert into tenancy.tenant_user_roles (tenant_id, user_id, role_key)
+      values (${tenantId}, ${user!}, ${role!})`;
+  }
+  const [market] = await sql`insert into storefront.markets
+    (tenant_id, store_name, status, publish_status) values (${tenantId}, 'bench', 'approved', 'published')
+    on conflict on constraint market_already_exists do update set updated_at = now() returning id`;
+  const [cart] = await sql`insert into storefront.carts (tenant_id, market_id, customer_id, status)
+    values (${tenantId}, ${market!.id}, ${buyer}, 'converted') returning id`;
+  await sql`insert into storefront.storefront_orders (tenant_id, order_number, market_id, user_id, cart_id, payment_method,
+      payment_method_type_id, delivery_service_id, currency, subtotal, total_price, total_items, shipping_address, city)
+    select ${tenantId}, 'BENCH', ${market!.id}, ${buyer}, ${
+    cart!.id
+  }, 'cash_on_delivery', '5a1e0000-0000-4000-8000-000000000001',
+      s.id, 'IQD', 5000, 5000, 1, '{}', 'Baghdad' from delivery.delivery_services s where s.tenant_id = ${tenantId} limit 1`;
+  return await stack.jwtSign({ sub: id, app_metadata: { tenant_id: tenantId } });
+}
+
+async function newest(bench: Bench, token: string): Promise<number> {
+  const took: number[] = [];
+  for (let i = -20; i < asks; i++) {
+    const start = performance.now();
+    const response = await fetch(url(bench), { headers: { authorization: `Bearer ${token}` } });
+    await response.arrayBuffer();
+    if (!response.ok) throw new Error(`${response.status}`);
+    if (i >= 0) took.push(performance.now() - start);
+  }
+  return percentiles(took).p95;
+}
+
+async function fill({ stack, tenantId }: Bench, from: number, to: number): Promise<void> {
+  console.log(`       loading orders ${from} to ${to} ...`);
+  await stack.sql.begin(async (tx) => {
+    // Loading, not using: triggers and foreign keys are left out for the time of this transaction.
+    await tx`set local session_replication_role = replica`;
+    await tx`insert into storefront.storefront_orders (tenant_id, order_number, market_id, user_id, cart_id, status, payment_method,
+        payment_method_type_id, delivery_service_id, currency, subtotal, total_price, total_items, shipping_address, city,
+        delivered_at, created_at)
+      select o.tenant_id, 'BENCH-' || n, o.market_id, o.user_id, gen_random_uuid(),
+        (array['pending', 'confirmed', 'shipped', 'delivered', 'completed'])[1 + n % 5], o.payment_method, o.payment_method_type_id,
+        o.delivery_service_id, o.currency, 1000 + n % 9000, 1000 + n % 9000, 1 + n % 9, o.shipping_address, o.city,
+        case when n % 5 > 2 then now() - n * interval '1 minute' end, now() - n * interval '1 minute'
+      from storefront.storefront_orders o, generate_series(${from + 1}::int, ${to}::int) n
+      where o.tenant_id = ${tenantId} and o.order_number = 'BENCH'`;
+  });
+  await stack.sql`select private.tally_rebuild('storefront_orders')`;
+  await stack.sql`vacuum analyze storefront.storefront_orders`;
+}

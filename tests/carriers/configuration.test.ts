@@ -1,0 +1,165 @@
+/** Which carriers a tenant works with; what is secret goes in and never comes out. */
+import { randomUUID } from "node:crypto";
+import { beforeAll, expect, test } from "vitest";
+import { type Body, nobody } from "../support/api.ts";
+import { enable } from "../support/carriers.ts";
+import { sql } from "../support/db.ts";
+import { newTenant, type Tenant } from "../support/people.ts";
+
+let a: Tenant;
+let b: Tenant;
+beforeAll(async () => {
+  [a, b] = await Promise.all([newTenant(), newTenant()]);
+});
+const credentials = { login_id: "shop", password: "p4ss-w0rd", initial_token: "t0ken-t0ken" };
+
+test("active carriers are listed with the tenant's configuration, or null", async () => {
+  const { body } = await a.staff.get("/carriers/tenant");
+  expect(body.carriers).toEqual([
+    {
+      code: "internal",
+      name: "Own fleet",
+      logo_url: null,
+      is_internal: true,
+      supports_webhook: false,
+      configuration: null,
+    },
+    {
+      code: "easypost",
+      name: "EasyPost",
+      logo_url: null,
+      is_internal: false,
+      supports_webhook: true,
+      configuration: null,
+    },
+    {
+      code: "simulated",
+      name: "Simulated carrier",
+      logo_url: null,
+      is_internal: false,
+      supports_webhook: true,
+      configuration: null,
+    },
+  ]);
+});
+
+test("a configuration is kept, credentials sealed and never told", async () => {
+  const answer = await a.admin.patch("/carriers/tenant/simulated", {
+    prefer_internal: true,
+    default_price: 2500.5,
+    credentials,
+  });
+  expect(answer).toSucceed(200);
+  expect(answer.body.webhook).toBeUndefined();
+  expect(answer.body.carrier.configuration).toEqual({
+    is_enabled: false,
+    prefer_internal: true,
+    default_price: 2500.5,
+    has_credentials: true,
+    updated_at: expect.any(String),
+  });
+  const later = await a.admin.patch("/carriers/tenant/simulated", { default_price: null });
+  expect(later.body.carrier.configuration).toMatchObject({
+    default_price: null,
+    prefer_internal: true,
+    has_credentials: true,
+  });
+  const list = await a.admin.get("/carriers/tenant");
+  const seen = JSON.stringify([answer.body, later.body, list.body]);
+  expect(seen).not.toMatch(/p4ss|t0ken|s1\./);
+  const everywhere =
+    await sql`select t::text as text from integration.tenant_carriers t where tenant_id = ${a.id}
+    union all select l::text from app.audit_log l where tenant_id = ${a.id}
+    union all select k.answer::text from app.idempotency_keys k where k.scope like ${a.id + "%"}`;
+  expect(JSON.stringify(everywhere)).not.toMatch(/p4ss|t0ken/);
+  // Another tenant has none of it.
+  expect((await b.admin.get("/carriers/tenant")).body.carriers[2].configuration).toBeNull();
+});
+
+test("enabling tells the webhook's address and secret, once and the same again; rotating makes another", async () => {
+  const tenant = await newTenant();
+  const webhook = await enable(tenant);
+  expect(webhook.url).toMatch(
+    new RegExp(`/functions/v1/carriers/webhooks/simulated/${tenant.id}$`),
+  );
+  expect(webhook.secret).toMatch(/^[0-9a-f]{64}$/);
+  const again = await tenant.admin.patch("/carriers/tenant/simulated", { is_enabled: true });
+  expect(again.body.webhook).toBeUndefined();
+  await tenant.admin.patch("/carriers/tenant/simulated", { is_enabled: false });
+  expect(await enable(tenant)).toEqual(webhook);
+  const rotated = await tenant.admin.post("/carriers/tenant/simulated/rotate-secret");
+  expect(rotated).toSucceed(200);
+  expect(rotated.body.webhook.secret).not.toBe(webhook.secret);
+  expect((await tenant.admin.patch("/carriers/tenant/internal", { is_enabled: true })).body.webhook)
+    .toBeUndefined();
+  expect(await tenant.admin.post("/carriers/tenant/internal/rotate-secret")).toFailWith(
+    409,
+    "carrier_not_enabled",
+  );
+  expect(await tenant.admin.post("/carriers/tenant/easypost/rotate-secret")).toFailWith(
+    409,
+    "carrier_not_enabled",
+  );
+});
+
+test("with a key the same call answers the same; other credentials under it are a conflict", async () => {
+  const tenant = await newTenant();
+  const options = { headers: { "idempotency-key": randomUUID() } };
+  const send = (body: Body) => tenant.admin.patch("/carriers/tenant/simulated", body, options);
+  const first = await send({ is_enabled: true, credentials });
+  const second = await send({ is_enabled: true, credentials });
+  expect(first).toSucceed(200);
+  expect(first.body.webhook.secret).toMatch(/^[0-9a-f]{64}$/);
+  expect(second.body).toEqual(first.body);
+  expect(await send({ is_enabled: true, credentials: { ...credentials, password: "x" } }))
+    .toFailWith(409, "idempotency_conflict");
+});
+
+test("wrong input, unknown carriers and people without the right are refused, and nothing is kept", async () => {
+  const tenant = await newTenant();
+  const path = "/carriers/tenant/simulated";
+  for (
+    const [body, field] of [
+      [{ is_enabled: "yes" }, "is_enabled"],
+      [{ default_price: -1 }, "default_price"],
+      [{ default_price: "5" }, "default_price"],
+      [{ credentials: "x" }, "credentials"],
+      [{ credentials: { password: 5 } }, "credentials.password"],
+      [{ credentials: { password: "x".repeat(1_001) } }, "credentials.password"],
+    ] as const
+  ) {
+    const answer = await tenant.admin.patch(path, body);
+    expect(answer).toFailWith(400, "validation_failed");
+    expect(answer.body.field).toBe(field);
+  }
+  expect(await tenant.admin.patch("/carriers/tenant/nobody", {})).toFailWith(
+    404,
+    "carrier_not_found",
+  );
+  expect(await tenant.admin.patch("/carriers/tenant/No!", {})).toFailWith(400, "validation_failed");
+  for (const who of [tenant.ops, tenant.staff, tenant.driver]) {
+    expect(await who.patch(path, { is_enabled: true, credentials })).toFailWith(403, "forbidden");
+    expect(await who.post(`${path}/rotate-secret`)).toFailWith(403, "forbidden");
+  }
+  expect(await tenant.driver.get("/carriers/tenant")).toFailWith(403, "forbidden");
+  expect(await nobody.patch(path, {})).toFailWith(401, "unauthorized");
+  expect(await sql`select from integration.tenant_carriers where tenant_id = ${tenant.id}`)
+    .toHaveLength(0);
+  expect((await tenant.admin.in("ku").patch("/carriers/tenant/nobody", {})).body.message).toMatch(
+    /[\u0600-\u06ff]/,
+  );
+});
+
+test("many at once make one configuration with one secret", async () => {
+  const tenant = await newTenant();
+  const answers = await Promise.all(
+    Array.from(
+      { length: 10 },
+      () => tenant.admin.patch("/carriers/tenant/simulated", { is_enabled: true }),
+    ),
+  );
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+  expect(answers.filter(({ body }) => body.webhook)).toHaveLength(1);
+  expect(await sql`select from integration.tenant_carriers where tenant_id = ${tenant.id}`)
+    .toHaveLength(1);
+});

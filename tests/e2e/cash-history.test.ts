@@ -1,0 +1,344 @@
+/**
+ * Random histories of cash under many callers, while connections are cut: deliveries are completed,
+ * cash is remitted and settled by rows and as a whole, wallets are adjusted, calls repeated with their
+ * keys. Afterwards the books hold, nothing is missing, and every answer a client was given is in the
+ * database exactly once.
+ *
+ * BARID_HISTORY_SEED repeats a run, BARID_HISTORY_OPERATIONS makes it longer (10,000 in `npm run prove`).
+ */
+import fc from "fast-check";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Stack, startStack } from "../../supabase/local/stack.ts";
+import type { Body } from "../support/api.ts";
+
+const seed = Number(process.env.BARID_HISTORY_SEED ?? Date.now() % 1_000_000_000);
+const operations = Number(process.env.BARID_HISTORY_OPERATIONS ?? 250);
+const workers = 16;
+const driverCount = 6;
+const walletStart = 50_000;
+
+let stack: Stack;
+let dataDir: string;
+let tenantId: string;
+/** Tokens. */
+let office: string;
+let drivers: { id: string; token: string }[];
+let order: Record<string, unknown>;
+
+beforeAll(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), "barid-cash-"));
+  stack = await startStack({
+    dataDir,
+    port: 0,
+    dbPort: 0,
+    seed: true,
+    schedules: false,
+    workers: 2,
+    env: { BARID_STRICT: "1", BARID_LOG_LEVEL: "silent", BARID_DB_POOL: "8" },
+  });
+  const { sql } = stack;
+  const [admin] = await sql`select u.user_id, u.tenant_id from tenancy.tenant_users u
+    join tenancy.profiles p on p.id = u.user_id where p.email = 'admin@demo.test'`;
+  tenantId = admin.tenant_id;
+  office = await tokenOf(admin.user_id);
+  const ids = Array.from({ length: driverCount }, () => randomUUID());
+  for (const [n, id] of ids.entries()) {
+    await sql`insert into auth.users (id, email) values (${id}, ${`cash-${n}@demo.test`})`;
+    await sql`insert into tenancy.profiles (id, full_name, email) values (${id}, ${`Driver ${n}`}, ${`cash-${n}@demo.test`})
+      on conflict (id) do update set full_name = excluded.full_name`;
+    await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type) values (${tenantId}, ${id}, 'driver')`;
+    await sql`insert into tenancy.tenant_user_roles (tenant_id, user_id, role_key) values (${tenantId}, ${id}, 'driver')`;
+    const [vehicle] =
+      await sql`insert into delivery.vehicles (tenant_id, name, unit_capacity) values (${tenantId}, 'Van', 100000) returning id`;
+    await sql`insert into delivery.drivers (tenant_id, user_id, vehicle_id, all_zones) values (${tenantId}, ${id}, ${vehicle.id}, true)`;
+  }
+  drivers = await Promise.all(ids.map(async (id) => ({ id, token: await tokenOf(id) })));
+  for (const { id } of drivers) {
+    await sql.begin(async (tx) => {
+      await tx`select set_config('app.tenant_id', ${tenantId}, true)`;
+      const posting = { journal: "j", kind: "fund", reference_type: "test", reference_id: id };
+      const [{ wallet, outside }] =
+        await tx`select money.account_of('wallet', 'driver', ${id}, 'IQD') as wallet,
+        money.account_of('external', 'tenant', null, 'IQD') as outside`;
+      await tx`select money.post(${
+        tx.json([
+          { ...posting, account_id: wallet, amount: walletStart },
+          { ...posting, account_id: outside, amount: -walletStart },
+        ])
+      })`;
+    });
+  }
+  const [service] =
+    await sql`select id from delivery.delivery_services where tenant_id = ${tenantId} and active and access_mode = 'all_users'
+    and zone_access_mode = 'all_zones' limit 1`;
+  const [address] =
+    await sql`select id from delivery.addresses where tenant_id = ${tenantId} and owner_user_id is null and latitude is not null limit 1`;
+  const [merchant] =
+    await sql`select u.user_id from tenancy.tenant_users u where u.tenant_id = ${tenantId} and u.tenant_user_type = 'customer' limit 1`;
+  order = {
+    customer_id: merchant.user_id,
+    delivery_service_id: service.id,
+    pickup_address_id: address.id,
+    dropoff_address_id: address.id,
+    recipient: { name: "Recipient", phone: "+9647701234567" },
+    payment_method: "cash",
+  };
+}, 120_000);
+
+afterAll(async () => {
+  await stack?.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const tokenOf = (id: string) => stack.jwtSign({ sub: id, app_metadata: { tenant_id: tenantId } });
+
+interface Answer {
+  /** 0: the connection broke, and nobody knows. */
+  status: number;
+  body: Body;
+}
+
+async function call(token: string, path: string, body: unknown, key?: string): Promise<Answer> {
+  try {
+    const response = await fetch(`${stack.apiUrl}/delivery/${path}`, {
+      method: path.startsWith("GET ") ? "GET" : "POST",
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        ...(key ? { "idempotency-key": key } : {}),
+      },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, body: await response.json() };
+  } catch {
+    return { status: 0, body: {} };
+  }
+}
+
+/** Calls again with the same key until somebody knows: what a good client does. */
+async function surely(
+  token: string,
+  path: string,
+  body: unknown,
+  key = randomUUID(),
+): Promise<Answer> {
+  for (let attempt = 0;; attempt++) {
+    const answer = await call(token, path, body, key);
+    if (![0, 500, 503].includes(answer.status) || attempt > 20) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 20 * attempt));
+  }
+}
+
+/** A delivered order whose cash the driver took: fee by the sender, COD by the receiver, or both by the receiver. */
+async function complete(driver: typeof drivers[number], rule: number, cod: number): Promise<void> {
+  const made = await surely(office, "deliveries", {
+    ...order,
+    payer_type: rule === 2 ? "receiver" : "sender",
+    cod_amount: rule === 0 ? 0 : cod,
+  });
+  if (made.status !== 201) throw new Error(JSON.stringify(made.body));
+  const { id } = made.body.delivery;
+  const assigned = await surely(office, "assignments", { delivery_id: id, driver_id: driver.id });
+  if (assigned.status !== 201) throw new Error(JSON.stringify(assigned.body));
+  const accepted = await fetch(`${stack.apiUrl}/delivery/assignments/${assigned.body.id}`, {
+    method: "PUT",
+    headers: {
+      authorization: `Bearer ${driver.token}`,
+      "content-type": "application/json",
+      "idempotency-key": id,
+    },
+    body: JSON.stringify({ status: "accepted" }),
+  }).catch(() => undefined);
+  await accepted?.body?.cancel();
+  const proof = {
+    photo_urls: ["https://x.test/p.jpg"],
+    signature_url: "https://x.test/s.png",
+    signed_by: "R",
+  };
+  for (const step of ["pickup", "depart", "complete"]) {
+    await surely(driver.token, `deliveries/${id}/${step}`, { proof });
+  }
+}
+
+type Operation =
+  | { kind: "complete"; driver: number; rule: number; cod: number }
+  | {
+    kind: "settle" | "remit";
+    driver: number;
+    byOffice: boolean;
+    scope: "all" | "selected";
+    take: number;
+    twins: number;
+  }
+  | { kind: "adjust"; driver: number; amount: number; credit: boolean }
+  | { kind: "replay"; pick: number }
+  | { kind: "cut" };
+
+const driverIndex = fc.nat(driverCount - 1);
+const settling = (kind: "settle" | "remit") =>
+  fc.record({
+    kind: fc.constant(kind),
+    driver: driverIndex,
+    byOffice: fc.boolean(),
+    scope: fc.constantFrom("all" as const, "selected" as const, "selected" as const),
+    take: fc.integer({ min: 1, max: 6 }),
+    twins: fc.constantFrom(1, 1, 1, 2, 5),
+  });
+const operation: fc.Arbitrary<Operation> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant("complete" as const),
+      driver: driverIndex,
+      rule: fc.nat(2),
+      cod: fc.integer({ min: 1, max: 90 }).map((n) => n * 250),
+    }),
+  },
+  { weight: 3, arbitrary: settling("remit") },
+  { weight: 3, arbitrary: settling("settle") },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("adjust" as const),
+      driver: driverIndex,
+      amount: fc.integer({ min: 1, max: 40_000 }),
+      credit: fc.boolean(),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant("replay" as const), pick: fc.nat(10_000) }),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: "cut" as const }) },
+);
+
+interface Sent {
+  token: string;
+  path: string;
+  body: unknown;
+  key: `${string}-${string}-${string}-${string}-${string}`;
+  answers: Answer[];
+}
+
+test(`cash survives whatever happens to it (BARID_HISTORY_SEED=${seed})`, async () => {
+  const { sql } = stack;
+  const queue = fc.sample(operation, { seed, numRuns: operations });
+  const sent: Sent[] = [];
+  const adjusted: number[] = drivers.map(() => 0);
+  const send = async (entry: Omit<Sent, "answers">, twins = 1) => {
+    const record: Sent = { ...entry, answers: [] };
+    sent.push(record);
+    await Promise.all(Array.from({ length: twins }, async () => {
+      record.answers.push(await surely(entry.token, entry.path, entry.body, entry.key));
+    }));
+    return record.answers[0];
+  };
+  const run = async (step: Operation): Promise<void> => {
+    if (step.kind === "complete") return await complete(drivers[step.driver], step.rule, step.cod);
+    if (step.kind === "cut") {
+      await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'barid_api' and random() < 0.5`;
+      return;
+    }
+    if (step.kind === "adjust") {
+      const [wallet] =
+        await sql`select id from money.accounts where tenant_id = ${tenantId} and kind = 'wallet' and owner_user_id = ${
+          drivers[step.driver].id
+        }`;
+      const answer = await send({
+        token: office,
+        path: `wallets/${wallet.id}/adjust`,
+        body: {
+          amount: step.amount,
+          direction: step.credit ? "credit" : "debit",
+          reason: "history",
+        },
+        key: randomUUID(),
+      });
+      if (answer.status === 200) adjusted[step.driver] += step.credit ? step.amount : -step.amount;
+      return;
+    }
+    if (step.kind === "replay") {
+      const known = sent.filter(({ answers }) => answers.length > 0);
+      if (known.length === 0) return;
+      const again = known[step.pick % known.length];
+      const answer = await surely(again.token, again.path, again.body, again.key);
+      again.answers.push(answer);
+      return;
+    }
+    const driver = drivers[step.driver];
+    const rows = step.scope === "all"
+      ? []
+      : await sql`select id from money.cod_collections where tenant_id = ${tenantId} and driver_id = ${driver.id}
+      and status = 'collected' order by random() limit ${step.take}`;
+    if (step.scope === "selected" && rows.length === 0) return;
+    await send({
+      token: step.byOffice ? office : driver.token,
+      path: `cod-collections/${step.kind === "remit" ? "remit" : "settle-by-wallet"}`,
+      body: step.scope === "all"
+        ? { scope: "all", driver_id: driver.id }
+        : { scope: "selected", cod_collection_ids: rows.map(({ id }) => id) },
+      key: randomUUID(),
+    }, step.twins);
+  };
+  await Promise.all(Array.from({ length: workers }, async () => {
+    for (let step = queue.shift(); step; step = queue.shift()) await run(step);
+  }));
+
+  // Every answer: known, the same to all who asked with the key, refused with a word of ours or done.
+  const settlements = sent.filter(({ path }) => path.startsWith("cod-"));
+  for (const { answers, path } of sent) {
+    for (const { status, body } of answers) {
+      expect([200, 400, 409], `${path} ${JSON.stringify(body)}`).toContain(status);
+    }
+    const done = answers.filter(({ status }) => status === 200);
+    if (path.startsWith("cod-")) {
+      for (const { body } of done) {
+        expect({ ...body.data, receipt_status: "" }).toEqual({
+          ...done[0].body.data,
+          receipt_status: "",
+        });
+      }
+    }
+  }
+  // What was answered is there, once; and nothing else is.
+  const acknowledged = new Map(
+    settlements.flatMap(({ answers }) => answers.filter(({ status }) => status === 200).slice(0, 1))
+      .map((
+        { body: { data } },
+      ) => [data.settlement_payment_id, data.total_remitted ?? data.total_settled]),
+  );
+  const stored =
+    await sql`select payment_id, total from money.cod_settlements where tenant_id = ${tenantId}`;
+  expect(new Map(stored.map(({ payment_id, total }) => [payment_id, Number(total)]))).toEqual(
+    acknowledged,
+  );
+  expect(acknowledged.size).toBeGreaterThan(operations / 40);
+  const keys = new Set(
+    settlements.filter(({ answers }) => answers.some(({ status }) => status === 200)).map((
+      { key },
+    ) => key),
+  );
+  expect(keys.size).toBe(acknowledged.size);
+
+  expect(await sql`select * from money.verify_books()`).toEqual([]);
+  expect(await sql`select * from money.cod_differences(${tenantId}, now())`).toEqual([]);
+  expect(await sql`select * from private.tallies_verify()`).toEqual([]);
+  expect(await sql`select id from money.accounts where floor is not null and balance < floor`)
+    .toEqual([]);
+  // Each driver's wallet: what it began with, what was adjusted, less what he settled from it.
+  for (const [n, { id }] of drivers.entries()) {
+    const [{ balance }] =
+      await sql`select balance from money.accounts where tenant_id = ${tenantId} and kind = 'wallet' and owner_user_id = ${id}`;
+    const [{ paid }] = await sql`select coalesce(sum(total), 0) as paid from money.cod_settlements
+      where tenant_id = ${tenantId} and driver_id = ${id} and method = 'wallet'`;
+    expect(Number(balance)).toBe(walletStart + adjusted[n] - Number(paid));
+  }
+  const half =
+    await sql`select p.id from money.payments p where p.tenant_id = ${tenantId} and p.type = 'COD_SETTLEMENT'
+    and not exists (select from money.cod_settlements s where s.payment_id = p.id)`;
+  expect(half).toEqual([]);
+}, 600_000);

@@ -1,0 +1,116 @@
+/** Prices by road: preview and order agree, and a routing service that fails changes nothing but the length. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Stack, startStack } from "../../supabase/local/stack.ts";
+import type { Body } from "../support/api.ts";
+
+let routing: Server;
+let stack: Stack;
+let dataDir: string;
+let headers: Record<string, string>;
+let service: string;
+let addresses: { id: string; latitude: number; longitude: number }[];
+/** What the routing service is asked, and whether it answers. */
+const asked: string[] = [];
+let works = true;
+
+beforeAll(async () => {
+  routing = createServer((request, response) => {
+    asked.push(request.url!);
+    response.statusCode = works ? 200 : 503;
+    response.end(JSON.stringify({ routes: [{ distance: 123_400, duration: 600 }] }));
+  });
+  await new Promise<void>((resolve) => routing.listen(0, "127.0.0.1", resolve));
+  const { port } = routing.address() as AddressInfo;
+  dataDir = mkdtempSync(join(tmpdir(), "barid-road-"));
+  stack = await startStack({
+    dataDir,
+    port: 0,
+    dbPort: 0,
+    durable: false,
+    seed: true,
+    schedules: false,
+    env: {
+      BARID_STRICT: "1",
+      BARID_LOG_LEVEL: "error",
+      BARID_ROUTING_URL: `http://127.0.0.1:${port}`,
+    },
+  });
+  const { sql } = stack;
+  const [ops] = await sql`select u.user_id, u.tenant_id from tenancy.tenant_users u
+    join tenancy.profiles p on p.id = u.user_id where p.email = 'dispatcher@demo.test'`;
+  const token = await stack.jwtSign({
+    sub: ops.user_id,
+    app_metadata: { tenant_id: ops.tenant_id },
+  });
+  headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const [type] =
+    await sql`select id from delivery.delivery_types where tenant_id = ${ops.tenant_id} limit 1`;
+  [{ id: service }] =
+    await sql`insert into delivery.delivery_services (tenant_id, code, name, service_level, default_price, price_per_km,
+      unit_min, unit_max, delivery_type_id)
+    values (${ops.tenant_id}, 'ROAD', '{"en": "By road"}', 'standard', 1000, 10, 1, 100, ${type.id}) returning id`;
+  addresses =
+    await sql`insert into delivery.addresses (tenant_id, full_address, latitude, longitude)
+    values (${ops.tenant_id}, 'A', 33.3, 44.3), (${ops.tenant_id}, 'B', 33.4, 44.4), (${ops.tenant_id}, 'C', 33.5, 44.5)
+    returning id, latitude, longitude`;
+}, 120_000);
+
+afterAll(async () => {
+  await stack?.stop();
+  routing?.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function post(path: string, body: unknown): Promise<Body> {
+  const response = await fetch(`${stack.apiUrl}/delivery/${path}`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(body),
+  });
+  return await response.json();
+}
+
+const preview = (from: number, to: number) =>
+  post("price", {
+    delivery_service_id: service,
+    pickup_location: addresses[from],
+    delivery_location: addresses[to],
+    unit_size: 1,
+  });
+const order = (from: number, to: number) =>
+  post("deliveries", {
+    delivery_service_id: service,
+    pickup_address_id: addresses[from].id,
+    dropoff_address_id: addresses[to].id,
+    unit_size: 1,
+    payer_type: "receiver",
+    payment_method: "cash",
+    recipient: { name: "R", phone: "+9647700000000" },
+  });
+
+test("a way is asked for once; the preview, the order and the next preview say the same price", async () => {
+  const { price } = await preview(0, 1);
+  expect(price).toBe(1000 + 1234);
+  expect((await order(0, 1)).delivery.price).toBe(price);
+  expect((await preview(0, 1)).price).toBe(price);
+  expect(asked).toEqual(["/route/v1/driving/44.3,33.3;44.4,33.4?overview=false"]);
+});
+
+test("an order nobody asked the price of is measured as well", async () => {
+  asked.length = 0;
+  expect((await order(1, 2)).delivery.price).toBe(2234);
+  expect(asked).toHaveLength(1);
+});
+
+test("while the service fails, prices go as the crow flies, preview and order alike", async () => {
+  works = false;
+  const { price } = await preview(0, 2);
+  expect(price).toBeGreaterThan(1200);
+  expect(price).toBeLessThan(1400);
+  expect((await order(0, 2)).delivery.price).toBe(price);
+});

@@ -1,0 +1,158 @@
+/** Whoever is first wins; goods and money are there for one. */
+import { beforeAll, expect, test } from "vitest";
+import { sql } from "../support/db.ts";
+import { assign } from "../support/deliveries.ts";
+import "../support/expect.ts";
+import {
+  checkAll,
+  eventFor,
+  newShop,
+  placeOrder,
+  type Shop,
+  standing,
+  takeCards,
+  tell,
+  walletOf,
+} from "../support/orders.ts";
+import { newPerson } from "../support/people.ts";
+import { unitsOf } from "../support/warehouses.ts";
+
+const approve = ({ tenant }: Shop, id: string, by = tenant.admin) =>
+  by.put(`/storefront/orders/${id}/approve`);
+const cancel = ({ tenant }: Shop, id: string) =>
+  tenant.admin.put(`/storefront/orders/${id}/cancel`, { reason: "other" });
+
+/** Orders that were placed when there was more. */
+async function ordersFor(shop: Shop, count: number, stock: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index++) ids.push((await placeOrder(shop)).id);
+  await sql`select set_config('app.tenant_id', ${shop.tenant.id}, false)`;
+  expect(await unitsOf(shop.shelf.item)).toEqual({ available: stock });
+  return ids;
+}
+
+let racing: Shop;
+beforeAll(async () => {
+  racing = await newShop({ stock: 10_000 });
+  await takeCards(racing);
+});
+
+test("two administrators, two orders, the last unit: one wins", async () => {
+  const shop = await newShop({ stock: 1 });
+  const second = await newPerson(shop.tenant.id, "staff", "tenant_admin");
+  const [one, two] = await ordersFor(shop, 2, 1);
+  const answers = await Promise.all([approve(shop, one), approve(shop, two, second)]);
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+  expect(answers.find(({ status }) => status === 409)!.body.code).toBe("insufficient_stock");
+  expect(await unitsOf(shop.shelf.item)).toEqual({ reserved: 1 });
+  await checkAll(shop.tenant);
+});
+
+test("fifty approvals for ten in stock: exactly ten, the others are told why", async () => {
+  const shop = await newShop({ stock: 10 });
+  const ids = await ordersFor(shop, 50, 10);
+  const began = performance.now();
+  const answers = await Promise.all(ids.map((id) => approve(shop, id)));
+  console.log(`50 approvals in ${Math.round(performance.now() - began)} ms`);
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+  expect(answers.filter(({ status, body }) => status === 409 && body.code === "insufficient_stock"))
+    .toHaveLength(40);
+  expect(await unitsOf(shop.shelf.item)).toEqual({ reserved: 10 });
+  const [{ confirmed, deliveries }] = await sql`select
+    (select count(*)::int from storefront.storefront_orders where tenant_id = ${shop.tenant.id} and status = 'confirmed') as confirmed,
+    (select count(*)::int from delivery.deliveries where tenant_id = ${shop.tenant.id}) as deliveries`;
+  expect([confirmed, deliveries]).toEqual([10, 10]);
+  await checkAll(shop.tenant);
+}, 30_000);
+
+test("one order approved twenty times at once is approved once", async () => {
+  const { id } = await placeOrder(racing, "cash", 2);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => approve(racing, id)));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  expect(await standing(id)).toMatchObject({ status: "confirmed", reserved: 2 });
+  await checkAll(racing.tenant);
+});
+
+test(
+  "approve against cancel against payment: a legal end, goods and money in balance",
+  async () => {
+    const rounds = Array.from({ length: 24 }, (_, index) => index);
+    const ends: Record<string, number> = {};
+    for (const batch of [rounds.slice(0, 8), rounds.slice(8, 16), rounds.slice(16)]) {
+      const placed = await Promise.all(batch.map(async () => {
+        const customer = await newPerson(racing.tenant.id, "customer", "customer");
+        return { customer, ...await placeOrder(racing, "razorpay", 1, customer) };
+      }));
+      await Promise.all(placed.flatMap(({ id, instructions }) => {
+        const calls = [
+          () => tell(eventFor(racing, instructions.gateway_order_id, 6_000_000)),
+          () => approve(racing, id),
+          () => cancel(racing, id),
+          () => approve(racing, id),
+        ];
+        return calls.sort(() => Math.random() - 0.5).map(async (call) => {
+          await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
+          const { status } = await call();
+          expect([200, 409]).toContain(status);
+        });
+      }));
+      for (const { id, customer } of placed) {
+        const end = await standing(id);
+        const name = `${end.status}/${end.payment_status}`;
+        ends[name] = (ends[name] ?? 0) + 1;
+        const purse = await walletOf(racing.tenant, customer.id);
+        const legal = {
+          "cancelled/pending": { reserved: 0, paid: 0, refunds: 0, purse: 0 },
+          "cancelled/paid": { reserved: 0, paid: 1, refunds: 1, purse: 6_000 },
+          "confirmed/paid": { reserved: 1, paid: 1, refunds: 0, purse: 0 },
+          "pending/paid": { reserved: 0, paid: 1, refunds: 0, purse: 0 },
+        }[name];
+        expect({ name, ...end, purse }).toMatchObject({ name, ...legal });
+        expect(legal).toBeDefined();
+      }
+    }
+    console.log(ends);
+    await checkAll(racing.tenant);
+  },
+  60_000,
+);
+
+test("cancel against pickup: it left, or it is cancelled", async () => {
+  const { tenant } = racing;
+  const [van] = await sql`insert into delivery.vehicles (tenant_id, name, unit_capacity)
+    values (${tenant.id}, 'Van', 1000) returning id`;
+  await sql`insert into delivery.drivers (tenant_id, user_id, vehicle_id, all_zones)
+    values (${tenant.id}, ${tenant.driver.id}, ${van.id}, true)`;
+  for (let round = 0; round < 8; round++) {
+    const { id } = await placeOrder(racing, "wallet");
+    const delivery = (await approve(racing, id)).body.data.delivery_assigned.delivery_id;
+    await assign(tenant, delivery);
+    const [pickup, cancelled] = await Promise.all([
+      tenant.driver.post(`/delivery/deliveries/${delivery}/pickup`, {}),
+      cancel(racing, id),
+    ]);
+    const end = await standing(id);
+    if (cancelled.status === 200) {
+      expect(pickup.status).not.toBe(200);
+      expect(end).toMatchObject({ status: "cancelled", reserved: 0, refunds: 1 });
+    } else {
+      expect(pickup.status).toBe(200);
+      expect(end).toMatchObject({ status: "shipped", reserved: 0, refunds: 0 });
+    }
+  }
+  await checkAll(tenant);
+}, 30_000);
+
+test("ten refunds at once give back what was paid, once", async () => {
+  const customer = await newPerson(racing.tenant.id, "customer", "customer");
+  const { id } = await placeOrder(racing, "wallet", 1, customer);
+  const answers = await Promise.all(
+    Array.from(
+      { length: 10 },
+      () => racing.tenant.admin.post(`/storefront/orders/${id}/refund`, { amount: 4_000 }),
+    ),
+  );
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  expect(await walletOf(racing.tenant, customer.id)).toBe(4_000);
+  await checkAll(racing.tenant);
+});

@@ -22,10 +22,6 @@ export default serve("warehousing", [
   ),
   feature("dashboard", async () => (await import("./dashboard/routes.ts")).dashboard),
   feature(
-    "receiving-orders",
-    async () => (await import("./receiving-orders/routes.ts")).receivingOrders,
-  ),
-  feature(
     "sorting-sessions",
     async () => (await import("./sorting-sessions/routes.ts")).sortingSessions,
   ),

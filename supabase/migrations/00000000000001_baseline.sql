@@ -59,57 +59,65 @@ alter default privileges in schema integration grant execute on functions to bar
 
 -- sql/10_foundation/20_context.sql
 
+-- PL/pgSQL throughout: a SQL function with a pinned search path is planned anew at every call.
 -- Who is asking. private.enter() writes these settings for one transaction; policies and cores read them.
 
 -- The caller's tenant, or null outside a tenant. Falls back to the token's claim, which is what
 -- Supabase Realtime sets when it evaluates a policy for a subscriber.
 create or replace function app.tenant_id() returns uuid
-language sql stable set search_path = '' as $$
-  select coalesce(
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(
     nullif(current_setting('app.tenant_id', true), ''),
     nullif(current_setting('request.jwt.claims', true), '')::jsonb #>> '{app_metadata,tenant_id}'
-  )::uuid
-$$;
+  )::uuid;
+end $$;
 
 -- The caller's user id, or null for the system itself.
 create or replace function app.user_id() returns uuid
-language sql stable set search_path = '' as $$
-  select coalesce(
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(
     nullif(current_setting('app.user_id', true), ''),
     nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'
-  )::uuid
-$$;
+  )::uuid;
+end $$;
 
 -- What the caller may do: 'role:driver', 'permission:manage:tenant', 'anyone', ...
 create or replace function app.grants() returns text[]
-language sql stable set search_path = '' as $$
-  select coalesce(nullif(current_setting('app.grants', true), '')::text[], '{}')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(nullif(current_setting('app.grants', true), '')::text[], '{}');
+end $$;
 
 -- True when the caller has this role in the tenant.
 create or replace function app.has_role(role_key text) returns boolean
-language sql stable set search_path = '' as $$
-  select ('role:' || role_key) = any (app.grants())
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return ('role:' || role_key) = any (app.grants());
+end $$;
 
 -- True when one of the caller's roles, or his API key, carries this permission.
 create or replace function app.has_permission(permission_key text) returns boolean
-language sql stable set search_path = '' as $$
-  select ('permission:' || permission_key) = any (app.grants())
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return ('permission:' || permission_key) = any (app.grants());
+end $$;
 
 -- True for people who see the whole tenant. Drivers, institutions and customers see their own rows,
 -- and the policies made by app.tenant_table() hold them to it.
 create or replace function app.sees_tenant() returns boolean
-language sql stable set search_path = '' as $$
-  select current_setting('app.sees_tenant', true) = 'on'
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return current_setting('app.sees_tenant', true) = 'on';
+end $$;
 
 -- A setting of the running request ('request_id', 'operation', 'language'), or null.
 create or replace function app.request_setting(setting text) returns text
-language sql stable set search_path = '' as $$
-  select nullif(current_setting('app.' || setting, true), '')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return nullif(current_setting('app.' || setting, true), '');
+end $$;
 
 -- sql/10_foundation/30_failures.sql
 
@@ -731,6 +739,8 @@ create table if not exists delivery.addresses (
   zone_chosen boolean not null default false,
   -- Null: an address of the tenant. Otherwise only this person and staff see it.
   owner_user_id uuid,
+  -- False: where one order of a store goes, which its customer did not ask to keep.
+  in_address_book boolean not null default true,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
@@ -991,6 +1001,19 @@ create table if not exists delivery.delivery_service_vehicles (
 );
 create index if not exists service_vehicles_vehicle on delivery.delivery_service_vehicles (tenant_id, vehicle_id);
 
+-- sql/20_tables/45_ways.sql
+
+-- Ways that a routing service measured, by coordinates of about a metre; of no tenant and no person.
+create table if not exists delivery.measured_ways (
+  from_latitude numeric(8, 5) not null,
+  from_longitude numeric(8, 5) not null,
+  to_latitude numeric(8, 5) not null,
+  to_longitude numeric(8, 5) not null,
+  distance_km numeric(12, 3) not null check (distance_km >= 0),
+  measured_at timestamptz not null default now(),
+  primary key (from_latitude, from_longitude, to_latitude, to_longitude)
+);
+
 -- sql/20_tables/50_money.sql
 
 -- Double-entry books. Amounts are numeric(18,3) in the account's currency; an entry's sign is the
@@ -1070,6 +1093,19 @@ create table if not exists money.payments (
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   account_id uuid,
   delivery_id uuid,
+  order_id uuid,
+  -- At a gateway: our number there (never used twice), its own for the same thing, and that of the payment made.
+  gateway_code text,
+  gateway_order_id text check (gateway_order_id ~ '^[0-9]{12,18}$'),
+  gateway_reference text,
+  gateway_transaction_id text,
+  terminal text,
+  redirect_url text,
+  back_ref text,
+  expires_at timestamptz,
+  -- When the gateway was asked to take the payment, and what became of it.
+  opened_at timestamptz,
+  last_checked_at timestamptz,
   reference text,
   snapshot jsonb,
   actor_id uuid,
@@ -1077,8 +1113,20 @@ create table if not exists money.payments (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
+  constraint gateway_payments_are_numbered check ((gateway_order_id is null) or (gateway_code is not null)),
   foreign key (tenant_id, account_id) references money.accounts (tenant_id, id) on delete restrict
 );
+-- Across all tenants: a number at a gateway is one payment, and what the gateway took pays one thing.
+create unique index if not exists gateway_order_id_taken on money.payments (gateway_code, gateway_order_id) where gateway_order_id is not null;
+create unique index if not exists gateway_reference_taken on money.payments (gateway_code, gateway_reference) where gateway_reference is not null;
+create unique index if not exists gateway_transaction_taken on money.payments (gateway_code, gateway_transaction_id)
+  where gateway_transaction_id is not null;
+-- An order is paid once, and waits for one payment at a time.
+create unique index if not exists order_already_paid on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'SUCCESS';
+create unique index if not exists order_payment_pending on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'pending';
+create index if not exists payments_order on money.payments (tenant_id, order_id) where order_id is not null;
+create index if not exists payments_to_reconcile on money.payments (created_at) where payment_method = 'gateway' and status = 'pending';
+create sequence if not exists money.gateway_order_ids as bigint start with 100000000001 minvalue 100000000001 maxvalue 999999999999999999;
 -- A delivery's fee is paid once.
 create unique index if not exists delivery_fee_already_paid on money.payments (tenant_id, delivery_id)
   where type = 'DELIVERY_FEE' and status in ('pending', 'SUCCESS');
@@ -1086,6 +1134,65 @@ create index if not exists payments_delivery on money.payments (tenant_id, deliv
 create index if not exists payments_account on money.payments (tenant_id, account_id);
 create index if not exists payments_currency on money.payments (currency);
 create index if not exists payments_recent on money.payments (tenant_id, created_at desc, id);
+
+-- sql/20_tables/52_gateways.sql
+
+-- Payment gateways: with which account a tenant uses one, and what the gateways told.
+
+create table if not exists money.payment_gateways (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  gateway_code text not null check (gateway_code ~ '^[a-z0-9_]{2,40}$'),
+  is_active boolean not null default false,
+  -- What is no secret: terminal, account_id, amount_exponent ...
+  settings jsonb not null default '{}' check (jsonb_typeof(settings) = 'object'),
+  -- {name: sealed text}; the functions alone can open them.
+  secrets jsonb not null default '{}' check (jsonb_typeof(secrets) = 'object'),
+  -- Tells a new webhook secret from the same one sent again.
+  webhook_secret_print text,
+  -- Events sent before the secret was exchanged are signed with the one before.
+  previous_webhook_secret text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint gateway_configured unique (tenant_id, gateway_code)
+);
+-- Which tenants an event may be for: the account is named in it.
+create index if not exists payment_gateways_account on money.payment_gateways (gateway_code, (settings ->> 'account_id')) where is_active;
+
+-- Every event whose sender proved himself, with what became of it. Others leave nothing.
+create table if not exists money.payment_webhook_events (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  gateway_code text not null,
+  -- What makes it the same event when it comes again: the hash of its bytes, or of what a status answer said.
+  event_key text not null,
+  event_type text not null,
+  -- signature: signed by the gateway. status: the gateway's own answer when it was asked.
+  proof text not null check (proof in ('signature', 'status')),
+  raw_body text,
+  -- What was read out of it: {kind, gateway_order_id, transaction_id, amount, unit, currency ...}
+  facts jsonb not null check (jsonb_typeof(facts) = 'object'),
+  -- unmatched: money somebody has to look for.
+  outcome text not null default 'ignored' check (outcome in ('processed', 'ignored', 'unmatched')),
+  reason text,
+  payment_id uuid,
+  resolution text check (resolution in ('refunded_at_gateway', 'credited_by_adjustment', 'dismissed')),
+  resolution_note text,
+  resolved_by uuid references tenancy.profiles (id) on delete set null,
+  resolved_at timestamptz,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint webhook_event_taken unique (gateway_code, event_key),
+  constraint only_unmatched_is_resolved check (resolution is null or outcome = 'unmatched'),
+  constraint resolved_says_when check ((resolution is null) = (resolved_at is null)),
+  foreign key (tenant_id, payment_id) references money.payments (tenant_id, id) on delete restrict
+);
+create index if not exists payment_webhook_events_recent on money.payment_webhook_events (tenant_id, created_at desc nulls last, id desc);
+create index if not exists payment_webhook_events_open on money.payment_webhook_events (tenant_id, created_at desc nulls last, id desc)
+  where outcome = 'unmatched' and resolution is null;
+create index if not exists payment_webhook_events_payment on money.payment_webhook_events (tenant_id, payment_id) where payment_id is not null;
+create index if not exists payment_webhook_events_resolved_by on money.payment_webhook_events (resolved_by);
 
 -- sql/20_tables/60_manifests.sql
 
@@ -1336,6 +1443,8 @@ create table if not exists delivery.deliveries (
   recipient jsonb not null default '{}' check (jsonb_typeof(recipient) = 'object'),
   notes text,
   service_snapshot jsonb not null,
+  -- The storefront order it brings: paid for there, and what is collected at the door is the shop's.
+  order_id uuid,
   manifest_id uuid,
   manifest_item_id uuid,
   source_snapshot jsonb,
@@ -1379,6 +1488,10 @@ create unique index if not exists leg_sequence_taken on delivery.deliveries (ten
 -- What went out comes back once.
 create unique index if not exists return_already_exists on delivery.deliveries (tenant_id, original_delivery_id)
   where original_delivery_id is not null and status <> 'cancelled';
+-- An order travels once.
+create unique index if not exists order_already_travels on delivery.deliveries (tenant_id, order_id)
+  where order_id is not null and status <> 'cancelled';
+create index if not exists deliveries_order on delivery.deliveries (tenant_id, order_id) where order_id is not null;
 create index if not exists deliveries_barcode on delivery.deliveries (tenant_id, barcode);
 create index if not exists deliveries_recent on delivery.deliveries (tenant_id, created_at desc nulls last, id desc);
 create index if not exists deliveries_status on delivery.deliveries (tenant_id, status, created_at desc nulls last, id desc);
@@ -2440,6 +2553,13 @@ create table if not exists storefront.storefront_orders (
   cart_id uuid not null,
   status text not null default 'pending' check (status in (
     'pending', 'awaiting_approval', 'approved', 'confirmed', 'shipped', 'delivered', 'completed', 'cancelled')),
+  -- What lists filter by: pending, confirmed, shipped, completed or cancelled, each with the words that mean it.
+  status_group text not null generated always as (case
+    when status in ('pending', 'awaiting_approval') then 'pending'
+    when status in ('approved', 'confirmed') then 'confirmed'
+    when status in ('delivered', 'completed') then 'completed' else status end) stored,
+  -- Why it has the status it has; the history takes it over.
+  status_note text,
   payment_status text not null default 'pending' check (payment_status in ('pending', 'paid', 'failed')),
   -- The type's word, beside its id, because lists filter and sort by it.
   payment_method text not null check (payment_method in ('wallet', 'cash_on_delivery', 'gateway')),
@@ -2483,16 +2603,18 @@ create table if not exists storefront.storefront_orders (
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
 -- The administrators' list: newest first, and one index for each filter that is also an order.
-create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc, id);
-create index if not exists orders_market on storefront.storefront_orders (tenant_id, market_id, created_at desc);
-create index if not exists orders_status on storefront.storefront_orders (tenant_id, status, created_at desc);
-create index if not exists orders_payment on storefront.storefront_orders (tenant_id, payment_method, created_at desc);
-create index if not exists orders_city on storefront.storefront_orders (tenant_id, city, created_at desc) where city is not null;
-create index if not exists orders_amount on storefront.storefront_orders (tenant_id, total_price, id);
-create index if not exists orders_fee on storefront.storefront_orders (tenant_id, shipping_cost, id);
-create index if not exists orders_discount on storefront.storefront_orders (tenant_id, discount_amount, id);
-create index if not exists orders_items on storefront.storefront_orders (tenant_id, total_items, id);
-create index if not exists orders_customer on storefront.storefront_orders (tenant_id, user_id, created_at desc);
+create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc nulls last, id desc);
+create index if not exists orders_market on storefront.storefront_orders (tenant_id, market_id, created_at desc nulls last, id desc);
+create index if not exists orders_status on storefront.storefront_orders (tenant_id, status, created_at desc nulls last, id desc);
+create index if not exists orders_group on storefront.storefront_orders (tenant_id, status_group, created_at desc nulls last, id desc);
+create index if not exists orders_delivered on storefront.storefront_orders (tenant_id, delivered_at) where delivered_at is not null;
+create index if not exists orders_payment on storefront.storefront_orders (tenant_id, payment_method, created_at desc nulls last, id desc);
+create index if not exists orders_city on storefront.storefront_orders (tenant_id, city, created_at desc nulls last, id desc) where city is not null;
+create index if not exists orders_amount on storefront.storefront_orders (tenant_id, total_price desc nulls last, id desc);
+create index if not exists orders_fee on storefront.storefront_orders (tenant_id, shipping_cost desc nulls last, id desc);
+create index if not exists orders_discount on storefront.storefront_orders (tenant_id, discount_amount desc nulls last, id desc);
+create index if not exists orders_items on storefront.storefront_orders (tenant_id, total_items desc nulls last, id desc);
+create index if not exists orders_customer on storefront.storefront_orders (tenant_id, user_id, created_at desc nulls last, id desc);
 create index if not exists orders_payment_type on storefront.storefront_orders (payment_method_type_id);
 create index if not exists orders_service on storefront.storefront_orders (tenant_id, delivery_service_id);
 create index if not exists orders_currency on storefront.storefront_orders (currency);
@@ -2502,7 +2624,7 @@ create index if not exists orders_approved_by on storefront.storefront_orders (a
 create unique index if not exists order_delivery_taken on storefront.storefront_orders (tenant_id, delivery_id) where delivery_id is not null;
 -- Gateway orders that nobody paid end after a day.
 create index if not exists orders_unpaid on storefront.storefront_orders (created_at)
-  where payment_method = 'gateway' and payment_status = 'pending' and status in ('pending', 'awaiting_approval');
+  where payment_method = 'gateway' and payment_status <> 'paid' and status in ('pending', 'awaiting_approval');
 
 create table if not exists storefront.storefront_order_items (
   id uuid primary key default gen_random_uuid(),
@@ -2569,6 +2691,19 @@ create index if not exists product_reviews_recent on storefront.product_reviews 
 create index if not exists product_reviews_product on storefront.product_reviews (tenant_id, product_id, status, created_at desc);
 create index if not exists product_reviews_user on storefront.product_reviews (tenant_id, user_id);
 create index if not exists product_reviews_reviewed_by on storefront.product_reviews (reviewed_by);
+
+-- sql/20_tables/92_orders_meet.sql
+
+-- What names an order and stands before it in the order of the files.
+do $$
+begin
+  if not exists (select from pg_constraint where conname = 'payment_order' and conrelid = 'money.payments'::regclass) then
+    alter table money.payments add constraint payment_order
+      foreign key (tenant_id, order_id) references storefront.storefront_orders (tenant_id, id) on delete restrict;
+    alter table delivery.deliveries add constraint delivery_of_order
+      foreign key (tenant_id, order_id) references storefront.storefront_orders (tenant_id, id) on delete restrict;
+  end if;
+end $$;
 
 -- sql/20_tables/95_integration.sql
 
@@ -2740,7 +2875,7 @@ create view delivery.own_addresses_list with (security_invoker = true) as
 select l.*
 from delivery.addresses a
 join delivery.addresses_list l on l.id = a.id
-where (select app.sees_tenant()) or a.owner_user_id = (select app.user_id());
+where a.in_address_book and ((select app.sees_tenant()) or a.owner_user_id = (select app.user_id()));
 
 grant select on delivery.addresses_list, delivery.own_addresses_list to barid_caller;
 
@@ -3219,6 +3354,22 @@ left join tenancy.profiles c on c.id = h.counted_by
 left join tenancy.profiles r on r.id = h.resolved_by;
 grant select on money.cash_handovers_list to barid_caller;
 
+-- sql/30_views/money/50_webhook_events.sql
+
+drop view if exists money.webhook_events_list cascade;
+
+-- What gateways told, without the bytes it came in: those may name people.
+create view money.webhook_events_list with (security_invoker = true) as
+select e.id, e.gateway_code, e.event_type, e.proof, e.outcome, e.reason, e.payment_id, p.order_id,
+  e.facts ->> 'gateway_order_id' as gateway_order_id, e.facts ->> 'transaction_id' as gateway_transaction_id,
+  e.facts ->> 'amount' as amount, e.facts ->> 'unit' as amount_unit, e.facts ->> 'currency' as currency,
+  e.resolution, e.resolution_note, e.resolved_by, e.resolved_at, e.outcome = 'unmatched' and e.resolution is null as is_open, e.created_at
+from money.payment_webhook_events e
+left join money.payments p on p.tenant_id = e.tenant_id and p.id = e.payment_id
+where e.tenant_id = (select app.tenant_id());
+
+grant select on money.webhook_events_list to barid_caller;
+
 -- sql/30_views/storefront/10_markets.sql
 
 drop view if exists storefront.markets_list cascade;
@@ -3285,16 +3436,48 @@ grant select on storefront.categories_list, storefront.variants_list, storefront
 
 drop view if exists storefront.addresses_list cascade;
 
--- The caller's own address book, wherever an address was added.
+-- The caller's own address book, wherever an address was added; not where a single order once went.
 create view storefront.addresses_list with (security_invoker = true) as
 select a.id, a.title, a.full_address, a.city, a.country, a.latitude, a.longitude, a.contact_info, a.zone_id,
   coalesce(c.is_default, false) as is_default, a.created_at, a.updated_at
 from delivery.addresses a
 left join storefront.customer_addresses c
   on c.tenant_id = a.tenant_id and c.address_id = a.id and c.user_id = a.owner_user_id
-where a.tenant_id = (select app.tenant_id()) and a.owner_user_id = (select app.user_id());
+where a.tenant_id = (select app.tenant_id()) and a.owner_user_id = (select app.user_id()) and a.in_address_book;
 
 grant select on storefront.addresses_list to barid_caller;
+
+-- sql/30_views/storefront/40_orders.sql
+
+drop view if exists storefront.orders_list cascade;
+drop view if exists storefront.my_orders_list cascade;
+
+-- The word customers read: approved once nothing is asked of them any more.
+create or replace function storefront.customer_status(o storefront.storefront_orders) returns text
+language sql immutable set search_path = '' as $$
+  select case
+    when o.status in ('pending', 'awaiting_approval') then case when o.payment_status = 'paid' then 'approved' else 'pending' end
+    when o.status in ('confirmed', 'approved') then 'approved'
+    when o.status = 'completed' then 'delivered'
+    else o.status end
+$$;
+
+-- What administrators see of an order in a list.
+create view storefront.orders_list with (security_invoker = true) as
+select o.id, o.order_number, o.market_id, o.user_id, o.status, o.status_group, o.payment_method, o.payment_status, o.city,
+  o.shipping_cost, o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at
+from storefront.storefront_orders o
+where o.tenant_id = (select app.tenant_id());
+
+-- The caller's own orders.
+create view storefront.my_orders_list with (security_invoker = true) as
+select o.id, o.order_number, o.status_group, storefront.customer_status(o) as status, o.payment_method, o.payment_status, o.shipping_cost,
+  o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at, o.market_id, m.store_name
+from storefront.storefront_orders o
+join storefront.markets m on m.tenant_id = o.tenant_id and m.id = o.market_id
+where o.tenant_id = (select app.tenant_id()) and o.user_id = (select app.user_id());
+
+grant select on storefront.orders_list, storefront.my_orders_list to barid_caller;
 
 -- sql/30_views/tenancy/10_users.sql
 
@@ -5050,6 +5233,8 @@ begin
   d.institution_user_id := v_people.institution_user_id;
   d.payer_type := input ->> 'payer_type';
   d.payment_method := input ->> 'payment_method';
+  -- Of a storefront order, said by storefront.order_dispatch() alone: no client names it.
+  d.order_id := (input ->> 'order_id')::uuid;
   d.cod_amount := coalesce((input ->> 'cod_amount')::numeric, 0);
   d.currency := v_currency.code;
   if d.cod_amount <> round(d.cod_amount, v_currency.decimals) then
@@ -5098,7 +5283,7 @@ create or replace function delivery.delivery_priced(
 language plpgsql stable set search_path = '' as $$
 declare
   v_service delivery.delivery_services;
-  v_km double precision := app.distance_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude);
+  v_km double precision := delivery.way_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude);
   v_owner uuid := coalesce(d.institution_user_id, d.customer_id);
   v_quote record;
 begin
@@ -5132,7 +5317,8 @@ begin
     'service_level', v_service.service_level, 'default_price', v_service.default_price, 'price_per_km', v_service.price_per_km,
     'free_km', v_service.free_km);
   d.package_details := input -> 'package';
-  d.delivery_fee := v_quote.price;
+  -- The customer of an order was told its fee, and paid or pays it with the order.
+  d.delivery_fee := case when d.order_id is null then v_quote.price else (input ->> 'delivery_fee')::numeric end;
   d.unit_size := v_quote.unit_size;
   d.unit_size_source := v_quote.unit_size_source;
   d.distance_km := round(v_km::numeric, 3);
@@ -5276,12 +5462,13 @@ language sql set search_path = '' as $$
     customer_id, institution_user_id, delivery_service_id, carrier_type, carrier_code, payer_type, payment_method, cod_amount, delivery_fee,
     currency, unit_size, unit_size_source, package_details, distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot,
     dropoff_snapshot, pickup_zone_id, dropoff_zone_id, pickup_warehouse_id, dropoff_warehouse_id, current_warehouse_id, staging_warehouse_id,
-    recipient, notes, service_snapshot, status_reason, promised_at, created_by)
+    recipient, notes, service_snapshot, status_reason, promised_at, created_by, order_id)
   values (d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d.original_delivery_id, d.delivery_flow, d.status,
     d.customer_id, d.institution_user_id, d.delivery_service_id, d.carrier_type, d.carrier_code, d.payer_type, d.payment_method, d.cod_amount,
     d.delivery_fee, d.currency, d.unit_size, d.unit_size_source, d.package_details, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
     d.pickup_snapshot, d.dropoff_snapshot, d.pickup_zone_id, d.dropoff_zone_id, d.pickup_warehouse_id, d.dropoff_warehouse_id,
-    d.current_warehouse_id, d.staging_warehouse_id, d.recipient, d.notes, d.service_snapshot, d.status_reason, d.promised_at, d.created_by)
+    d.current_warehouse_id, d.staging_warehouse_id, d.recipient, d.notes, d.service_snapshot, d.status_reason, d.promised_at, d.created_by,
+    d.order_id)
 $$;
 
 -- What creating and changing a delivery answers.
@@ -5332,7 +5519,8 @@ create or replace function delivery.require_owner(d delivery.deliveries) returns
 language plpgsql stable set search_path = '' as $$
 begin
   if not app.has_permission('manage:operations:tenant')
-      and not coalesce(app.user_id() in (d.customer_id, d.institution_user_id), false) then
+      -- What a shop sends is the shop's: its customer has the order cancelled, not the delivery.
+      and not (d.order_id is null and coalesce(app.user_id() in (d.customer_id, d.institution_user_id), false)) then
     perform app.fail('forbidden');
   end if;
 end $$;
@@ -7231,7 +7419,7 @@ begin
   join delivery.delivery_code_reservations r on r.tenant_id = i.tenant_id and r.manifest_item_id = i.id
   join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
   join delivery.addresses a on a.tenant_id = p.tenant_id and a.id = p.address_id
-  cross join lateral (select app.distance_km(
+  cross join lateral (select delivery.way_km(
     case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
     case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
     v_to.latitude, v_to.longitude) as km) d
@@ -8697,6 +8885,64 @@ language sql immutable set search_path = '' as $$
   from total t, setting s
 $$;
 
+-- sql/40_functions/delivery/pricing/15_ways.sql
+
+-- How long a way is, for every price alike: by road where a routing service has measured it in the last
+-- 30 days, otherwise as the crow flies.
+
+-- The measured length in kilometres, or null.
+create or replace function private.way_known(from_latitude double precision, from_longitude double precision,
+  to_latitude double precision, to_longitude double precision) returns double precision
+language sql stable security definer set search_path = '' as $$
+  select w.distance_km from delivery.measured_ways w
+  where w.from_latitude = round(way_known.from_latitude::numeric, 5) and w.from_longitude = round(way_known.from_longitude::numeric, 5)
+    and w.to_latitude = round(way_known.to_latitude::numeric, 5) and w.to_longitude = round(way_known.to_longitude::numeric, 5)
+    and w.measured_at > now() - interval '30 days'
+$$;
+
+-- Kilometres of the way that a price is for. Null when a coordinate is missing.
+create or replace function delivery.way_km(from_latitude double precision, from_longitude double precision,
+  to_latitude double precision, to_longitude double precision) returns double precision
+language sql stable set search_path = '' as $$
+  select coalesce(private.way_known(from_latitude, from_longitude, to_latitude, to_longitude),
+    app.distance_km(from_latitude, from_longitude, to_latitude, to_longitude))
+$$;
+
+-- The way of a price or an order that nobody has measured yet: {from: [latitude, longitude], to: [...]}, or null.
+-- {pickup?, dropoff? {latitude, longitude}, pickup_address_id?, dropoff_address_id?}
+create or replace function delivery.way_wanted(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_from delivery.addresses;
+  v_to delivery.addresses;
+  v_ends double precision[];
+begin
+  select a.* into v_from from delivery.addresses a where a.id = (input ->> 'pickup_address_id')::uuid;
+  select a.* into v_to from delivery.addresses a where a.id = (input ->> 'dropoff_address_id')::uuid;
+  v_ends := array[coalesce((input #>> '{pickup,latitude}')::double precision, v_from.latitude),
+    coalesce((input #>> '{pickup,longitude}')::double precision, v_from.longitude),
+    coalesce((input #>> '{dropoff,latitude}')::double precision, v_to.latitude),
+    coalesce((input #>> '{dropoff,longitude}')::double precision, v_to.longitude)];
+  if array_position(v_ends, null) is not null or private.way_known(v_ends[1], v_ends[2], v_ends[3], v_ends[4]) is not null then
+    return null;
+  end if;
+  return jsonb_build_object('from', v_ends[1:2], 'to', v_ends[3:4]);
+end $$;
+
+-- Keeps what was measured. {from, to, distance_km}, as JSON text.
+create or replace function private.way_keep(way text) returns void
+language sql security definer set search_path = '' as $$
+  insert into delivery.measured_ways (from_latitude, from_longitude, to_latitude, to_longitude, distance_km)
+  select (w #>> '{from,0}')::numeric, (w #>> '{from,1}')::numeric, (w #>> '{to,0}')::numeric, (w #>> '{to,1}')::numeric,
+    (w ->> 'distance_km')::numeric
+  from (select way::jsonb as w) j
+  on conflict (from_latitude, from_longitude, to_latitude, to_longitude)
+    do update set distance_km = excluded.distance_km, measured_at = now()
+$$;
+
+grant execute on function private.way_known(double precision, double precision, double precision, double precision) to barid_caller;
+grant execute on function private.way_keep(text) to barid_api;
+
 -- sql/40_functions/delivery/pricing/20_quote.sql
 
 -- The price of moving a package with a service.
@@ -8781,7 +9027,7 @@ $$;
 
 -- What a delivery would cost, by the same calculation that charges it.
 -- {delivery_service_id, pickup?{latitude, longitude}, dropoff?{latitude, longitude}, unit_size?, package?,
--- package_field?, place_fields [2]: what the client calls them}
+-- package_field?, service_field?, place_fields [2]: what the client calls them}
 -- -> {price, unit_size, unit_size_source}
 -- Without places there is no distance and no zone to judge; a service that charges by distance needs both.
 -- Fails: service_not_found, delivery_service_not_available (switched off, or not for that drop-off zone),
@@ -8792,18 +9038,19 @@ declare
   v_service delivery.delivery_services;
   v_latitude double precision := (input #>> '{dropoff,latitude}')::double precision;
   v_longitude double precision := (input #>> '{dropoff,longitude}')::double precision;
-  v_km double precision := app.distance_km((input #>> '{pickup,latitude}')::double precision,
+  v_km double precision := delivery.way_km((input #>> '{pickup,latitude}')::double precision,
     (input #>> '{pickup,longitude}')::double precision, v_latitude, v_longitude);
+  v_service_field jsonb := jsonb_build_object('field', coalesce(input ->> 'service_field', 'delivery_service_id'));
   v_quote record;
 begin
   select * into v_service from delivery.delivery_services s
   where s.id = (input ->> 'delivery_service_id')::uuid and s.deleted_at is null;
   if not found then
-    perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
+    perform app.fail('service_not_found', v_service_field);
   end if;
   if not v_service.active or (v_latitude is not null
       and not delivery.service_reaches(v_service, delivery.zone_at(v_service.tenant_id, v_latitude, v_longitude))) then
-    perform app.fail('delivery_service_not_available', '{"field": "delivery_service_id"}');
+    perform app.fail('delivery_service_not_available', v_service_field);
   end if;
   v_quote := delivery.quote(v_service, input -> 'package', (input ->> 'unit_size')::numeric, v_km,
     app.settings('general', 'unit_size'), (app.currency()).decimals);
@@ -10743,40 +10990,45 @@ $$;
 -- sql/40_functions/money/cod/20_books.sql
 
 -- What a settlement writes: its items, its snapshot, its journal. Called by money.cod_settle alone.
+-- PL/pgSQL also where SQL would do: it keeps its plans, which here cost more than the work.
 
 -- A person as a snapshot keeps him.
 create or replace function money.person(id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = person.id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = person.id);
+end $$;
 
 -- The frozen picture of a settlement: who, when, which rows, what they add up to.
 create or replace function money.cod_snapshot(rows money.cod_collections[], method text, input jsonb, receiver uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('method', method, 'scope', input ->> 'scope', 'driver', money.person(rows[1].driver_id),
-    'actor', money.person(app.user_id()), 'receiver', case method when 'remit' then money.person(receiver) end,
-    'receiver_is_driver', method = 'remit' and receiver = rows[1].driver_id,
-    'reference', input ->> 'reference', 'notes', input ->> 'notes', 'currency', rows[1].currency, 'settled_at', now(),
-    'collections', (
-      select jsonb_agg(jsonb_build_object('cod_collection_id', r.id, 'delivery_id', r.delivery_id, 'delivery_code', r.delivery_code,
-        'delivery_number', r.delivery_number, 'customer_name', r.customer_name, 'collection_stage', r.collection_stage,
-        'collected_at', r.collected_at, 'amount', r.amount, 'cod', r.cod_amount, 'delivery_fee', r.delivery_fee_amount)
-        order by r.collected_at, r.id)
-      from unnest(rows) r),
-    'totals', (
-      select jsonb_build_object('count', count(*), 'amount', sum(r.amount), 'cod', sum(r.cod_amount), 'delivery_fee', sum(r.delivery_fee_amount))
-      from unnest(rows) r))
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('method', method, 'scope', input ->> 'scope', 'driver', money.person(rows[1].driver_id),
+      'actor', money.person(app.user_id()), 'receiver', case method when 'remit' then money.person(receiver) end,
+      'receiver_is_driver', method = 'remit' and receiver = rows[1].driver_id,
+      'reference', input ->> 'reference', 'notes', input ->> 'notes', 'currency', rows[1].currency, 'settled_at', now(),
+      'collections', (
+        select jsonb_agg(jsonb_build_object('cod_collection_id', r.id, 'delivery_id', r.delivery_id, 'delivery_code', r.delivery_code,
+          'delivery_number', r.delivery_number, 'customer_name', r.customer_name, 'collection_stage', r.collection_stage,
+          'collected_at', r.collected_at, 'amount', r.amount, 'cod', r.cod_amount, 'delivery_fee', r.delivery_fee_amount)
+          order by r.collected_at, r.id)
+        from unnest(rows) r),
+      'totals', (
+        select jsonb_build_object('count', count(*), 'amount', sum(r.amount), 'cod', sum(r.cod_amount), 'delivery_fee', sum(r.delivery_fee_amount))
+        from unnest(rows) r)));
+end $$;
 
 -- What a settlement took, row by row, in the order the cash was taken.
 create or replace function money.cod_items_write(payment uuid, rows money.cod_collections[]) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
   insert into money.cod_settlement_items (tenant_id, payment_id, position, cod_collection_id, amount, cod_amount, delivery_fee_amount,
     delivery_code, delivery_number)
   select r.tenant_id, payment, row_number() over (order by r.collected_at, r.id), r.id, r.amount, r.cod_amount, r.delivery_fee_amount,
     r.delivery_code, r.delivery_number
-  from unnest(rows) r
-$$;
+  from unnest(rows) r;
+end $$;
 
 -- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk. From the
 -- wallet: the driver pays with his own money, which makes the cash his; the tenant earns the fees, and the
@@ -10816,30 +11068,32 @@ end $$;
 -- A settlement as it is answered, the first time and every time after. Both ways have the same shape,
 -- under the words of their way.
 create or replace function money.cod_settled(payment uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select case s.method when 'remit' then jsonb_build_object(
-      'scope', s.scope, 'remitted_collections', i.list, 'total_remitted', s.total, 'total_cash_remitted', s.total,
-      'total_cod_remitted', s.cod_total, 'total_delivery_fee_remitted', s.fee_total, 'remitted_count', s.collections,
-      'failed_count', 0, 'remitted_at', s.settled_at)
-    else jsonb_build_object(
-      'scope', s.scope, 'settled_collections', i.list, 'total_settled', s.total, 'total_cash_settled', s.total,
-      'total_cod_settled', s.cod_total, 'total_delivery_fee_settled', s.fee_total, 'settled_count', s.collections,
-      'failed_count', 0, 'settled_at', s.settled_at, 'wallet_balance_after', (
-        select e.balance_after from money.ledger_transactions t
-        join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
-        where t.tenant_id = s.tenant_id and t.reference_id = s.payment_id and t.kind = 'cod_settlement')) end
-    || jsonb_build_object('settlement_payment_id', s.payment_id, 'receipt_status', r.status, 'currency', s.currency)
-  from money.cod_settlements s
-  join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
-  join money.settlement_receipts r on r.tenant_id = s.tenant_id and r.payment_id = s.payment_id
-  cross join lateral (
-    select jsonb_agg(jsonb_build_object('cod_collection_id', i.cod_collection_id, 'amount', i.amount,
-      'allocations', jsonb_build_object('cod', i.cod_amount, 'delivery_fee', i.delivery_fee_amount),
-      'delivery_code', i.delivery_code, 'delivery_number', i.delivery_number) order by i.position) as list
-    from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id
-  ) i
-  where s.tenant_id = app.tenant_id() and s.payment_id = payment
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select case s.method when 'remit' then jsonb_build_object(
+        'scope', s.scope, 'remitted_collections', i.list, 'total_remitted', s.total, 'total_cash_remitted', s.total,
+        'total_cod_remitted', s.cod_total, 'total_delivery_fee_remitted', s.fee_total, 'remitted_count', s.collections,
+        'failed_count', 0, 'remitted_at', s.settled_at)
+      else jsonb_build_object(
+        'scope', s.scope, 'settled_collections', i.list, 'total_settled', s.total, 'total_cash_settled', s.total,
+        'total_cod_settled', s.cod_total, 'total_delivery_fee_settled', s.fee_total, 'settled_count', s.collections,
+        'failed_count', 0, 'settled_at', s.settled_at, 'wallet_balance_after', (
+          select e.balance_after from money.ledger_transactions t
+          join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
+          where t.tenant_id = s.tenant_id and t.reference_id = s.payment_id and t.kind = 'cod_settlement')) end
+      || jsonb_build_object('settlement_payment_id', s.payment_id, 'receipt_status', r.status, 'currency', s.currency)
+    from money.cod_settlements s
+    join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
+    join money.settlement_receipts r on r.tenant_id = s.tenant_id and r.payment_id = s.payment_id
+    cross join lateral (
+      select jsonb_agg(jsonb_build_object('cod_collection_id', i.cod_collection_id, 'amount', i.amount,
+        'allocations', jsonb_build_object('cod', i.cod_amount, 'delivery_fee', i.delivery_fee_amount),
+        'delivery_code', i.delivery_code, 'delivery_number', i.delivery_number) order by i.position) as list
+      from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id
+    ) i
+    where s.tenant_id = app.tenant_id() and s.payment_id = payment);
+end $$;
 
 -- sql/40_functions/money/cod/30_handovers.sql
 
@@ -10993,12 +11247,14 @@ end $$;
 -- The mark of a settlement's money, printed in the QR code: the first 32 hex digits of SHA-256 over the
 -- payment, its currency and every item, so that changing any of them changes it.
 create or replace function money.receipt_hash(payment uuid) returns text
-language sql stable set search_path = '' as $$
-  select left(encode(sha256(convert_to(concat_ws('|', s.payment_id, s.tenant_id, s.method, s.driver_id, s.currency, s.total,
-    (select string_agg(concat_ws(':', i.cod_collection_id, i.amount, i.cod_amount, i.delivery_fee_amount, i.delivery_code), ';' order by i.position)
-      from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id)), 'UTF8')), 'hex'), 32)
-  from money.cod_settlements s where s.tenant_id = app.tenant_id() and s.payment_id = payment
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select left(encode(sha256(convert_to(concat_ws('|', s.payment_id, s.tenant_id, s.method, s.driver_id, s.currency, s.total,
+      (select string_agg(concat_ws(':', i.cod_collection_id, i.amount, i.cod_amount, i.delivery_fee_amount, i.delivery_code), ';' order by i.position)
+        from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id)), 'UTF8')), 'hex'), 32)
+    from money.cod_settlements s where s.tenant_id = app.tenant_id() and s.payment_id = payment);
+end $$;
 
 -- Asks for the receipt of a new settlement, in the language of the request.
 create or replace function money.receipt_order(payment uuid) returns void
@@ -11368,6 +11624,507 @@ end $$;
 
 revoke execute on function money.cod_positions(uuid, timestamptz), money.cod_differences(uuid, timestamptz) from barid_caller;
 
+-- sql/40_functions/money/gateways/10_configs.sql
+
+-- With which account a tenant uses a gateway. Secrets come sealed and are never shown.
+
+-- {gateway_code?} -> [the tenant's gateways], or of one.
+create or replace function money.gateways_get(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select coalesce(jsonb_agg(jsonb_build_object('gateway_code', g.gateway_code, 'is_active', g.is_active, 'settings', g.settings,
+    'secrets', (select coalesce(jsonb_object_agg(s.name, true), '{}') from jsonb_object_keys(g.secrets) s (name)),
+    'has_previous_webhook_secret', g.previous_webhook_secret is not null, 'updated_at', g.updated_at) order by g.gateway_code), '[]')
+  from money.payment_gateways g
+  where g.tenant_id = app.tenant_id() and (input ->> 'gateway_code' is null or g.gateway_code = input ->> 'gateway_code')
+$$;
+
+-- Configures a gateway; what is not sent stays. A new webhook secret keeps the one before beside it, until that is
+-- to be forgotten: events on their way are signed with it.
+-- {gateway_code, is_active?, settings?, secrets? {name: sealed}, webhook_secret_print?, forget_previous_secret?,
+--  needs: [names of settings and secrets without which it cannot be used]} -> the gateway
+-- Fails: gateway_incomplete (field).
+create or replace function money.gateway_put(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_code text := input ->> 'gateway_code';
+  g money.payment_gateways;
+  v_missing text;
+begin
+  insert into money.payment_gateways (tenant_id, gateway_code) values (v_tenant, v_code)
+  on conflict on constraint gateway_configured do nothing;
+  select * into strict g from money.payment_gateways x where x.tenant_id = v_tenant and x.gateway_code = v_code for update;
+  if input #>> '{secrets,webhook_secret}' is not null and g.secrets ? 'webhook_secret'
+      and g.webhook_secret_print is distinct from input ->> 'webhook_secret_print' then
+    g.previous_webhook_secret := g.secrets ->> 'webhook_secret';
+  elsif (input ->> 'forget_previous_secret')::boolean then
+    g.previous_webhook_secret := null;
+  end if;
+  g.settings := jsonb_strip_nulls(g.settings || coalesce(input -> 'settings', '{}'));
+  g.secrets := g.secrets || coalesce(input -> 'secrets', '{}');
+  g.is_active := coalesce((input ->> 'is_active')::boolean, g.is_active);
+  if g.is_active then
+    select n.name into v_missing from jsonb_array_elements_text(input -> 'needs') with ordinality n (name, position)
+    where not (g.settings ? n.name or g.secrets ? n.name) order by n.position limit 1;
+    if found then
+      perform app.fail('gateway_incomplete', jsonb_build_object('field', v_missing));
+    end if;
+  end if;
+  update money.payment_gateways x set is_active = g.is_active, settings = g.settings, secrets = g.secrets,
+    webhook_secret_print = coalesce(input ->> 'webhook_secret_print', x.webhook_secret_print),
+    previous_webhook_secret = g.previous_webhook_secret
+  where x.tenant_id = v_tenant and x.id = g.id;
+  return money.gateways_get(jsonb_build_object('gateway_code', v_code)) -> 0;
+end $$;
+
+-- True when the caller's tenant can be paid through a gateway. A definer: customers see no accounts.
+create or replace function private.gateway_in_use(code text) returns boolean
+language sql stable security definer set search_path = '' as $$
+  select exists (select from money.payment_gateways g where g.tenant_id = app.tenant_id() and g.gateway_code = code and g.is_active)
+$$;
+grant execute on function private.gateway_in_use(text) to barid_caller;
+
+-- Those whose secret may have signed an event of this account: [{tenant_id, secrets, previous_webhook_secret}].
+create or replace function private.gateway_signers(code text, account_id text) returns jsonb
+language sql stable security definer set search_path = '' as $$
+  select coalesce(jsonb_agg(jsonb_build_object('tenant_id', g.tenant_id, 'secret', g.secrets ->> 'webhook_secret',
+    'previous', g.previous_webhook_secret)), '[]')
+  from (
+    select * from money.payment_gateways x
+    where x.gateway_code = code and x.is_active and x.settings ->> 'account_id' = gateway_signers.account_id
+    order by x.created_at, x.id limit 50
+  ) g
+$$;
+grant execute on function private.gateway_signers(text, text) to barid_api;
+
+-- Settles an event that matched no payment. {event_id, resolution, note?} -> the event
+-- Fails: payment_event_not_found, payment_event_not_open.
+create or replace function money.webhook_event_resolve(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  e money.payment_webhook_events;
+begin
+  select * into e from money.payment_webhook_events x
+  where x.tenant_id = v_tenant and x.id = (input ->> 'event_id')::uuid for update;
+  if e.id is null then
+    perform app.fail('payment_event_not_found');
+  elsif e.outcome <> 'unmatched' or e.resolution is not null then
+    perform app.fail('payment_event_not_open');
+  end if;
+  update money.payment_webhook_events x set resolution = input ->> 'resolution', resolution_note = input ->> 'note',
+    resolved_by = app.user_id(), resolved_at = now()
+  where x.tenant_id = v_tenant and x.id = e.id;
+  return (select to_jsonb(l) from money.webhook_events_list l where l.id = e.id);
+end $$;
+
+-- The tenant secrets are sealed for. -> {tenant_id}
+create or replace function money.gateway_owner(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('tenant_id', app.tenant_id())
+$$;
+
+-- sql/40_functions/money/gateways/20_payments.sql
+
+-- What an order and a wallet do to the books. Definers, since a customer who orders writes no payments; each reads
+-- what is due from the order itself.
+
+-- A journal between two accounts, named after a payment.
+create or replace function private.book_payment(p money.payments, kind text, from_account uuid, to_account uuid, description text) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_line jsonb := jsonb_build_object('journal', 'payment', 'kind', kind, 'reference_type', 'payment', 'reference_id', p.id,
+    'description', description);
+begin
+  if p.amount > 0 then
+    perform money.post(jsonb_build_array(
+      v_line || jsonb_build_object('account_id', from_account, 'amount', -p.amount),
+      v_line || jsonb_build_object('account_id', to_account, 'amount', p.amount)));
+  end if;
+end $$;
+
+-- What the caller's new order is paid with: his wallet now, cash at the door, or a gateway that is waited for.
+-- The order is locked and has no payment. Fails: insufficient_wallet_balance, order_not_found.
+create or replace function private.order_charge(p_order uuid, p_gateway text default null, p_back_ref text default null) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  o storefront.storefront_orders;
+  p money.payments;
+begin
+  select * into o from storefront.storefront_orders x
+  where x.tenant_id = app.tenant_id() and x.id = p_order and x.user_id = app.user_id() and x.payment_status <> 'paid';
+  if o.id is null then
+    perform app.fail('order_not_found');
+  end if;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, order_id, gateway_code,
+    gateway_order_id, back_ref, expires_at, reference, actor_id, processed_at)
+  values (o.tenant_id, 'ORDER', 'ORDER', case when o.payment_method = 'wallet' then 'SUCCESS' else 'pending' end,
+    case o.payment_method when 'cash_on_delivery' then 'cash' else o.payment_method end, o.total_price, o.currency,
+    case when o.payment_method = 'wallet' then money.account_of('wallet', 'customer', o.user_id, o.currency) end, o.id,
+    p_gateway, case when p_gateway is not null then nextval('money.gateway_order_ids')::text end, p_back_ref,
+    case when p_gateway is not null then o.created_at + interval '24 hours' end, o.order_number, app.user_id(),
+    case when o.payment_method = 'wallet' then now() end)
+  returning * into p;
+  if p.status = 'SUCCESS' then
+    perform private.book_payment(p, 'order_payment', p.account_id, money.account_of('wallet', 'tenant', null, o.currency), o.order_number);
+    update storefront.storefront_orders x set payment_status = 'paid' where x.tenant_id = o.tenant_id and x.id = o.id;
+  end if;
+end $$;
+grant execute on function private.order_charge(uuid, text, text) to barid_caller;
+
+-- Marks a payment as made and books it: into the shop's wallet for an order, into its own for a top-up. The payment
+-- is locked, and so is its order. Money from outside the books comes from the tenant's external account; what
+-- drivers collected for a delivery is booked already (p_booked).
+create or replace function private.payment_made(p money.payments, p_transaction text default null, p_terminal text default null,
+  p_booked boolean default false) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update money.payments x set status = 'SUCCESS', processed_at = now(), terminal = coalesce(p_terminal, x.terminal),
+    gateway_transaction_id = coalesce(p_transaction, x.gateway_transaction_id)
+  where x.tenant_id = p.tenant_id and x.id = p.id;
+  if not p_booked then
+    perform private.book_payment(p, case p.type when 'ORDER' then 'order_payment' else 'wallet_topup' end,
+      money.account_of('external', 'tenant', null, p.currency),
+      case p.type when 'ORDER' then money.account_of('wallet', 'tenant', null, p.currency) else p.account_id end, p.reference);
+  end if;
+  if p.order_id is not null then
+    update storefront.storefront_orders o set payment_status = 'paid' where o.tenant_id = p.tenant_id and o.id = p.order_id;
+  else
+    perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'wallet.topped_up', 'source_module', 'payment',
+      'entity_type', 'payment', 'entity_id', p.id, 'event_data', jsonb_build_object('payment_id', p.id, 'account_id', p.account_id,
+        'amount', p.amount, 'currency', p.currency))));
+  end if;
+end $$;
+
+-- What was paid for an order and not yet given back.
+create or replace function private.order_refundable(o storefront.storefront_orders) returns numeric
+language sql stable security definer set search_path = '' as $$
+  select coalesce(sum(case p.type when 'ORDER' then p.amount when 'REFUND' then -p.amount end), 0)
+  from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id and p.status = 'SUCCESS'
+$$;
+
+-- Gives money of an order back to its customer's wallet; p_amount null: all that is left. The order is locked by the
+-- caller, an administrator. -> {processed, amount, method, payment_id}
+-- Fails: order_not_found, nothing_to_refund, refund_too_high, insufficient_wallet_balance (the shop's wallet is short).
+create or replace function private.order_refund(p_order uuid, p_amount numeric default null, p_note text default null) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  o storefront.storefront_orders;
+  p money.payments;
+  v_left numeric;
+begin
+  select * into o from storefront.storefront_orders x
+  where x.tenant_id = app.tenant_id() and x.id = p_order and app.has_permission('manage:tenant');
+  if o.id is null then
+    perform app.fail('order_not_found');
+  end if;
+  v_left := private.order_refundable(o);
+  if v_left <= 0 then
+    perform app.fail('nothing_to_refund');
+  elsif p_amount > v_left then
+    perform app.fail('refund_too_high', jsonb_build_object('field', 'amount', 'amount', v_left, 'currency', o.currency));
+  end if;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, order_id, reference,
+    snapshot, actor_id, processed_at)
+  values (o.tenant_id, 'ORDER', 'REFUND', 'SUCCESS', 'wallet', coalesce(p_amount, v_left), o.currency,
+    money.account_of('wallet', 'customer', o.user_id, o.currency), o.id, o.order_number,
+    case when p_note is not null then jsonb_build_object('note', p_note) end, app.user_id(), now())
+  returning * into p;
+  perform private.book_payment(p, 'order_refund', money.account_of('wallet', 'tenant', null, o.currency), p.account_id, o.order_number);
+  perform private.tell_order(o, 'refunded', jsonb_build_object('amount', p.amount, 'payment_id', p.id));
+  return jsonb_build_object('processed', true, 'amount', p.amount, 'method', p.payment_method, 'payment_id', p.id);
+end $$;
+grant execute on function private.order_refundable(storefront.storefront_orders), private.order_refund(uuid, numeric, text) to barid_caller;
+
+-- No longer waits for what an order was to be paid with.
+create or replace function private.order_payment_drop(p_order uuid) returns void
+language sql security definer set search_path = '' as $$
+  update money.payments p set status = 'CANCELLED', processed_at = now()
+  where p.tenant_id = app.tenant_id() and p.order_id = p_order and p.type = 'ORDER' and p.status = 'pending'
+$$;
+grant execute on function private.order_payment_drop(uuid) to barid_caller;
+
+-- sql/40_functions/money/gateways/30_calls.sql
+
+-- Calls to a gateway, each in steps: what is due is claimed here, the functions ask the gateway, and what it said is
+-- written down. A step that never comes back is taken over by the next one who asks.
+
+-- What the functions must know of a payment to talk to its gateway about it.
+create or replace function private.payment_known(p money.payments) returns jsonb
+language sql stable security definer set search_path = '' as $$
+  select jsonb_build_object('id', p.id, 'tenant_id', p.tenant_id, 'gateway_code', p.gateway_code, 'gateway_order_id', p.gateway_order_id,
+    'gateway_reference', p.gateway_reference, 'amount', p.amount::text, 'currency', p.currency, 'numeric_code', c.numeric_code,
+    'exponent', coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent), 'description', p.reference, 'back_ref', p.back_ref,
+    'expires_at', p.expires_at, 'settings', coalesce(g.settings, '{}'), 'secrets', coalesce(g.secrets, '{}'))
+  from tenancy.currencies c
+  left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
+  where c.code = p.currency
+$$;
+
+-- Claims the opening of a payment at its gateway: {open: what the functions must know}, {redirect_url,
+-- gateway_order_id, expires_at} when it is open already, {wait: true} while somebody else is opening it, null when
+-- it waits for nothing. A second try gets a new number: the gateway may know the first.
+create or replace function private.payment_open(p_payment uuid) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  p money.payments;
+begin
+  select * into p from money.payments x where x.id = p_payment and x.gateway_order_id is not null for no key update;
+  if p.id is null or p.status <> 'pending' then
+    return null;
+  elsif p.redirect_url is not null then
+    return jsonb_build_object('redirect_url', p.redirect_url, 'gateway_order_id', p.gateway_order_id, 'expires_at', p.expires_at);
+  elsif p.opened_at > clock_timestamp() - interval '15 seconds' then
+    return jsonb_build_object('wait', true);
+  end if;
+  update money.payments x set opened_at = clock_timestamp(),
+    gateway_order_id = case when x.opened_at is null then x.gateway_order_id else nextval('money.gateway_order_ids')::text end
+  where x.id = p.id returning * into p;
+  return jsonb_build_object('open', private.payment_known(p));
+end $$;
+
+-- Where the customer pays; null: the gateway could not be asked, and may be asked again at once.
+-- False when the number was exchanged meanwhile.
+create or replace function private.payment_opened(p_payment uuid, p_number text, p_redirect text, p_reference text) returns boolean
+language plpgsql security definer set search_path = '' as $$
+begin
+  update money.payments x set redirect_url = p_redirect, gateway_reference = p_reference,
+    opened_at = case when p_redirect is null then x.opened_at - interval '1 minute' else x.opened_at end
+  where x.id = p_payment and x.gateway_order_id = p_number and x.status = 'pending';
+  return found;
+end $$;
+
+-- Claims asking the gateway how a payment stands, by its id or its number there: {ask: what the functions must know},
+-- {wait: true} when it was asked within `pause`, null when no such payment was opened or it has its end.
+create or replace function private.payment_check(p_payment uuid, p_code text, p_number text, pause interval) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  p money.payments;
+begin
+  select * into p from money.payments x
+  where x.gateway_order_id is not null and x.redirect_url is not null and x.status in ('pending', 'FAILED')
+    and (x.id = p_payment or (x.gateway_code = p_code and x.gateway_order_id = p_number)) for no key update;
+  if p.id is null then
+    return null;
+  elsif p.last_checked_at > clock_timestamp() - pause then
+    return jsonb_build_object('wait', true);
+  end if;
+  update money.payments x set last_checked_at = clock_timestamp() where x.id = p.id;
+  return jsonb_build_object('ask', private.payment_known(p));
+end $$;
+
+-- Queues a look at each payment that waits for its gateway and is younger than a day. Answers how many. Run by cron.
+create or replace function private.payments_reconcile() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  insert into app.jobs (tenant_id, kind, payload, entity_key, attempts_max)
+  select p.tenant_id, 'payment.reconcile', jsonb_build_object('payment_id', p.id), p.id::text, 1
+  from money.payments p
+  where p.payment_method = 'gateway' and p.status = 'pending' and p.redirect_url is not null
+    and p.created_at > now() - interval '24 hours 15 minutes' and p.created_at < now() - interval '1 minute'
+    and (p.last_checked_at is null or p.last_checked_at < now() - interval '4 minutes')
+    and not exists (select from app.jobs j where j.entity_key = p.id::text and j.status in ('queued', 'running'))
+  order by p.last_checked_at nulls first limit 1000;
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+grant execute on function private.payment_open(uuid), private.payment_opened(uuid, text, text, text),
+  private.payment_check(uuid, text, text, interval) to barid_api;
+
+-- sql/40_functions/money/gateways/40_events.sql
+
+-- What a gateway says of a payment, applied once and forwards only. Nothing said later takes a paid order back, and
+-- money that fits no payment is kept for somebody to look at instead of being booked.
+
+-- Why what was told cannot pay this payment, or null when it can. Everything must be equal: amount, currency, the
+-- terminal it was taken at, and the order where one is named.
+create or replace function private.payment_judged(p money.payments, o storefront.storefront_orders, facts jsonb) returns text
+language sql stable security definer set search_path = '' as $$
+  select case
+    when facts ->> 'amount' !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' or (facts ->> 'amount')::numeric
+      <> p.amount * case facts ->> 'unit' when 'minor' then 10 ^ coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent) else 1 end
+      then 'amount_differs'
+    when upper(facts ->> 'currency') not in (c.code, c.numeric_code) then 'currency_differs'
+    when g.settings ->> 'terminal' is not null and g.settings ->> 'terminal' is distinct from facts ->> 'terminal' then 'terminal_differs'
+    when facts ->> 'order' is not null and facts ->> 'order' not in (p.gateway_order_id, coalesce(p.order_id::text, ''))
+      or facts ->> 'reference' ~ '^[0-9]{12,18}$' and facts ->> 'reference' <> p.gateway_order_id then 'order_differs'
+    when p.status = 'CANCELLED' or o.status = 'cancelled' then 'order_cancelled'
+    when coalesce(facts ->> 'transaction_id', '') = '' then 'transaction_missing'
+    when p.status = 'SUCCESS' or o.payment_status = 'paid' then 'already_paid'
+  end
+  from tenancy.currencies c
+  left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
+  where c.code = p.currency
+$$;
+
+-- What becomes of it. p and o are locked. -> outcome and, where it is not processed, the reason.
+create or replace function private.payment_follow(p money.payments, o storefront.storefront_orders, facts jsonb, out outcome text, out reason text)
+language plpgsql security definer set search_path = '' as $$
+begin
+  outcome := 'ignored';
+  if facts ->> 'kind' = 'refunded' then
+    reason := private.payment_refunded(p, facts);
+    outcome := case when reason is null then 'processed' when reason = 'already_refunded' then 'ignored' else 'unmatched' end;
+  elsif facts ->> 'kind' = 'failed' then
+    if p.status <> 'pending' then
+      reason := 'payment_is_' || lower(p.status);
+      return;
+    end if;
+    update money.payments x set status = 'FAILED', processed_at = now() where x.tenant_id = p.tenant_id and x.id = p.id;
+    update storefront.storefront_orders x set payment_status = 'failed'
+    where x.tenant_id = p.tenant_id and x.id = p.order_id and x.payment_status = 'pending';
+    outcome := 'processed';
+  elsif facts ->> 'kind' = 'paid' then
+    if p.status = 'SUCCESS' and p.gateway_transaction_id = facts ->> 'transaction_id' then
+      reason := 'already_processed';
+      return;
+    end if;
+    reason := private.payment_judged(p, o, facts);
+    if reason is null then
+      begin
+        -- A second try waits beside a failed one that is paid after all.
+        update money.payments x set status = 'CANCELLED', processed_at = now()
+        where x.tenant_id = p.tenant_id and x.order_id = p.order_id and x.type = 'ORDER' and x.status = 'pending' and x.id <> p.id;
+        perform private.payment_made(p, facts ->> 'transaction_id', facts ->> 'terminal');
+      exception when unique_violation then
+        reason := 'transaction_already_used';
+      end;
+    end if;
+    outcome := case when reason is null then 'processed' else 'unmatched' end;
+  else
+    reason := 'nothing_to_do';
+  end if;
+end $$;
+
+-- Writes down what the gateway itself gave back. -> why it cannot be, or null
+create or replace function private.payment_refunded(p money.payments, facts jsonb) returns text
+language plpgsql security definer set search_path = '' as $$
+declare
+  r money.payments;
+  v_amount numeric;
+  v_left numeric;
+begin
+  if exists (select from money.payments x where x.gateway_code = p.gateway_code and x.gateway_transaction_id = facts ->> 'refund_id') then
+    return 'already_refunded';
+  elsif p.status <> 'SUCCESS' or coalesce(facts ->> 'refund_id', '') = '' or facts ->> 'amount' !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' then
+    return 'refund_of_nothing';
+  end if;
+  v_amount := (facts ->> 'amount')::numeric / case facts ->> 'unit' when 'minor'
+    then 10 ^ (private.payment_known(p) ->> 'exponent')::integer else 1 end;
+  select coalesce(sum(case x.type when 'REFUND' then -x.amount else x.amount end), 0) into v_left from money.payments x
+  where x.tenant_id = p.tenant_id and x.status = 'SUCCESS' and (x.id = p.id or (x.type = 'REFUND' and (x.order_id = p.order_id or x.reference = p.id::text)));
+  if v_amount > v_left or v_amount <= 0 or v_amount <> round(v_amount, 3) then
+    return 'amount_differs';
+  end if;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, order_id, gateway_code,
+    gateway_transaction_id, reference, processed_at)
+  values (p.tenant_id, p.category, 'REFUND', 'SUCCESS', 'gateway', v_amount, p.currency, p.account_id, p.order_id, p.gateway_code,
+    facts ->> 'refund_id', case when p.order_id is null then p.id::text else p.reference end, now())
+  returning * into r;
+  perform private.book_payment(r, 'gateway_refund',
+    case p.type when 'ORDER' then money.account_of('wallet', 'tenant', null, p.currency) else p.account_id end,
+    money.account_of('external', 'tenant', null, p.currency), p.reference);
+  return null;
+exception
+  when check_violation then
+    return 'insufficient_wallet_balance';
+end $$;
+
+-- Applies what a gateway told and proved. One transaction: the order and the payment are locked, in this order, the
+-- event is written once (its key), and judged.
+-- p_tenants: whose secret verified it, or whose gateway answered. facts: {kind paid|failed|refunded|none, event,
+-- gateway_order_id?, reference?, transaction_id?, refund_id?, amount (text), unit major|minor, currency, terminal?,
+-- order?}. -> {outcome, reason}; outcome duplicate for an event that was there before.
+create or replace function private.payment_apply(p_code text, p_tenants uuid[], p_key text, p_proof text, facts jsonb, p_raw text default null)
+returns jsonb
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  p money.payments;
+  o storefront.storefront_orders;
+  v_event uuid;
+  v_end record;
+begin
+  -- A refund names the payment it gives back, everything else our number or the gateway's.
+  select * into p from money.payments x
+  where x.gateway_code = p_code and x.tenant_id = any (p_tenants) and case when facts ->> 'kind' = 'refunded'
+    then x.gateway_transaction_id = facts ->> 'transaction_id' and x.type <> 'REFUND'
+    else x.gateway_order_id in (facts ->> 'gateway_order_id', facts ->> 'reference') or x.gateway_reference = facts ->> 'reference' end
+  order by x.gateway_order_id is not distinct from facts ->> 'gateway_order_id' desc limit 1;
+  perform set_config('app.tenant_id', coalesce(p.tenant_id, p_tenants[1])::text, true);
+  -- Before the event is written: it names the payment, which two events would share and then both want alone.
+  select * into o from storefront.storefront_orders x where x.tenant_id = p.tenant_id and x.id = p.order_id for no key update;
+  select * into p from money.payments x where x.tenant_id = p.tenant_id and x.id = p.id for no key update;
+  insert into money.payment_webhook_events (tenant_id, gateway_code, event_key, event_type, proof, raw_body, facts, payment_id)
+  values (coalesce(p.tenant_id, p_tenants[1]), p_code, p_key, facts ->> 'event', p_proof, p_raw, facts, p.id)
+  on conflict on constraint webhook_event_taken do nothing returning id into v_event;
+  if v_event is null then
+    return jsonb_build_object('outcome', 'duplicate');
+  end if;
+  if p.id is null then
+    update money.payment_webhook_events e set reason = 'payment_unknown',
+      outcome = case when facts ->> 'kind' in ('paid', 'refunded') then 'unmatched' else 'ignored' end
+    where e.id = v_event returning e.outcome, e.reason into v_end;
+    return jsonb_build_object('outcome', v_end.outcome, 'reason', v_end.reason);
+  end if;
+  v_end := private.payment_follow(p, o, facts);
+  update money.payment_webhook_events e set outcome = v_end.outcome, reason = v_end.reason where e.id = v_event;
+  return jsonb_build_object('outcome', v_end.outcome, 'reason', v_end.reason);
+end $$;
+grant execute on function private.payment_apply(text, uuid[], text, text, jsonb, text) to barid_api;
+
+-- sql/40_functions/money/gateways/50_topups.sql
+
+-- Money into one's own wallet through a gateway.
+
+-- Asks for a payment into the caller's own wallet; it is credited when the gateway says that it was made.
+-- {id, amount, payment_method_type_id, back_ref?, back_ref_host?, platform_host} -> {payment_id, amount, currency}
+-- Fails: wallet_not_found, forbidden, too_many_decimals, payment_method_not_found, invalid_payment_method,
+-- gateway_not_configured, back_ref_required, back_ref_not_allowed.
+create or replace function delivery.wallet_top_up(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_wallet jsonb := delivery.wallet_get(input);
+  v_amount numeric := (input ->> 'amount')::numeric;
+  v_currency text := v_wallet ->> 'currency';
+  v_decimals integer := money.decimals_of(v_currency);
+  v_method storefront.payment_method_types;
+begin
+  if (v_wallet ->> 'owner_id')::uuid is distinct from app.user_id() then
+    perform app.fail('forbidden');
+  elsif v_amount <> round(v_amount, v_decimals) then
+    perform app.fail('too_many_decimals', jsonb_build_object('field', 'amount', 'currency', v_currency, 'decimals', v_decimals));
+  end if;
+  select * into v_method from storefront.payment_method_types t where t.id = (input ->> 'payment_method_type_id')::uuid and t.is_active;
+  if v_method.id is null then
+    perform app.fail('payment_method_not_found', '{"field": "paymentMethodTypeId"}');
+  elsif v_method.type <> 'gateway' then
+    perform app.fail('invalid_payment_method', '{"field": "paymentMethodTypeId"}');
+  end if;
+  perform storefront.require_back_ref(input);
+  if not private.gateway_in_use(v_method.gateway_code) then
+    perform app.fail('gateway_not_configured', '{"field": "paymentMethodTypeId"}');
+  end if;
+  return jsonb_build_object('payment_id', private.topup_ask((input ->> 'id')::uuid, v_amount, v_method.gateway_code, input ->> 'back_ref'),
+    'amount', v_amount, 'currency', v_currency);
+end $$;
+
+-- The payment of a top-up. A definer: its owner writes no payments.
+create or replace function private.topup_ask(p_wallet uuid, p_amount numeric, p_gateway text, p_back_ref text) returns uuid
+language sql security definer set search_path = '' as $$
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, gateway_code,
+    gateway_order_id, back_ref, expires_at, reference, actor_id)
+  select a.tenant_id, 'WALLET', 'WALLET_TOPUP', 'pending', 'gateway', p_amount, a.currency, a.id, p_gateway,
+    nextval('money.gateway_order_ids')::text, p_back_ref, now() + interval '24 hours', 'Top-up', app.user_id()
+  from money.accounts a
+  where a.tenant_id = app.tenant_id() and a.id = p_wallet and a.owner_user_id = app.user_id() and a.kind = 'wallet'
+  returning id
+$$;
+grant execute on function private.topup_ask(uuid, numeric, text, text) to barid_caller;
+
 -- sql/40_functions/money/ledger.sql
 
 -- The ledger: every movement of money is a journal of entries that sum to zero per currency. The only
@@ -11379,16 +12136,17 @@ create or replace function money.account_of(kind text, owner_type text, owner uu
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_variable
 declare
+  v_tenant uuid := app.tenant_id();
   v_id uuid;
 begin
   for attempt in 1..2 loop
     select a.id into v_id from money.accounts a
-    where a.tenant_id = app.tenant_id() and a.kind = kind and a.owner_type = owner_type
+    where a.tenant_id = v_tenant and a.kind = kind and a.owner_type = owner_type
       and a.owner_user_id is not distinct from owner and a.currency = currency;
     exit when found;
     insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, floor)
     -- Nobody can hand over cash that he does not hold.
-    values (app.tenant_id(), kind, owner_type, owner, currency, case when kind in ('wallet', 'driver_cash') then 0 end)
+    values (v_tenant, kind, owner_type, owner, currency, case when kind in ('wallet', 'driver_cash') then 0 end)
     on conflict do nothing
     returning id into v_id;
     exit when found;
@@ -11408,6 +12166,7 @@ create or replace function money.post(postings jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  v_actor uuid := app.user_id();
   v_accounts uuid[];
   v_found integer;
 begin
@@ -11436,7 +12195,7 @@ begin
   ), journal as (
     insert into money.ledger_transactions (id, tenant_id, kind, reference_type, reference_id, description, actor_id)
     select n.id, v_tenant, n.posting ->> 'kind', n.posting ->> 'reference_type', (n.posting ->> 'reference_id')::uuid,
-      n.posting ->> 'description', app.user_id()
+      n.posting ->> 'description', v_actor
     from named n
     returning id
   ), entry as (
@@ -11522,9 +12281,11 @@ grant execute on function money.balances_locked(uuid[]) to barid_caller;
 -- payments; each reads what is due from the delivery itself, which its core has locked.
 
 -- Who pays as the sender of a delivery and gets its COD: the institution, else the customer; null: nobody known.
+-- Of a storefront order it is the shop: its customer is who pays at the door.
 create or replace function money.owner_wallet(d delivery.deliveries) returns uuid
 language sql security definer set search_path = '' as $$
   select case
+    when d.order_id is not null then money.account_of('wallet', 'tenant', null, d.currency::text)
     when d.institution_user_id is not null then money.account_of('wallet', 'institution', d.institution_user_id, d.currency::text)
     when d.customer_id is not null then money.account_of('wallet', 'customer', d.customer_id, d.currency::text) end
 $$;
@@ -11540,7 +12301,8 @@ declare
   v_line jsonb;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
-  if d.payment_method = 'cash' or d.delivery_fee = 0 then
+  -- The fee of a storefront order is part of what is paid for the order.
+  if d.payment_method = 'cash' or d.delivery_fee = 0 or d.order_id is not null then
     return;
   end if;
   v_wallet := case when d.payment_method = 'wallet' then money.owner_wallet(d) end;
@@ -11762,12 +12524,15 @@ grant execute on function private.call(jsonb, jsonb, text, jsonb), private.read(
 -- Looking pending domains up again, without anybody asking.
 
 -- Queues a look-up for each domain that has waited for its records for less than a week and is not queued
--- already. Answers how many. Run by cron.
+-- already. What waited longer is archived: a name nobody proved is free for who owns it. Answers how many were
+-- queued. Run by cron.
 create or replace function private.domains_recheck() returns bigint
 language plpgsql set search_path = '' as $$
 declare
   v_count bigint;
 begin
+  update storefront.custom_domains d set status = 'archived', disconnected_at = now()
+  where d.status = 'pending_dns' and d.created_at <= now() - interval '7 days';
   insert into app.jobs (tenant_id, kind, payload, entity_key, attempts_max)
   select d.tenant_id, 'storefront.verify_domain', jsonb_build_object('domain_id', d.id), d.id::text, 1
   from storefront.custom_domains d
@@ -13238,7 +14003,7 @@ language sql stable set search_path = '' as $$
   from (
     (select 'order' as type, o.order_number as title, o.status as subtitle, o.created_at as happened_at, o.id
       from storefront.storefront_orders o
-      where o.tenant_id = market.tenant_id and o.market_id = market.id order by o.created_at desc limit 5)
+      where o.tenant_id = market.tenant_id and o.market_id = market.id order by o.created_at desc nulls last, o.id desc limit 5)
     union all
     (select 'product', app.localized(p.name), app.localized(c.name), p.created_at, p.id
       from storefront.products p
@@ -13289,8 +14054,7 @@ begin
       'total_categories', v_categories,
       'total_customers', (select count(*) from tenancy.tenant_users u
         where u.tenant_id = v_tenant and u.tenant_user_type = 'customer' and u.is_active),
-      'total_orders', (select count(*) from storefront.storefront_orders o
-        where o.tenant_id = v_tenant and o.market_id = v_market.id)),
+      'total_orders', (app.tally('storefront_orders') ->> 'entries')::bigint),
     'recent_activity', storefront.recent_activity(v_market));
 end $$;
 
@@ -13474,6 +14238,759 @@ begin
   perform storefront.tell_market(v_market, v_decision);
   perform set_config('app.tenant_id', v_asked, true);
   return to_jsonb(v_market);
+end $$;
+
+-- sql/40_functions/storefront/orders/10_moves.sql
+
+-- The life of an order, guarded below every core: only these moves are possible, each leaves a line of history and
+-- an event. Cores write the status and, where there is something to say, status_note.
+
+-- True when an order may go from one status to another. What is shipped is not called off any more.
+create or replace function storefront.order_move_is_legal(from_status text, to_status text) returns boolean
+language sql immutable set search_path = '' as $$
+  select to_status = any (case from_status
+    when 'pending' then '{awaiting_approval,approved,confirmed,cancelled}'::text[]
+    when 'awaiting_approval' then '{approved,confirmed,cancelled}'
+    when 'approved' then '{confirmed,shipped,cancelled}'
+    when 'confirmed' then '{shipped,cancelled}'
+    when 'shipped' then '{delivered}'
+    when 'delivered' then '{completed}'
+    else '{}' end)
+$$;
+
+-- Tells what happened to an order. Numbers, ids and states; no name, phone or address.
+create or replace function private.tell_order(o storefront.storefront_orders, happened text, more jsonb default '{}') returns void
+language sql security definer set search_path = '' as $$
+  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+  values (o.tenant_id, 'order.' || happened, 'storefront', 'order', o.id, jsonb_build_object('order_id', o.id,
+    'order_number', o.order_number, 'market_id', o.market_id, 'user_id', o.user_id, 'status', o.status,
+    'payment_status', o.payment_status, 'payment_method', o.payment_method, 'total_price', o.total_price, 'currency', o.currency,
+    'delivery_id', o.delivery_id, 'reason', o.cancel_reason, 'actor_id', app.user_id()) || more)
+$$;
+
+create or replace function private.guard_order() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if new.status <> old.status and not storefront.order_move_is_legal(old.status, new.status) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
+  end if;
+  if old.payment_status = 'paid' and new.payment_status <> 'paid' then
+    raise exception 'order % was paid and stays so', old.id using errcode = 'integrity_constraint_violation';
+  end if;
+  -- What was bought, by whom and for how much is agreed.
+  if (new.tenant_id, new.order_number, new.market_id, new.user_id, new.cart_id, new.payment_method, new.payment_method_type_id, new.currency,
+      new.subtotal, new.tax_amount, new.shipping_cost, new.discount_amount, new.total_price, new.total_items, new.created_at)
+    is distinct from (old.tenant_id, old.order_number, old.market_id, old.user_id, old.cart_id, old.payment_method, old.payment_method_type_id,
+      old.currency, old.subtotal, old.tax_amount, old.shipping_cost, old.discount_amount, old.total_price, old.total_items, old.created_at) then
+    raise exception 'order % is agreed and stays as it is', old.id using errcode = 'integrity_constraint_violation';
+  end if;
+  return new;
+end $$;
+
+create or replace function private.orders_made() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into storefront.storefront_order_history (tenant_id, order_id, status, note, updated_by)
+  select n.tenant_id, n.id, n.status, n.status_note, app.user_id() from new_rows n order by n.created_at, n.id;
+  perform private.tell_order(n, 'created') from new_rows n;
+  return null;
+end $$;
+
+create or replace function private.orders_moved() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into storefront.storefront_order_history (tenant_id, order_id, status, note, updated_by)
+  select n.tenant_id, n.id, n.status, n.status_note, app.user_id()
+  from new_rows n join old_rows o on o.id = n.id where n.status <> o.status order by n.created_at, n.id;
+  perform private.tell_order(n, n.status, jsonb_build_object('from_status', o.status))
+  from new_rows n join old_rows o on o.id = n.id where n.status <> o.status;
+  perform private.tell_order(n, case n.payment_status when 'paid' then 'paid' else 'payment_failed' end)
+  from new_rows n join old_rows o on o.id = n.id where n.payment_status <> o.payment_status;
+  return null;
+end $$;
+
+drop trigger if exists guard on storefront.storefront_orders;
+create trigger guard before update on storefront.storefront_orders for each row execute function private.guard_order();
+drop trigger if exists orders_made on storefront.storefront_orders;
+create trigger orders_made after insert on storefront.storefront_orders referencing new table as new_rows
+  for each statement execute function private.orders_made();
+drop trigger if exists orders_moved on storefront.storefront_orders;
+create trigger orders_moved after update on storefront.storefront_orders referencing old table as old_rows new table as new_rows
+  for each statement execute function private.orders_moved();
+
+-- An order leaves the house: what was set aside for it goes. The order is locked.
+create or replace function private.order_shipped(o storefront.storefront_orders, p_note text default null) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update storefront.storefront_orders x set status = 'shipped', shipped_at = now(), status_note = p_note
+  where x.tenant_id = o.tenant_id and x.id = o.id;
+  perform warehousing.stock_exit('order', o.id);
+end $$;
+
+-- An order is with its customer: cash for it was taken at the door. The order is locked and shipped.
+-- p_booked: a driver's collection put the cash into the books.
+create or replace function private.order_delivered(o storefront.storefront_orders, p_booked boolean, p_note text default null) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  p money.payments;
+begin
+  update storefront.storefront_orders x set status = 'delivered', delivered_at = now(), status_note = p_note
+  where x.tenant_id = o.tenant_id and x.id = o.id;
+  select * into p from money.payments x
+  where x.tenant_id = o.tenant_id and x.order_id = o.id and x.type = 'ORDER' and x.status = 'pending' and x.payment_method = 'cash' for no key update;
+  if p.id is not null then
+    perform private.payment_made(p, p_booked => p_booked);
+  end if;
+end $$;
+
+-- Orders follow the delivery that brings them, whoever moves it.
+create or replace function private.orders_follow() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_moved record;
+  o storefront.storefront_orders;
+begin
+  for v_moved in
+    select n.order_id, n.status, n.tenant_id from new_rows n join old_rows w on w.id = n.id
+    where n.order_id is not null and n.status <> w.status and n.status in ('picked_up', 'in_transit', 'delivered')
+    order by n.order_id
+  loop
+    select * into o from storefront.storefront_orders x where x.tenant_id = v_moved.tenant_id and x.id = v_moved.order_id for no key update;
+    if o.status in ('approved', 'confirmed') then
+      perform private.order_shipped(o);
+    end if;
+    if v_moved.status = 'delivered' and o.status in ('approved', 'confirmed', 'shipped') then
+      perform private.order_delivered(o, p_booked => true);
+    end if;
+  end loop;
+  return null;
+end $$;
+
+drop trigger if exists orders_follow on delivery.deliveries;
+create trigger orders_follow after update on delivery.deliveries referencing old table as old_rows new table as new_rows
+  for each statement execute function private.orders_follow();
+
+-- Ends gateway orders nobody paid for a day: they are cancelled, and no payment is waited for. A few hundred at a
+-- time; whoever is at work on one keeps it. Answers how many. Run by cron.
+create or replace function private.orders_expire() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid;
+  v_orders uuid[];
+  v_count bigint := 0;
+begin
+  for v_tenant in
+    select distinct o.tenant_id from storefront.storefront_orders o
+    where o.payment_method = 'gateway' and o.payment_status <> 'paid' and o.status in ('pending', 'awaiting_approval')
+      and o.created_at < now() - interval '24 hours'
+  loop
+    perform set_config('app.tenant_id', v_tenant::text, true);
+    with due as (
+      select o.id from storefront.storefront_orders o
+      where o.tenant_id = v_tenant and o.payment_method = 'gateway' and o.payment_status <> 'paid'
+        and o.status in ('pending', 'awaiting_approval') and o.created_at < now() - interval '24 hours'
+      order by o.created_at limit 500 for no key update skip locked
+    ), ended as (
+      update storefront.storefront_orders o set status = 'cancelled', cancelled_at = now(), cancel_reason = 'payment_failed',
+        status_note = 'payment_failed'
+      from due where o.tenant_id = v_tenant and o.id = due.id returning o.id
+    )
+    select coalesce(array_agg(e.id), '{}') into v_orders from ended e;
+    perform private.order_payment_drop(e.id) from unnest(v_orders) e (id);
+    v_count := v_count + cardinality(v_orders);
+  end loop;
+  return v_count;
+end $$;
+
+-- Completes what was delivered two weeks ago. Answers how many. Run by cron.
+create or replace function private.orders_complete() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  update storefront.storefront_orders o set status = 'completed', status_note = null
+  where o.id in (
+    select x.id from storefront.storefront_orders x where x.status = 'delivered' and x.delivered_at < now() - interval '14 days'
+    order by x.delivered_at limit 5000 for no key update skip locked);
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+-- sql/40_functions/storefront/orders/20_reads.sql
+
+-- An order as its customer and its shop read it.
+
+-- The customer's view: camelCase, with payments in snake_case as documented.
+create or replace function storefront.order_for_customer(o storefront.storefront_orders) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('id', o.id, 'order_number', o.order_number, 'status', storefront.customer_status(o),
+    'paymentStatus', o.payment_status, 'paymentMethod', o.payment_method, 'subtotal', o.subtotal, 'taxAmount', o.tax_amount,
+    'deliveryFee', o.shipping_cost, 'discountAmount', o.discount_amount, 'totalPrice', o.total_price, 'currency', o.currency,
+    'totalItems', o.total_items, 'customerNotes', o.customer_notes, 'shippingAddress', o.shipping_address,
+    'createdAt', o.created_at, 'updatedAt', o.updated_at,
+    'items', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'variantId', i.variant_id, 'productId', i.product_id,
+        'productName', i.product_name, 'sku', i.sku, 'attributes', i.attributes, 'images', i.images, 'quantity', i.quantity,
+        'unitPrice', i.unit_price, 'total', i.total) order by i.position), '[]')
+      from storefront.storefront_order_items i where i.tenant_id = o.tenant_id and i.order_id = o.id),
+    'market', (
+      select jsonb_build_object('id', m.id, 'name', m.store_name,
+        'settings', jsonb_build_object('currency', o.currency, 'deliveryFee', o.shipping_cost))
+      from storefront.markets m where m.tenant_id = o.tenant_id and m.id = o.market_id),
+    'payments', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
+        'amount', p.amount, 'gateway_transaction_id', p.gateway_transaction_id, 'created_at', p.created_at,
+        'processed_at', p.processed_at) order by p.created_at, p.id), '[]')
+      from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id))
+$$;
+
+-- {order_id} -> {order, check: a payment the gateway may be asked about, or null}. Fails: order_not_found.
+create or replace function storefront.order_payment_status(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  o storefront.storefront_orders;
+begin
+  select * into o from storefront.storefront_orders x
+  where x.tenant_id = v_tenant and x.user_id = app.user_id() and x.id = (input ->> 'order_id')::uuid;
+  if o.id is null then
+    perform app.fail('order_not_found');
+  end if;
+  return jsonb_build_object('order', storefront.order_for_customer(o), 'check', (
+    select p.id from money.payments p
+    where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending' and p.redirect_url is not null
+      and o.status <> 'cancelled' and (p.last_checked_at is null or p.last_checked_at < now() - interval '10 seconds')));
+end $$;
+
+-- The delivery that brings an order, as a detail shows it; null without one.
+create or replace function storefront.order_assignment(o storefront.storefront_orders) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'tracking_number', d.barcode, 'status', d.status,
+    'driver_assigned', a.driver_id is not null,
+    'driver', case when a.driver_id is not null then jsonb_build_object('id', a.driver_id, 'full_name', p.full_name) end)
+  from delivery.deliveries d
+  left join delivery.assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted', 'completed')
+  left join tenancy.profiles p on p.id = a.driver_id
+  where d.tenant_id = o.tenant_id and d.id = o.delivery_id
+  order by a.created_at desc limit 1
+$$;
+
+-- The administrators' view of one order: snake_case.
+create or replace function storefront.order_for_admin(o storefront.storefront_orders) returns jsonb
+language sql stable set search_path = '' as $$
+  select to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id}'::text[]
+    || jsonb_build_object(
+    'customer', (
+      select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'email', p.email, 'phone', p.phone)
+      from tenancy.profiles p where p.id = o.user_id),
+    'items', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'product_id', i.product_id, 'product_name', i.product_name,
+        'images', i.images, 'quantity', i.quantity, 'unit_price', i.unit_price, 'total', i.total,
+        'variant', jsonb_build_object('id', i.variant_id, 'sku', i.sku, 'attributes', i.attributes),
+        'warehouse_item', case when w.id is not null then jsonb_build_object('id', w.id, 'name', w.name, 'sku', w.sku) end)
+        order by i.position), '[]')
+      from storefront.storefront_order_items i
+      left join warehousing.inventory_items w on w.tenant_id = i.tenant_id and w.id = i.inventory_item_id
+      where i.tenant_id = o.tenant_id and i.order_id = o.id),
+    'payments', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
+        'amount', p.amount, 'gateway_code', p.gateway_code, 'gateway_transaction_id', p.gateway_transaction_id,
+        'created_at', p.created_at, 'processed_at', p.processed_at) order by p.created_at, p.id), '[]')
+      from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id),
+    'status_history', (
+      select coalesce(jsonb_agg(jsonb_build_object('status', h.status, 'timestamp', h.created_at, 'note', h.note,
+        'updated_by', h.updated_by) order by h.id), '[]')
+      from storefront.storefront_order_history h where h.tenant_id = o.tenant_id and h.order_id = o.id),
+    'delivery_assignment', storefront.order_assignment(o))
+$$;
+
+-- {order_id} -> the order. Fails: order_not_found.
+create or replace function storefront.order_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  o storefront.storefront_orders;
+begin
+  select * into o from storefront.storefront_orders x where x.tenant_id = app.tenant_id() and x.id = (input ->> 'order_id')::uuid;
+  if o.id is null then
+    perform app.fail('order_not_found');
+  end if;
+  return storefront.order_for_admin(o);
+end $$;
+
+-- Totals of the whole market, whatever a list shows: {totalOrders, pendingOrders, outForDelivery, deliveredToday}.
+create or replace function storefront.order_stats() returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object(
+    'totalOrders', (select coalesce(sum((g.value ->> 'entries')::bigint), 0) from jsonb_each(t.groups) g),
+    'pendingOrders', coalesce((t.groups #>> '{pending,entries}')::bigint, 0),
+    'outForDelivery', coalesce((t.groups #>> '{shipped,entries}')::bigint, 0),
+    'deliveredToday', (
+      select count(*) from storefront.storefront_orders o
+      where o.tenant_id = (select app.tenant_id())
+        and o.delivered_at >= (select app.day_start(app.day_of(now()::text)))))
+  from (select app.tally_by('storefront_orders', 'status_group') as groups) t
+$$;
+
+-- sql/40_functions/storefront/orders/30_confirm.sql
+
+-- A cart becomes an order.
+
+-- What stands behind the variants of an order: whether the warehouse has it, how big it is, where it would leave from.
+-- lines: [{inventory_item_id, quantity}]; those without an item are not kept in stock.
+-- -> {short: an item there is too little of, units, warehouse_id, latitude, longitude}; units is null as long as a
+-- line has no item. A definer: customers see no stock. Nothing is reserved.
+create or replace function private.order_supply(lines jsonb) returns jsonb
+language sql stable security definer set search_path = '' as $$
+  with line as (
+    select l.inventory_item_id as item_id, sum(l.quantity) as quantity
+    from jsonb_to_recordset(lines) as l (inventory_item_id uuid, quantity bigint) group by 1
+  ), held as (
+    select s.item_id, s.warehouse_id, sum(s.quantity) as quantity
+    from line l
+    join warehousing.stock s on s.tenant_id = app.tenant_id() and s.item_id = l.item_id and s.status = 'available'
+      and s.quantity > 0 and s.written_off_at is null
+    group by 1, 2
+  ), source as (
+    select w.id, a.latitude, a.longitude
+    from warehousing.warehouses w
+    join delivery.addresses a on a.tenant_id = w.tenant_id and a.id = w.address_id
+    left join held h on h.warehouse_id = w.id
+    where w.tenant_id = app.tenant_id() and w.deleted_at is null and w.status in ('active', 'full')
+    group by w.id, a.latitude, a.longitude
+    order by coalesce(sum(h.quantity), 0) desc,
+      w.id = (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid desc nulls last, w.created_at, w.id
+    limit 1
+  )
+  select jsonb_build_object(
+    'short', (
+      select l.item_id from line l
+      where l.item_id is not null
+        and l.quantity > coalesce((select sum(h.quantity) from held h where h.item_id = l.item_id), 0)
+      order by l.item_id limit 1),
+    'units', (
+      select case when bool_and(i.id is not null) then sum(i.unit_size * l.quantity) end
+      from line l left join warehousing.inventory_items i on i.tenant_id = app.tenant_id() and i.id = l.item_id),
+    'warehouse_id', (select s.id from source s), 'latitude', (select s.latitude from source s), 'longitude', (select s.longitude from source s))
+$$;
+grant execute on function private.order_supply(jsonb) to barid_caller;
+
+-- What is in a cart at the prices of now: [{variant_id, product_id, product_name, sku, attributes, images,
+-- inventory_item_id, quantity, unit_price}]. Fails: cart_empty, cart_item_unavailable (variant_id).
+create or replace function storefront.cart_lines(v_cart storefront.carts) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_lines jsonb;
+  v_gone uuid;
+begin
+  select jsonb_agg(jsonb_build_object('variant_id', i.variant_id, 'product_id', p.id, 'product_name', p.name, 'sku', v.sku,
+      'attributes', v.attributes, 'images', p.images, 'inventory_item_id', v.inventory_item_id, 'quantity', i.quantity,
+      'unit_price', v.price) order by i.created_at, i.id),
+    (array_agg(i.variant_id order by i.created_at, i.id) filter (where p.id is null))[1]
+  into v_lines, v_gone
+  from storefront.cart_items i
+  left join storefront.product_variants v on v.tenant_id = i.tenant_id and v.id = i.variant_id and v.is_active and v.archived_at is null
+  left join storefront.products p on p.tenant_id = v.tenant_id and p.id = v.product_id and p.market_id = v_cart.market_id
+    and p.is_active and p.archived_at is null
+  where i.tenant_id = v_cart.tenant_id and i.cart_id = v_cart.id;
+  if v_lines is null then
+    perform app.fail('cart_empty', '{"field": "cartId"}');
+  elsif v_gone is not null then
+    perform app.fail('cart_item_unavailable', jsonb_build_object('field', 'cartId', 'variant_id', v_gone));
+  end if;
+  return v_lines;
+end $$;
+
+-- Where an order goes: one of the caller's addresses, or one that is told, put into his book when he says so.
+-- {address_id} or {address, save_to_address_book} -> {id?, full_address, city, country, latitude, longitude, contact_info}
+-- Fails: address_not_found.
+create or replace function storefront.order_address(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_address jsonb := input -> 'address';
+begin
+  if input ->> 'address_id' is not null then
+    select to_jsonb(a) into v_address from storefront.addresses_list a where a.id = (input ->> 'address_id')::uuid;
+    if v_address is null then
+      perform app.fail('address_not_found', '{"field": "addressId"}');
+    end if;
+  elsif (input ->> 'save_to_address_book')::boolean then
+    v_address := storefront.customer_address_create(v_address);
+  else
+    v_address := v_address - 'id';
+  end if;
+  return jsonb_build_object('id', v_address -> 'id', 'full_address', v_address -> 'full_address', 'city', v_address -> 'city',
+    'country', v_address -> 'country', 'latitude', v_address -> 'latitude', 'longitude', v_address -> 'longitude',
+    'contact_info', coalesce(nullif(v_address -> 'contact_info', 'null'), '{}'));
+end $$;
+
+-- How an order can be paid in a market, or the refusal. {payment_method_type_id, back_ref?, back_ref_host?, platform_host}
+-- Fails: payment_method_not_found, invalid_payment_method, gateway_not_configured, back_ref_required, back_ref_not_allowed.
+create or replace function storefront.order_payment_method(market storefront.markets, input jsonb) returns storefront.payment_method_types
+language plpgsql stable set search_path = '' as $$
+declare
+  v_method storefront.payment_method_types;
+begin
+  select * into v_method from storefront.payment_method_types t where t.id = (input ->> 'payment_method_type_id')::uuid and t.is_active;
+  if v_method.id is null then
+    perform app.fail('payment_method_not_found', '{"field": "paymentMethodTypeId"}');
+  elsif not exists (select from storefront.payment_methods_on(market.settings) t where t.id = v_method.id) then
+    perform app.fail('invalid_payment_method', '{"field": "paymentMethodTypeId"}');
+  end if;
+  if v_method.type = 'gateway' then
+    perform storefront.require_back_ref(input);
+    if not private.gateway_in_use(v_method.gateway_code) then
+      perform app.fail('gateway_not_configured', '{"field": "paymentMethodTypeId"}');
+    end if;
+  end if;
+  return v_method;
+end $$;
+
+-- Where a gateway may send people back to: the market's own domains, hosts the tenant named (settings
+-- general.storefront.return_hosts), and the host of the platform's stores. {back_ref?, back_ref_host?, platform_host}
+-- Fails: back_ref_required, back_ref_not_allowed.
+create or replace function storefront.require_back_ref(input jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_host text := lower(input ->> 'back_ref_host');
+begin
+  if input ->> 'back_ref' is null then
+    perform app.fail('back_ref_required', '{"field": "backRef"}');
+  elsif not (v_host = lower(input ->> 'platform_host') or private.domain_of_shop(v_host)
+      or coalesce(app.settings('general', 'storefront') -> 'return_hosts' ? v_host, false)) then
+    perform app.fail('back_ref_not_allowed', '{"field": "backRef"}');
+  end if;
+end $$;
+
+-- True for an active domain of the caller's tenant. A definer: customers see no domains.
+create or replace function private.domain_of_shop(host text) returns boolean
+language sql stable security definer set search_path = '' as $$
+  select exists (select from storefront.custom_domains d
+    where d.tenant_id = app.tenant_id() and d.custom_domain = host and d.status = 'active')
+$$;
+grant execute on function private.domain_of_shop(text) to barid_caller;
+
+-- What a confirmed order answers: {order, payment_type, payment_id: one to open at a gateway, or null}.
+create or replace function storefront.order_confirmed(order_id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('order', storefront.order_for_customer(o), 'payment_type', o.payment_method, 'payment_id', (
+    select p.id from money.payments p
+    where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending' and p.payment_method = 'gateway'
+      and o.status in ('pending', 'awaiting_approval')))
+  from storefront.storefront_orders o where o.tenant_id = app.tenant_id() and o.id = order_confirmed.order_id
+$$;
+
+-- The order a cart became: the same again, whatever else is sent. A payment that failed may be tried once more.
+create or replace function storefront.order_confirm_again(v_cart storefront.carts, input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  o storefront.storefront_orders;
+  v_code text;
+begin
+  select * into o from storefront.storefront_orders x where x.tenant_id = v_cart.tenant_id and x.cart_id = v_cart.id for no key update;
+  if o.payment_method = 'gateway' and o.payment_status = 'failed' and o.status in ('pending', 'awaiting_approval')
+      and not exists (select from money.payments p
+        where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending') then
+    select t.gateway_code into v_code from storefront.payment_method_types t where t.id = o.payment_method_type_id;
+    perform storefront.require_back_ref(input);
+    perform private.order_charge(o.id, v_code, input ->> 'back_ref');
+  end if;
+  return storefront.order_confirmed(o.id);
+end $$;
+
+-- Confirms the caller's cart, once: at the prices of now, with the fee of POST /delivery/price, paid by wallet at once.
+-- {cart_id, market_id, delivery_service_id, payment_method_type_id, address_id | address, save_to_address_book?,
+--  back_ref?, back_ref_host?, platform_host, customer_notes?} -> see order_confirmed()
+-- Fails: cart_not_found, cart_not_active, market_not_found, cart_empty, cart_item_unavailable, insufficient_stock,
+-- insufficient_wallet_balance, what order_payment_method, order_address and price_preview fail with.
+create or replace function storefront.order_confirm(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_cart storefront.carts;
+  v_market storefront.markets;
+  v_method storefront.payment_method_types;
+  v_lines jsonb;
+  v_supply jsonb;
+  v_address jsonb;
+  v_subtotal numeric;
+  v_items bigint;
+  v_fee numeric;
+  v_order uuid := gen_random_uuid();
+begin
+  select * into v_cart from storefront.carts c
+  where c.tenant_id = v_tenant and c.customer_id = app.user_id() and c.id = (input ->> 'cart_id')::uuid for no key update;
+  if v_cart.id is null then
+    perform app.fail('cart_not_found', '{"field": "cartId"}');
+  elsif v_cart.market_id <> (input ->> 'market_id')::uuid then
+    perform app.fail('market_not_found', '{"field": "marketId"}');
+  elsif v_cart.status = 'converted' then
+    return storefront.order_confirm_again(v_cart, input);
+  elsif v_cart.status <> 'active' then
+    perform app.fail('cart_not_active', '{"field": "cartId"}');
+  end if;
+  select * into v_market from storefront.markets m where m.tenant_id = v_tenant and m.id = v_cart.market_id and m.is_live;
+  if v_market.id is null then
+    perform app.fail('market_not_found', '{"field": "marketId"}');
+  end if;
+  v_method := storefront.order_payment_method(v_market, input);
+  v_lines := storefront.cart_lines(v_cart);
+  select sum(l.quantity * l.unit_price), sum(l.quantity) into v_subtotal, v_items
+  from jsonb_to_recordset(v_lines) as l (quantity bigint, unit_price numeric);
+  v_supply := private.order_supply(v_lines);
+  if v_supply ->> 'short' is not null then
+    perform app.fail('insufficient_stock', jsonb_build_object('field', 'cartId', 'item_id', v_supply -> 'short'));
+  end if;
+  v_address := storefront.order_address(input);
+  v_fee := (delivery.price_preview(storefront.order_trip(input ->> 'delivery_service_id', v_supply, v_address)) ->> 'price')::numeric;
+  if v_method.type = 'gateway' and v_subtotal + v_fee = 0 then
+    perform app.fail('invalid_payment_method', '{"field": "paymentMethodTypeId"}');
+  end if;
+  insert into storefront.storefront_orders (id, tenant_id, order_number, market_id, user_id, cart_id, payment_method, payment_method_type_id,
+    delivery_service_id, currency, subtotal, shipping_cost, total_price, total_items, address_id, shipping_address, city, customer_notes, back_ref)
+  values (v_order, v_tenant, v_market.code || '-' || lpad(app.take_numbers('storefront_order')::text, 6, '0'), v_market.id, v_cart.customer_id,
+    v_cart.id, v_method.type, v_method.id, (input ->> 'delivery_service_id')::uuid, (app.currency()).code, v_subtotal, v_fee, v_subtotal + v_fee,
+    v_items, (v_address ->> 'id')::uuid, v_address - 'id', v_address ->> 'city', input ->> 'customer_notes', input ->> 'back_ref');
+  insert into storefront.storefront_order_items (tenant_id, order_id, variant_id, product_id, position, product_name, sku, attributes, images,
+    inventory_item_id, quantity, unit_price, total)
+  select v_tenant, v_order, l.variant_id, l.product_id, l.position, l.product_name, l.sku, l.attributes, l.images, l.inventory_item_id,
+    l.quantity, l.unit_price, l.quantity * l.unit_price
+  from rows from (jsonb_to_recordset(v_lines) as (variant_id uuid, product_id uuid, product_name jsonb, sku text, attributes jsonb,
+    images jsonb, inventory_item_id uuid, quantity integer, unit_price numeric)) with ordinality
+    l (variant_id, product_id, product_name, sku, attributes, images, inventory_item_id, quantity, unit_price, position);
+  update storefront.carts c set status = 'converted' where c.tenant_id = v_tenant and c.id = v_cart.id;
+  perform private.order_charge(v_order, v_method.gateway_code, input ->> 'back_ref');
+  return storefront.order_confirmed(v_order);
+end $$;
+
+-- The trip of an order in the words of POST /delivery/price: from the warehouse that has it to the customer. What is
+-- not measured counts as the tenant says for missing sizes, else as one unit.
+create or replace function storefront.order_trip(service text, supply jsonb, address jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('delivery_service_id', service, 'service_field', 'deliveryServiceId', 'package_field', 'cartId',
+    'place_fields', jsonb_build_array('address', 'address'))
+    || case when supply ->> 'units' is not null then jsonb_build_object('unit_size', supply -> 'units')
+      when app.settings('general', 'unit_size') ->> 'missing_unit_size_fallback' is null then '{"unit_size": 1}' else '{}' end
+    || case when supply ->> 'latitude' is not null and address ->> 'latitude' is not null
+      then jsonb_build_object('pickup', jsonb_build_object('latitude', supply -> 'latitude', 'longitude', supply -> 'longitude')) else '{}' end
+    || case when address ->> 'latitude' is not null
+      then jsonb_build_object('dropoff', jsonb_build_object('latitude', address -> 'latitude', 'longitude', address -> 'longitude')) else '{}' end
+$$;
+
+-- sql/40_functions/storefront/orders/40_approve.sql
+
+-- The shop's part in an order: it promises the goods and sends them.
+
+-- Holds an order of the caller's tenant. Fails: order_not_found.
+create or replace function storefront.order_hold(order_id uuid) returns storefront.storefront_orders
+language plpgsql set search_path = '' as $$
+declare
+  o storefront.storefront_orders;
+begin
+  select * into o from storefront.storefront_orders x where x.tenant_id = app.tenant_id() and x.id = order_hold.order_id for no key update;
+  if o.id is null then
+    perform app.fail('order_not_found');
+  end if;
+  return o;
+end $$;
+
+-- What of an order is kept in stock: [{item_id, quantity}].
+create or replace function storefront.order_stock_lines(o storefront.storefront_orders) returns jsonb
+language sql stable set search_path = '' as $$
+  select coalesce(jsonb_agg(jsonb_build_object('item_id', l.item_id, 'quantity', l.quantity, 'field', 'order_id') order by l.item_id), '[]')
+  from (
+    select i.inventory_item_id as item_id, sum(i.quantity) as quantity from storefront.storefront_order_items i
+    where i.tenant_id = o.tenant_id and i.order_id = o.id and i.inventory_item_id is not null group by 1
+  ) l
+$$;
+
+-- Makes the delivery of an order: from the warehouse that holds its goods to the address of the order, at the fee the
+-- customer was told. Cash on delivery is the whole total: goods and fee. -> the delivery's id
+-- Fails: staging_warehouse_required (no warehouse to send from), what delivery_create fails with.
+create or replace function storefront.order_dispatch(o storefront.storefront_orders, warehouse uuid) returns uuid
+language plpgsql set search_path = '' as $$
+declare
+  v_to uuid;
+  v_place jsonb := o.shipping_address;
+  v_from uuid;
+  v_supply jsonb;
+  v_lines jsonb;
+begin
+  select jsonb_agg(jsonb_build_object('inventory_item_id', i.inventory_item_id, 'quantity', i.quantity)) into v_lines
+  from storefront.storefront_order_items i where i.tenant_id = o.tenant_id and i.order_id = o.id;
+  v_supply := private.order_supply(v_lines);
+  select w.address_id into v_from from warehousing.warehouses w
+  where w.tenant_id = o.tenant_id and w.id = coalesce(warehouse, (v_supply ->> 'warehouse_id')::uuid);
+  if v_from is null then
+    perform app.fail('staging_warehouse_required', '{"field": "warehouse_id"}');
+  end if;
+  insert into delivery.addresses (tenant_id, title, full_address, city, country, latitude, longitude, contact_info, owner_user_id, in_address_book)
+  values (o.tenant_id, jsonb_build_object('en', o.order_number), v_place ->> 'full_address', v_place ->> 'city', v_place ->> 'country',
+    (v_place ->> 'latitude')::double precision, (v_place ->> 'longitude')::double precision, coalesce(v_place -> 'contact_info', '{}'),
+    o.user_id, false)
+  returning id into v_to;
+  return (delivery.delivery_create(storefront.order_trip(o.delivery_service_id::text, v_supply, v_place) - '{pickup,dropoff}'::text[]
+    || jsonb_build_object('order_id', o.id, 'delivery_fee', o.shipping_cost, 'customer_id', o.user_id, 'payer_type', 'sender',
+      'payment_method', 'wallet', 'cod_amount', case when o.payment_method = 'cash_on_delivery' then o.total_price else 0 end,
+      'pickup_address_id', v_from, 'dropoff_address_id', v_to, 'external_reference_id', o.order_number, 'notes', o.customer_notes,
+      'promised_at', o.estimated_delivery, 'recipient', jsonb_strip_nulls(jsonb_build_object('phone', v_place #>> '{contact_info,phone}',
+        'name', (select p.full_name from tenancy.profiles p where p.id = o.user_id))))) ->> 'id')::uuid;
+end $$;
+
+-- Approves an order: its goods are set aside, and where the market says so its delivery is made. Wallets and gateways
+-- must have paid; cash is paid at the door. Stock is locked before the delivery is numbered: the delivery leaves from
+-- where the goods were found, and nobody takes stock after a delivery's number.
+-- {order_id, admin_notes?, estimated_delivery_date?} -> {order, inventory_reserved, delivery_assigned}
+-- Fails: order_not_found, order_not_pending, order_not_paid, insufficient_stock, what order_dispatch fails with.
+create or replace function storefront.order_approve(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  o storefront.storefront_orders := storefront.order_hold((input ->> 'order_id')::uuid);
+  v_lines jsonb;
+  v_reserved jsonb := '[]';
+  v_delivery uuid;
+begin
+  if o.status not in ('pending', 'awaiting_approval') then
+    perform app.fail('order_not_pending', jsonb_build_object('status', o.status));
+  elsif o.payment_method <> 'cash_on_delivery' and o.payment_status <> 'paid' then
+    perform app.fail('order_not_paid', jsonb_build_object('payment_status', o.payment_status));
+  end if;
+  v_lines := storefront.order_stock_lines(o);
+  if v_lines <> '[]' then
+    v_reserved := warehousing.stock_reserve('order', o.id, v_lines);
+  end if;
+  o.estimated_delivery := coalesce(app.day_start(input ->> 'estimated_delivery_date'), o.estimated_delivery);
+  if (select app.boolean_or(m.settings -> 'auto_create_delivery', false) from storefront.markets m
+      where m.tenant_id = o.tenant_id and m.id = o.market_id) then
+    v_delivery := storefront.order_dispatch(o, (
+      select r.warehouse_id from jsonb_to_recordset(v_reserved) as r (warehouse_id uuid, quantity bigint)
+      group by 1 order by sum(r.quantity) desc, 1 limit 1));
+  end if;
+  update storefront.storefront_orders x set status = 'confirmed', approved_at = now(), approved_by = app.user_id(),
+    admin_notes = coalesce(input ->> 'admin_notes', x.admin_notes), status_note = input ->> 'admin_notes',
+    estimated_delivery = o.estimated_delivery, delivery_id = v_delivery
+  where x.tenant_id = o.tenant_id and x.id = o.id
+  returning * into o;
+  return jsonb_build_object('order', storefront.order_for_admin(o), 'inventory_reserved', v_reserved <> '[]',
+    'delivery_assigned', jsonb_build_object('delivery_id', v_delivery,
+      'driver_assigned', coalesce((storefront.order_assignment(o) ->> 'driver_assigned')::boolean, false),
+      'tracking_number', storefront.order_assignment(o) ->> 'tracking_number'));
+end $$;
+
+-- Sends a confirmed order by the shop's own means: what was set aside leaves. {order_id, note?} -> the order
+-- Fails: order_not_found, invalid_status_transition.
+create or replace function storefront.order_ship(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  o storefront.storefront_orders := storefront.order_hold((input ->> 'order_id')::uuid);
+begin
+  if o.status not in ('confirmed', 'approved') then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', o.status, 'to', 'shipped'));
+  end if;
+  perform private.order_ship_own(o.id, input ->> 'note');
+  return storefront.order_get(input);
+end $$;
+
+-- Ends a shipped order by hand; cash for it is taken as paid. A delivery under way ends it itself.
+-- {order_id, note?} -> the order. Fails: order_not_found, invalid_status_transition, order_has_delivery.
+create or replace function storefront.order_deliver(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  o storefront.storefront_orders := storefront.order_hold((input ->> 'order_id')::uuid);
+begin
+  if o.status <> 'shipped' then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', o.status, 'to', 'delivered'));
+  elsif exists (select from delivery.deliveries d where d.tenant_id = o.tenant_id and d.id = o.delivery_id
+      and d.status not in ('cancelled', 'returned')) then
+    perform app.fail('order_has_delivery', jsonb_build_object('delivery_id', o.delivery_id));
+  end if;
+  perform private.order_deliver_own(o.id, input ->> 'note');
+  return storefront.order_get(input);
+end $$;
+
+-- The two moves an administrator makes by hand; his order is locked and its status was looked at.
+create or replace function private.order_ship_own(p_order uuid, p_note text) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform private.order_shipped(o, p_note) from storefront.storefront_orders o
+  where o.tenant_id = app.tenant_id() and o.id = p_order and app.has_permission('manage:tenant');
+end $$;
+
+-- See order_ship_own().
+create or replace function private.order_deliver_own(p_order uuid, p_note text) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform private.order_delivered(o, false, p_note) from storefront.storefront_orders o
+  where o.tenant_id = app.tenant_id() and o.id = p_order and app.has_permission('manage:tenant');
+end $$;
+grant execute on function private.order_ship_own(uuid, text), private.order_deliver_own(uuid, text) to barid_caller;
+
+-- sql/40_functions/storefront/orders/50_cancel.sql
+
+-- An order that ends before it leaves, and money that goes back.
+
+-- Cancels an order that has not left: its delivery is called off, what was paid goes to the customer's wallet unless
+-- that is not wanted, and what was set aside is given back. The delivery is locked before its order, as drivers do.
+-- {order_id, reason, admin_notes?, refund_required?}
+-- -> {order {id, order_number, status, cancelled_at, cancel_reason, admin_notes}, inventory_released, refund or null,
+--     delivery_cancelled}
+-- Fails: order_not_found, order_not_cancellable, what delivery_cancel and order_refund fail with.
+create or replace function storefront.order_cancel(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_id uuid := (input ->> 'order_id')::uuid;
+  v_delivery uuid;
+  v_status text;
+  o storefront.storefront_orders;
+  v_refund jsonb;
+  v_released jsonb;
+begin
+  select x.delivery_id into v_delivery from storefront.storefront_orders x where x.tenant_id = v_tenant and x.id = v_id;
+  if v_delivery is not null then
+    v_status := (delivery.delivery_lock(v_delivery)).status;
+  end if;
+  o := storefront.order_hold(v_id);
+  if o.delivery_id is distinct from v_delivery then
+    -- Approved between the two looks: begin again, in the right order.
+    raise exception 'order % got its delivery meanwhile', v_id using errcode = 'serialization_failure';
+  elsif o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') then
+    perform app.fail('order_not_cancellable', jsonb_build_object('status', o.status));
+  end if;
+  if v_status in ('draft', 'pending', 'assigned', 'accepted') then
+    perform delivery.delivery_cancel(jsonb_build_object('id', v_delivery, 'reason', input ->> 'reason'));
+  end if;
+  update storefront.storefront_orders x set status = 'cancelled', cancelled_at = now(), cancel_reason = input ->> 'reason',
+    admin_notes = coalesce(input ->> 'admin_notes', x.admin_notes), status_note = coalesce(input ->> 'admin_notes', input ->> 'reason')
+  where x.tenant_id = v_tenant and x.id = v_id
+  returning * into o;
+  perform private.order_payment_drop(v_id);
+  if o.payment_status = 'paid' and app.boolean_or(input -> 'refund_required', true) then
+    v_refund := private.order_refund(v_id, null, input ->> 'reason');
+  end if;
+  v_released := warehousing.stock_release('order', v_id);
+  return jsonb_build_object('order', jsonb_build_object('id', o.id, 'order_number', o.order_number, 'status', o.status,
+      'cancelled_at', o.cancelled_at, 'cancel_reason', o.cancel_reason, 'admin_notes', o.admin_notes),
+    'inventory_released', v_released <> '[]', 'refund', v_refund,
+    'delivery_cancelled', coalesce(v_status in ('draft', 'pending', 'assigned', 'accepted'), false));
+end $$;
+
+-- Gives money of a paid order back to its customer's wallet. {order_id, amount?, note?} -> {order, refund}
+-- Fails: order_not_found, order_not_paid, nothing_to_refund, refund_too_high, too_many_decimals, insufficient_wallet_balance.
+create or replace function storefront.order_refund(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  o storefront.storefront_orders := storefront.order_hold((input ->> 'order_id')::uuid);
+  v_amount numeric := (input ->> 'amount')::numeric;
+  v_decimals integer := money.decimals_of(o.currency);
+  v_refund jsonb;
+begin
+  if o.payment_status <> 'paid' then
+    perform app.fail('order_not_paid', jsonb_build_object('payment_status', o.payment_status));
+  elsif v_amount <> round(v_amount, v_decimals) then
+    perform app.fail('too_many_decimals', jsonb_build_object('field', 'amount', 'currency', o.currency, 'decimals', v_decimals));
+  end if;
+  v_refund := private.order_refund(o.id, v_amount, input ->> 'note');
+  return jsonb_build_object('order', storefront.order_for_admin(o), 'refund', v_refund);
 end $$;
 
 -- sql/40_functions/storefront/shop.sql
@@ -15540,17 +17057,6 @@ language sql immutable set search_path = '' as $$
     m (type, item_id, warehouse_id, quantity, field, "from", "to", reference_type, reference_id, reason, line)
 $$;
 
--- The stock row of a place, or null when nothing ever lay there.
-create or replace function private.stock_at(
-  tenant_id uuid, bin_id uuid, item_id uuid, status text, lot_number text, serial_number text, reserved_for_id uuid
-) returns uuid
-language sql stable set search_path = '' as $$
-  select s.id from warehousing.stock s
-  where s.tenant_id = stock_at.tenant_id and s.bin_id = stock_at.bin_id and s.item_id = stock_at.item_id and s.status = stock_at.status
-    and s.lot_number is not distinct from stock_at.lot_number and s.serial_number is not distinct from stock_at.serial_number
-    and s.reserved_for_id is not distinct from stock_at.reserved_for_id and s.written_off_at is null
-$$;
-
 -- Refuses movements that name no warehouse, no bin of it (in use, where something goes), no item, or a quantity that is none; and a serial
 -- number that is missing where the item has them or counts more than one piece.
 create or replace function private.stock_check(movements jsonb) returns void
@@ -15623,12 +17129,22 @@ begin
   insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_type, reserved_for_id)
   select distinct v_tenant, l.warehouse_id, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_type, l.to_for
   from private.stock_lines(movements) l where l.goes
-    and private.stock_at(v_tenant, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for) is null
+    and not exists (select from warehousing.stock s
+      where s.tenant_id = v_tenant and s.bin_id = l.to_bin and s.item_id = l.item_id and s.status = l.to_status
+        and s.lot_number is not distinct from l.to_lot and s.serial_number is not distinct from l.to_serial
+        and s.reserved_for_id is not distinct from l.to_for and s.written_off_at is null)
   order by l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for
   on conflict do nothing;
 
-  select array_agg(private.stock_at(v_tenant, l.from_bin, l.item_id, l.from_status, l.from_lot, l.from_serial, l.from_for) order by l.line),
-    array_agg(private.stock_at(v_tenant, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for) order by l.line)
+  -- The row of each place, null where nothing ever lay. Asked line by line, each by its key.
+  select array_agg((select s.id from warehousing.stock s
+      where s.tenant_id = v_tenant and s.bin_id = l.from_bin and s.item_id = l.item_id and s.status = l.from_status
+        and s.lot_number is not distinct from l.from_lot and s.serial_number is not distinct from l.from_serial
+        and s.reserved_for_id is not distinct from l.from_for and s.written_off_at is null) order by l.line),
+    array_agg((select s.id from warehousing.stock s
+      where s.tenant_id = v_tenant and s.bin_id = l.to_bin and s.item_id = l.item_id and s.status = l.to_status
+        and s.lot_number is not distinct from l.to_lot and s.serial_number is not distinct from l.to_serial
+        and s.reserved_for_id is not distinct from l.to_for and s.written_off_at is null) order by l.line)
   into v_from, v_to from private.stock_lines(movements) l;
   perform from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_from || v_to) order by s.id for no key update;
 
@@ -15883,7 +17399,8 @@ grant execute on function warehousing.stock_reserve(text, uuid, jsonb), warehous
 -- Every difference between the stock of all tenants and its movements; no row means that it is right.
 --   quantity     a row does not hold what its movements left in it
 --   place        a movement notes another item, bin, status, lot or serial than its row is of
---   reservation  a row is reserved for a picking order that is not being picked and waits for no driver
+--   reservation  a row is reserved for a picking order that is not being picked and waits for no driver, or for a
+--                storefront order that is not confirmed
 create or replace function warehousing.verify_stock()
 returns table (problem text, tenant_id uuid, stock_id uuid, transaction_id bigint, expected numeric, found numeric)
 language sql stable set search_path = '' as $$
@@ -15910,6 +17427,11 @@ language sql stable set search_path = '' as $$
   where s.reserved_for_type = 'picking_order' and s.quantity > 0 and not exists (
     select from warehousing.picking_orders p where p.tenant_id = s.tenant_id and p.id = s.reserved_for_id
       and (p.status = 'in_progress' or (p.status = 'completed' and p.delivery_id is not null)))
+  union all
+  select 'reservation', s.tenant_id, s.id, null, 0, s.quantity
+  from warehousing.stock s
+  where s.reserved_for_type = 'order' and s.quantity > 0 and not exists (
+    select from storefront.storefront_orders o where o.tenant_id = s.tenant_id and o.id = s.reserved_for_id and o.status = 'confirmed')
 $$;
 
 -- At night: tells each tenant whose stock is not what was moved, as an event.
@@ -16213,7 +17735,7 @@ select app.tenant_table('delivery.delivery_service_teams', writes => 'delete');
 select app.tenant_table('delivery.delivery_service_vehicles', writes => 'delete');
 
 -- Balances move with the ledger, which is their log.
-select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '', hidden => 'balance,version');
+select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '', audit => false);
 select app.tenant_table('money.ledger_transactions', writes => '', audit => false);
 select app.tenant_table('money.ledger_entries', writes => '', audit => false);
 select app.tenant_table('money.payments', writes => 'insert, update');
@@ -16555,7 +18077,7 @@ declare
   v_table regclass;
 begin
   foreach v_table in array array['app.idempotency_keys', 'app.jobs', 'tenancy.system_users', 'tenancy.active_tenants',
-    'tenancy.api_keys']::regclass[] loop
+    'tenancy.api_keys', 'delivery.measured_ways']::regclass[] loop
     execute format('alter table %s enable row level security', v_table);
     execute format('alter table %s force row level security', v_table);
     execute format('drop policy if exists nobody on %s', v_table);
@@ -16671,6 +18193,43 @@ select app.counted('assignments', 'delivery.assignments', '{status,driver_id}');
 select app.counted('cod_collections', 'money.cod_collections', '{status,driver_id,currency}', 'amount');
 select app.counted('picking_orders', 'warehousing.picking_orders', '{warehouse_id,status}');
 
+-- sql/50_policies/35_orders.sql
+
+-- The second wall of orders and of what pays them.
+
+-- A customer makes orders of his own, which begin unpaid; what becomes of them is written by administrators, and
+-- by the definers that follow money and deliveries.
+drop policy writers_add on storefront.storefront_orders;
+create policy writers_add on storefront.storefront_orders as restrictive for insert to barid_caller
+  with check (user_id = (select app.user_id()) and status = 'pending' and payment_status = 'pending' and delivery_id is null);
+drop policy writers_change on storefront.storefront_orders;
+create policy writers_change on storefront.storefront_orders as restrictive for update to barid_caller
+  using (true) with check ((select app.has_permission('manage:tenant')));
+drop policy writers_add on storefront.storefront_order_items;
+create policy writers_add on storefront.storefront_order_items as restrictive for insert to barid_caller
+  with check (exists (select from storefront.storefront_orders o
+    where o.tenant_id = storefront_order_items.tenant_id and o.id = storefront_order_items.order_id and o.user_id = (select app.user_id())));
+-- Written by the trigger of orders alone.
+revoke insert on storefront.storefront_order_history from barid_caller;
+
+-- A payment is seen by staff, by whose account it is, and by whoever sees the delivery or the order it is for.
+drop policy tenant on money.payments;
+create policy tenant on money.payments for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant())
+    or exists (select from money.accounts a where a.tenant_id = payments.tenant_id and a.id = payments.account_id)
+    or exists (select from delivery.deliveries d where d.tenant_id = payments.tenant_id and d.id = payments.delivery_id)
+    or exists (select from storefront.storefront_orders o where o.tenant_id = payments.tenant_id and o.id = payments.order_id)));
+
+select app.tenant_table('money.payment_gateways', own => '{}', writes => 'insert, update',
+  writers => $$app.has_permission('manage:tenant')$$, hidden => 'secrets,webhook_secret_print,previous_webhook_secret');
+select app.tenant_table('money.payment_webhook_events', own => '{}', writes => '', writers => $$app.has_permission('manage:tenant')$$,
+  hidden => 'raw_body');
+-- An event is what it was; what may be said of it later is how it was settled.
+grant update (resolution, resolution_note, resolved_by, resolved_at) on money.payment_webhook_events to barid_caller;
+select app.touched('money.payment_gateways');
+
+select app.counted('storefront_orders', 'storefront.storefront_orders', '{status_group}');
+
 -- sql/50_policies/40_integration.sql
 
 -- Webhooks and carriers: a tenant's staff see them, its administrators write them. What the sender and the
@@ -16758,6 +18317,9 @@ begin
   perform cron.schedule('barid_webhooks_release', '*/5 * * * *', 'select private.webhooks_release()');
   perform cron.schedule('barid_webhooks_purge', '47 3 * * *', 'select private.webhooks_purge()');
   perform cron.schedule('barid_domains_recheck', '*/5 * * * *', 'select private.domains_recheck()');
+  perform cron.schedule('barid_payments_reconcile', '*/5 * * * *', 'select private.payments_reconcile()');
+  perform cron.schedule('barid_orders_expire', '*/10 * * * *', 'select private.orders_expire()');
+  perform cron.schedule('barid_orders_complete', '11 2 * * *', 'select private.orders_complete()');
   -- pg_cron never forgets a run by itself.
   perform cron.schedule('barid_cron_history_purge', '41 3 * * *',
     'delete from cron.job_run_details where end_time < now() - interval ''7 days''');
@@ -16849,7 +18411,9 @@ insert into storefront.payment_method_types (id, code, type, gateway_code, name,
   ('5a1e0000-0000-4000-8000-000000000002', 'wallet', 'wallet', null,
     '{"en": "Wallet", "ar": "المحفظة", "ku": "جزدان"}', 2),
   ('5a1e0000-0000-4000-8000-000000000003', 'gatewayone', 'gateway', 'gatewayone',
-    '{"en": "Card", "ar": "بطاقة", "ku": "کارت"}', 3)
+    '{"en": "Card", "ar": "بطاقة", "ku": "کارت"}', 3),
+  ('5a1e0000-0000-4000-8000-000000000004', 'razorpay', 'gateway', 'razorpay',
+    '{"en": "Razorpay", "ar": "رازورباي", "ku": "ڕازۆرپەی"}', 4)
 on conflict (id) do update set code = excluded.code, type = excluded.type, gateway_code = excluded.gateway_code,
   name = excluded.name, position = excluded.position;
 

@@ -3,6 +3,7 @@
  * message. SQL and TypeScript name a code; its text stands under the same name in `i18n/*.json`.
  */
 
+import { packageErrors } from "./package-errors.ts";
 import { storeErrors } from "./store-errors.ts";
 
 type Definition = number | { status: number; fields: readonly string[] };
@@ -129,6 +130,7 @@ const definitions = {
   order_creation_interrupted: 503,
 
   // Deliveries
+  delivery_not_found: { status: 404, fields: ["field", "delivery_codes", "delivery_ids"] },
 
   // Deliveries under way, handoffs, their exceptions and receipts
   customer_not_found: { status: 404, fields: ["field"] },
@@ -164,7 +166,6 @@ const definitions = {
   receiving_order_not_found: 404,
   bin_id_required_for_received_items: { status: 400, fields: ["field"] },
   received_too_much: { status: 400, fields: ["field", "expected"] },
-  delivery_not_found: { status: 404, fields: ["field", "delivery_codes", "delivery_ids"] },
 
   // Services and prices
   delivery_service_id_required: { status: 400, fields: ["field"] },
@@ -299,7 +300,7 @@ const definitions = {
   serial_number_taken: { status: 409, fields: ["field", "item_id"] },
   serial_number_required: { status: 400, fields: ["field", "item_id"] },
   serial_quantity_must_be_one: { status: 400, fields: ["field", "item_id"] },
-  staff_not_found: 404,
+  staff_not_found: { status: 404, fields: ["field"] },
   staff_already_assigned: 409,
   picking_order_not_found: 404,
   picking_reference_exists: { status: 409, fields: ["field"] },
@@ -335,6 +336,8 @@ const definitions = {
   shipment_not_found: 404,
   invalid_signature: 401,
   ...storeErrors,
+
+  ...packageErrors,
 
   // Ours to mend
   rate_limited: 429,

@@ -21,4 +21,14 @@ export default serve("warehousing", [
     async () => (await import("./picking-orders/routes.ts")).pickingOrders,
   ),
   feature("dashboard", async () => (await import("./dashboard/routes.ts")).dashboard),
+  feature(
+    "sorting-sessions",
+    async () => (await import("./sorting-sessions/routes.ts")).sortingSessions,
+  ),
+  feature(
+    "package-transfers",
+    async () => (await import("./package-transfers/routes.ts")).packageTransfers,
+  ),
+  feature("waybills", async () => (await import("./waybills/routes.ts")).waybills),
+  feature("package-scan", async () => (await import("./package-scan/routes.ts")).packageScan),
 ]);

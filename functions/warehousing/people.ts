@@ -1,5 +1,5 @@
 /** The access rules that several features of the warehousing function share. */
-import { can } from "../../shared/access.ts";
+import { can, either, role } from "../../shared/access.ts";
 
 /** Those who look. */
 export const viewers = can("view:tenant", "manage:operations:tenant");
@@ -16,3 +16,9 @@ export const keepersOrViewers = can(
   "manage:operations:tenant",
   "manage:module:warehouse",
 );
+
+/** Those who work in a warehouse; the cores ask whether it is theirs. */
+export const workers = either(keepers, role("warehouse_manager", "warehouse_staff"));
+
+/** Everybody who may look into warehouses. */
+export const lookers = either(keepersOrViewers, workers);

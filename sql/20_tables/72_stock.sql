@@ -61,8 +61,8 @@ create table if not exists warehousing.stock (
   lot_number text check (lot_number <> ''),
   serial_number text check (serial_number <> ''),
   quantity bigint not null default 0,
-  -- Whose reservation it is: a picking order's or a storefront order's.
-  reserved_for_type text check (reserved_for_type in ('picking_order', 'order')),
+  -- Whose reservation it is: a picking order's, a storefront order's or a drafted waybill's.
+  reserved_for_type text check (reserved_for_type in ('picking_order', 'order', 'waybill')),
   reserved_for_id uuid,
   -- Emptied by a warehouse exception: never offered, picked or reserved again. What comes to the same
   -- place later gets a row of its own.

@@ -141,9 +141,11 @@ create table if not exists warehousing.waybills (
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete restrict
 );
+-- As the list engine sorts: a page is read off its index.
 create index if not exists waybills_recent on warehousing.waybills (tenant_id, created_at desc nulls last, id desc);
 create index if not exists waybills_source on warehousing.waybills (tenant_id, source_warehouse_id, status, created_at desc nulls last, id desc);
 create index if not exists waybills_destination on warehousing.waybills (tenant_id, destination_warehouse_id, status, created_at desc nulls last, id desc);
+create index if not exists waybills_search on warehousing.waybills using gin (waybill_number extensions.gin_trgm_ops);
 create index if not exists waybills_driver on warehousing.waybills (tenant_id, driver_id) where driver_id is not null;
 create index if not exists waybills_vehicle on warehousing.waybills (tenant_id, vehicle_id) where vehicle_id is not null;
 

@@ -83,6 +83,12 @@ select app.tenant_table('warehousing.receiving_order_items', own => '{}', writes
 select app.tenant_table('warehousing.waybills', own => '{driver_id}', writes => 'insert, update');
 select app.tenant_table('warehousing.waybill_deliveries', own => '{}');
 select app.tenant_table('warehousing.waybill_discrepancies', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.waybill_items', own => '{}', writes => 'insert, delete', audit => false);
+select app.tenant_table('warehousing.package_transfers', own => '{}', writes => 'insert');
+select app.tenant_table('warehousing.package_transfer_deliveries', own => '{}', writes => 'insert', audit => false);
+select app.tenant_table('warehousing.sorting_sessions', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.sorting_assignments', own => '{}');
+select app.tenant_table('warehousing.sorting_scans', own => '{}', writes => 'insert', audit => false);
 
 -- Cash is written by definers in money: with the move that takes it, and with its settlement.
 select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '', audit => false);
@@ -109,7 +115,7 @@ select app.touched(t) from unnest(array[
   'delivery.transfer_manifests', 'delivery.transfer_manifest_items', 'delivery.deliveries',
   'delivery.delivery_exceptions', 'delivery.assignments', 'public.delivery_realtime_assignments', 'delivery.package_handoffs',
   'warehousing.bins', 'warehousing.inventory_items', 'warehousing.stock', 'warehousing.warehouse_staff', 'warehousing.picking_orders',
-  'warehousing.receiving_orders', 'warehousing.waybills', 'money.cod_collections', 'money.settlement_receipts', 'money.cash_handovers']::regclass[]) t;
+  'warehousing.receiving_orders', 'warehousing.waybills', 'warehousing.sorting_sessions', 'money.cod_collections', 'money.settlement_receipts', 'money.cash_handovers']::regclass[]) t;
 
 -- Of a subscription a tenant's administrators know, and the system's.
 drop policy tenant on tenancy.subscriptions;

@@ -16,6 +16,18 @@ const holes = (text: string) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort(
 
 /** Refusals the database makes on our own faults only: clients meet `conflict` or `internal_server_error`. */
 const internalConstraints = new Set([
+  // Sorting, package transfers and waybills: written by cores that ask first.
+  "already_in_waybill",
+  "already_sorted",
+  "cage_of_one_assignment",
+  "discrepancy_exists",
+  "ended_when",
+  "one_transfer_per_waybill",
+  "operation_of_a_delivery",
+  "received_before_closed",
+  "sealed_before_the_road",
+  "waybill_number_exists",
+  "waybill_of_a_waybill",
   // Orders and payments: written by cores that look first, and by definers.
   "cancelled_says_when_and_why",
   "cart_already_ordered",

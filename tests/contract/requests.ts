@@ -42,6 +42,12 @@ export function schemaOf(operation: Operation, part: typeof parts[number]): Sche
 /** The ids a field may hold, found by the words its name ends in; the first that fits counts. */
 const kinds: [RegExp, keyof Things][] = [
   [/tenant_?id$/i, "tenant"],
+  // Sorting, package transfers and waybills
+  [/^session_id$/, "sorting_session"],
+  [/waybill_id$/, "waybill"],
+  [/discrepancy_id$/, "discrepancy"],
+  [/^inventory_item_ids$/, "inventory_item"],
+  [/^delivery_barcode$/, "barcode"],
   [/^to_driver_id$/, "driver2"],
   [/driver_id$|driverId$/, "driver"],
   // Deliveries under way
@@ -115,6 +121,9 @@ const kinds: [RegExp, keyof Things][] = [
 export function kindOf(slot: Slot, operation?: Operation): keyof Things | undefined {
   const name = String(slot.findLast((step) => typeof step === "string"));
   // Manifests have items as well as warehouses do.
+  if (name === "assignment_id" && operation?.path.includes("/sorting-sessions/")) {
+    return "sorting_assignment";
+  }
   if (name === "item_id" && operation?.path.startsWith("/warehousing/")) return "inventory_item";
   return kinds.find(([words]) => words.test(name))?.[1];
 }
@@ -183,6 +192,9 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
   "PUT /delivery/deliveries/:delivery_id": () => ({ notes: "Second floor" }),
   "PUT /warehousing/receiving-orders/:receiving_order_id": ({ bin }, asked) =>
     asked === "item_details" ? {} : { item_details: [{ bin_id: bin }] },
+  "GET /warehousing/sorting-sessions": ({ warehouse }) => ({ warehouse_id: warehouse }),
+  "POST /warehousing/package-transfers": travelling,
+  "POST /warehousing/waybills": travelling,
   "POST /delivery/services": restricted,
   "PUT /delivery/services/:serviceId": restricted,
   "GET /delivery/price": () => ({ units: "1" }),
@@ -208,6 +220,23 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
     general: { language: { settings: { default: "en" } } },
   }),
 };
+
+/** One parcel, or a piece of inventory with the terms of its delivery. */
+function travelling(things: Things, asked?: string): Record<string, unknown> {
+  const { delivery, other_warehouse, user, service } = things;
+  return {
+    mode: "delivery_operation",
+    operation_type: "waybill",
+    destination_warehouse_id: other_warehouse,
+    ...(asked === "inventory_item_ids" ? {} : { delivery_ids: [delivery] }),
+    new_delivery_defaults: {
+      customer_id: user,
+      delivery_service_id: service,
+      payer_type: "sender",
+      payment_method: "cash",
+    },
+  };
+}
 
 /** Cash by its rows or by its driver. */
 function settling({ driver }: Things, asked?: string): Record<string, unknown> {
@@ -346,7 +375,9 @@ export function withValue(input: Input, slot: Slot, put: unknown): Input {
 
 /** The headers a request cannot do without. */
 export function headersOf({ endpoint }: Operation): Record<string, string> {
-  return endpoint.idempotency === "required" ? { "idempotency-key": randomUUID() } : {};
+  const takesKey = endpoint.idempotency === "required" ||
+    endpoint.errors?.includes("idempotency_key_required");
+  return takesKey ? { "idempotency-key": randomUUID() } : {};
 }
 
 /** A text without halves of surrogate pairs, which no URL can carry. */

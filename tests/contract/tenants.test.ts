@@ -120,8 +120,9 @@ describe.each(roles)("named by %s", (role) => {
   );
 });
 
-/** Of the fixture: its person is a customer, its cash has been settled. */
+/** Of the fixture: its person is a customer, its cash has been settled, its parcel is under way. */
 const knownByTheDatabaseAlone = new Set([
+  "no_transferable_packages",
   "user_not_driver",
   "cod_collections_not_pending",
   "no_pending_collections",

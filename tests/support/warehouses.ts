@@ -108,9 +108,11 @@ export async function unitsOf(item: string, bin?: string): Promise<Record<string
 
 /** Stock is what was moved, in every row of the tenant. */
 export async function checkStock(tenant: { id: string }): Promise<void> {
-  expect(await sql`select * from warehousing.verify_stock() where tenant_id = ${tenant.id}
+  expect(
+    await sql`select * from warehousing.verify_stock() where tenant_id = ${tenant.id}
     -- What stands for an order here is no row of one.
-    and problem <> 'reservation'`)
+    and problem <> 'reservation'`,
+  )
     .toEqual([]);
 }
 

@@ -13,6 +13,7 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
   assignments: async (report) => (await import(`${bench}/assignments.ts`)).benchAssignments(report),
   performance: async (report) => (await import(`${bench}/performance.ts`)).benchPerformance(report),
   stock: async (report) => (await import(`${bench}/stock.ts`)).benchStock(report),
+  scan: async (report) => (await import(`${bench}/scan.ts`)).benchScan(report),
   orders: async (report) => (await import(`${bench}/orders.ts`)).benchOrders(report),
   webhooks: async (report) => (await import(`${bench}/webhooks.ts`)).benchWebhooks(report),
   cod: async (report) => (await import(`${bench}/cod.ts`)).benchCod(report),

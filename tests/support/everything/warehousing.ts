@@ -107,8 +107,50 @@ export async function addWarehousing({ tenant, one, next, made }: Adding): Added
     delivery_id: made.delivery,
     status: "resolved",
   });
+  await one("warehousing.waybill_items", {
+    waybill_id: waybill,
+    delivery_id: made.delivery,
+    item_id: inventory_item,
+    quantity: 1,
+  });
+  const package_transfer = await one("warehousing.package_transfers", {
+    mode: "system_only",
+    source_warehouse_id: warehouse,
+    destination_warehouse_id: other_warehouse,
+  });
+  await one("warehousing.package_transfer_deliveries", {
+    transfer_id: package_transfer,
+    delivery_id: made.delivery,
+    position: 1,
+  }, "delivery_id");
+  const sorting_session = await one("warehousing.sorting_sessions", { warehouse_id: warehouse });
+  const cage = await one("warehousing.bins", {
+    warehouse_id: warehouse,
+    code: `CAGE-${next()}`,
+    name: "Cage",
+    location_type: "CAGE",
+    capacity: 10,
+    is_temporary: true,
+  });
+  const sorting_assignment = await one("warehousing.sorting_assignments", {
+    session_id: sorting_session,
+    warehouse_id: warehouse,
+    staff_id: staff,
+    destination_type: "city",
+    destination_value: "Baghdad",
+    destination_key: "baghdad",
+    cage_location_id: cage,
+  });
+  await one("warehousing.sorting_scans", {
+    session_id: sorting_session,
+    assignment_id: sorting_assignment,
+    delivery_id: made.delivery,
+  });
   return {
     bin,
+    package_transfer,
+    sorting_session,
+    sorting_assignment,
     inventory_item,
     stock,
     staff,

@@ -22,41 +22,49 @@ $$;
 
 -- True when deliveries have an open exception, or are missing from a waybill and nobody has said why.
 create or replace function delivery.has_open_exception(delivery_id uuid) returns boolean
-language sql stable set search_path = '' as $$
-  select exists (select from delivery.delivery_exceptions e
-      where e.tenant_id = app.tenant_id() and e.delivery_id = has_open_exception.delivery_id and e.status = 'open')
-    or exists (select from warehousing.waybill_discrepancies w
-      where w.tenant_id = app.tenant_id() and w.delivery_id = has_open_exception.delivery_id and w.status = 'open')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select exists (select from delivery.delivery_exceptions e
+        where e.tenant_id = app.tenant_id() and e.delivery_id = has_open_exception.delivery_id and e.status = 'open')
+      or exists (select from warehousing.waybill_discrepancies w
+        where w.tenant_id = app.tenant_id() and w.delivery_id = has_open_exception.delivery_id and w.status = 'open'));
+end $$;
 
 -- True when a delivery that leaves a warehouse is ready for a driver: one completed picking order, all that is
 -- in the parcel reserved for it, and no receipt of it still expected.
 create or replace function delivery.is_prepared(d delivery.deliveries) returns boolean
-language sql stable set search_path = '' as $$
-  select not exists (select from warehousing.receiving_orders r
-      where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending')
-    and exists (
-      select from warehousing.picking_orders p
-      where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.status = 'completed'
-        and exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d))
-        and not exists (
-          select from delivery.delivery_items i
-          where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d)
-          group by i.item_id
-          having sum(i.quantity) > coalesce((
-            select sum(s.quantity) from warehousing.stock s
-            where s.tenant_id = d.tenant_id and s.reserved_for_id = p.id and s.item_id = i.item_id), 0)))
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select not exists (select from warehousing.receiving_orders r
+        where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending')
+      and exists (
+        select from warehousing.picking_orders p
+        where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.status = 'completed'
+          and exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d))
+          and not exists (
+            select from delivery.delivery_items i
+            where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d)
+            group by i.item_id
+            having sum(i.quantity) > coalesce((
+              select sum(s.quantity) from warehousing.stock s
+              where s.tenant_id = d.tenant_id and s.reserved_for_id = p.id and s.item_id = i.item_id), 0))));
+end $$;
 
 -- Of these deliveries the ones that may not be given to a driver now, with the first reason:
 --   delivery_has_open_exception         an exception of its own, or missing from a waybill
 --   parent_exception_open               the same of its parcel
 --   warehouse_item_exception_open       items of the parcel are in question, noted at another leg or at the original
---   warehouse_preparation_inconsistent  leaves a warehouse and is not picked in full, or comes back and is not received
+--   warehouse_preparation_inconsistent  leaves a warehouse and is not picked in full, or comes back and is not received,
+--                                       or is on a waybill to another warehouse
 -- Of the delivery's state (pending, internal carrier, active leg) it says nothing. For staff: it looks into warehouses.
 create or replace function delivery.preparation_problem(delivery_ids uuid[])
 returns table (delivery_id uuid, code text)
-language sql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+begin
+  return query
   select p.id, p.problem
   from (
     select d.id, case
@@ -69,12 +77,15 @@ language sql stable set search_path = '' as $$
           and (o.parent_id = d.parent_id or o.id = d.original_delivery_id or o.parent_id = d.original_delivery_id))
         then 'warehouse_item_exception_open'
       when delivery.leaves_warehouse(d) and not delivery.is_prepared(d) then 'warehouse_preparation_inconsistent'
+      -- It travels to another warehouse first.
+      when exists (select from warehousing.waybill_deliveries w
+        where w.tenant_id = d.tenant_id and w.delivery_id = delivery.parcel_of(d) and w.is_open) then 'warehouse_preparation_inconsistent'
     end as problem
     from delivery.deliveries d
     where d.tenant_id = app.tenant_id() and d.id = any (delivery_ids)
   ) p
-  where p.problem is not null
-$$;
+  where p.problem is not null;
+end $$;
 
 -- Locks parcels and all their legs, whoever the caller is: parents by id, then legs by id. Every core that moves
 -- a delivery begins with it. A definer, because a driver does not see the parent of what he carries.

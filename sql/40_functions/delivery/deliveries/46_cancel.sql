@@ -30,6 +30,7 @@ begin
   v_picks := private.delivery_let_go(d.id);
   v_refunded := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
+  perform private.waybill_let_go(d.id);
   return jsonb_build_object('refunded', v_refunded, 'delivery', delivery.delivery_row(d.id));
 end $$;
 

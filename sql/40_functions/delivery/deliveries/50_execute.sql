@@ -134,6 +134,7 @@ begin
   from delivery.delivery_items i where i.tenant_id = n.tenant_id and i.delivery_id = n.original_delivery_id;
   -- What was picked for the way out goes back to its bins; numbers are taken before stock, as everywhere.
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
+  perform private.waybill_let_go(n.original_delivery_id);
   return delivery.delivery_made(n.id);
 end $$;
 

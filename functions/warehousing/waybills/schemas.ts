@@ -1,0 +1,109 @@
+import { z } from "zod";
+import { defineList, id, oneOf, since, until } from "../../../shared/list.ts";
+import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
+
+const statuses = ["drafted", "in_transit", "received", "closed"] as const;
+
+export const Seal = z.object({ seal_number: z.string().trim().min(1).max(100).nullish() });
+export const HandOver = z.object({ driver_id: Id, vehicle_id: Id.nullish() });
+export const Receive = z.object({
+  /** Left out: all that is not missing. Sent: each parcel stands in one of the two lists. */
+  received_delivery_ids: z.array(Id).max(2_000).optional(),
+  missing_delivery_ids: z.array(Id).max(2_000).optional(),
+  /** Where the stock of the parcels goes; the default receiving bin unless said. */
+  bin_id: Id.nullish(),
+});
+export const Resolve = z.object({
+  /** It turned up at the destination, or it is gone. */
+  resolution: z.enum(["found", "lost"]).optional(),
+  notes: LongText.nullish(),
+  bin_id: Id.nullish(),
+});
+
+const Waybill = z.object({
+  id: Id,
+  tenant_id: Id,
+  waybill_number: z.string(),
+  status: z.enum(statuses),
+  source_warehouse_id: Id,
+  destination_warehouse_id: Id,
+  source_warehouse: NamedRef,
+  destination_warehouse: NamedRef,
+  driver: PersonRef.nullable(),
+  vehicle: z.object({ id: Id, name: z.string() }).nullable(),
+  seal_number: z.string().nullable(),
+  sealed_at: Timestamp.nullable(),
+  handed_over_at: Timestamp.nullable(),
+  received_at: Timestamp.nullable(),
+  closed_at: Timestamp.nullable(),
+  notes: z.string().nullable(),
+  created_by: Id.nullable(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  delivery_count: z.int(),
+  open_discrepancy_count: z.int(),
+});
+
+export const WaybillDetail = Waybill.extend({
+  deliveries: z.array(z.object({
+    id: Id,
+    delivery_code: z.int(),
+    barcode: z.string(),
+    status: z.string(),
+    delivery_flow: z.string(),
+    current_warehouse_id: Id.nullable(),
+    received_state: z.enum(["received", "missing"]).nullable(),
+  })),
+  items: z.array(z.object({
+    delivery_id: Id,
+    item_id: Id.nullable(),
+    name: z.string(),
+    quantity: z.int(),
+    /** Units that travel as stock. */
+    stock_quantity: z.int(),
+  })),
+  discrepancies: z.array(z.object({
+    id: Id,
+    delivery_id: Id,
+    type: z.literal("missing_on_receive"),
+    status: z.enum(["open", "resolved"]),
+    resolution: z.string().nullable(),
+    notes: z.string().nullable(),
+    resolved_by: Id.nullable(),
+    resolved_at: Timestamp.nullable(),
+    created_at: Timestamp,
+  })),
+});
+
+export const WaybillResponse = z.object({ waybill: WaybillDetail });
+export const WaybillsResponse = z.object({
+  waybills: z.array(Waybill),
+  page: z.int(),
+  limit: z.int(),
+  total: z.int(),
+});
+
+export const waybillList = defineList({
+  view: "warehousing.waybills_list",
+  sort: ["created_at", "waybill_number", "status"],
+  params: {
+    status: oneOf("status", statuses),
+    source_warehouse_id: id("source_warehouse_id"),
+    destination_warehouse_id: id("destination_warehouse_id"),
+    driver_id: {
+      ...id("driver_id"),
+      condition: (value) => `r.driver ->> 'id' = (${value} #>> '{}')`,
+    },
+    date_from: since("created_at"),
+    date_to: until("created_at"),
+    search: {
+      schema: z.string().trim().max(100),
+      condition: (value) => `r.id in (select private.waybills_with(${value} #>> '{}'))`,
+    },
+  },
+  limit: { default: 20, max: 100 },
+  tally: {
+    name: "waybills",
+    filters: ["status", "source_warehouse_id", "destination_warehouse_id"],
+  },
+});

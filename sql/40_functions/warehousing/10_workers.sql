@@ -1,0 +1,37 @@
+-- Who works where.
+
+-- True when the caller may work in a warehouse: he runs warehouses or operations, or is active staff there.
+create or replace function warehousing.works_in(warehouse uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select app.has_permission('manage:operations:tenant') or app.has_permission('manage:module:warehouse') or exists (
+      select from warehousing.warehouse_staff s
+      where s.tenant_id = app.tenant_id() and s.warehouse_id = warehouse and s.user_id = app.user_id() and s.is_active));
+end $$;
+
+-- Fails: forbidden.
+create or replace function warehousing.require_works_in(warehouse uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if not warehousing.works_in(warehouse) then
+    perform app.fail('forbidden');
+  end if;
+end $$;
+
+-- The parcel a scanner or a person names: by its barcode, else by a delivery code (of a leg: its parcel). Null: none.
+create or replace function warehousing.parcel_named(name text) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_code bigint := case when name ~ '^[0-9]{1,18}$' then name::bigint end;
+  v_id uuid;
+begin
+  select d.id into v_id from delivery.deliveries d
+  where d.tenant_id = v_tenant and d.barcode = parcel_named.name and d.parent_id is null;
+  if not found and v_code is not null then
+    select coalesce(d.parent_id, d.id) into v_id from delivery.deliveries d
+    where d.tenant_id = v_tenant and d.delivery_code = v_code;
+  end if;
+  return v_id;
+end $$;

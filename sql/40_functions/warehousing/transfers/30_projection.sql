@@ -1,0 +1,60 @@
+-- Every waybill between two warehouses with a package on it has one transfer that stands for it.
+
+-- Made with the first package, in its transaction; later packages join it. A definer: whoever attaches a package has it
+-- recorded, and nobody records one otherwise.
+create or replace function private.waybill_projected() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform private.package_transfers_project(array(select distinct n.waybill_id from new_rows n));
+  return null;
+end $$;
+
+-- Writes the transfers of these waybills (null: of all) that are missing, and the packages they lack. -> transfers made
+create or replace function private.package_transfers_project(waybills uuid[]) returns bigint
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_made bigint;
+begin
+  insert into warehousing.package_transfers (tenant_id, mode, operation_type, source_warehouse_id, destination_warehouse_id, waybill_id, notes,
+    performed_by, created_at)
+  select w.tenant_id, 'delivery_operation', 'waybill', w.source_warehouse_id, w.destination_warehouse_id, w.id, w.notes, w.created_by, w.created_at
+  from warehousing.waybills w
+  join warehousing.warehouses d on d.tenant_id = w.tenant_id and d.id = w.destination_warehouse_id
+  where (waybills is null or w.id = any (waybills)) and w.source_warehouse_id <> w.destination_warehouse_id
+    and (waybills is null or d.deleted_at is null)
+    and exists (select from warehousing.waybill_deliveries p where p.tenant_id = w.tenant_id and p.waybill_id = w.id)
+    and not exists (select from warehousing.package_transfers t where t.tenant_id = w.tenant_id and t.waybill_id = w.id)
+  on conflict on constraint one_transfer_per_waybill do nothing;
+  get diagnostics v_made = row_count;
+  insert into warehousing.package_transfer_deliveries (tenant_id, transfer_id, delivery_id, position)
+  select p.tenant_id, t.id, p.delivery_id, p.position
+  from warehousing.waybill_deliveries p
+  join warehousing.package_transfers t on t.tenant_id = p.tenant_id and t.waybill_id = p.waybill_id
+  where (waybills is null or p.waybill_id = any (waybills))
+    and not exists (select from warehousing.package_transfer_deliveries x
+      where x.tenant_id = p.tenant_id and x.transfer_id = t.id and x.delivery_id = p.delivery_id)
+  on conflict do nothing;
+  return v_made;
+end $$;
+
+-- What older waybills lack; may be run at any time and again. -> transfers made
+create or replace function private.package_transfers_backfill() returns bigint
+language sql security definer set search_path = '' as $$
+  select private.package_transfers_project(null)
+$$;
+
+drop trigger if exists waybill_projected on warehousing.waybill_deliveries;
+create trigger waybill_projected after insert on warehousing.waybill_deliveries referencing new table as new_rows
+  for each statement execute function private.waybill_projected();
+
+-- Transfers whose waybill's number contains a text, for the list. A definer because ILIKE is not leakproof; it looks at
+-- the caller's own tenant only and answers ids that he still has to read through the policies.
+create or replace function private.waybills_with(part text) returns setof uuid
+language plpgsql stable security definer rows 20 set search_path = '' as $$
+begin
+  return query execute $query$
+    select w.id from warehousing.waybills w where w.tenant_id = $1 and w.waybill_number operator(pg_catalog.~~*) $2
+  $query$ using app.tenant_id(), app.contains_pattern(part);
+end $$;
+
+grant execute on function private.waybills_with(text) to barid_caller;

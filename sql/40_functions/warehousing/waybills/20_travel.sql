@@ -1,0 +1,155 @@
+-- A waybill's way: sealed, in a driver's hands, received, closed. Locks: the waybill, its parcels by id, stock.
+
+-- A waybill of the tenant, locked. Fails: waybill_not_found.
+create or replace function warehousing.waybill_lock(waybill_id uuid) returns warehousing.waybills
+language plpgsql set search_path = '' as $$
+declare
+  w warehousing.waybills;
+begin
+  select * into w from warehousing.waybills x where x.id = waybill_lock.waybill_id for no key update;
+  if not found then
+    perform app.fail('waybill_not_found');
+  end if;
+  return w;
+end $$;
+
+-- Fails: waybill_action_not_allowed.
+create or replace function warehousing.require_waybill(w warehousing.waybills, status text, sealed boolean) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if w.status <> require_waybill.status or (w.sealed_at is not null) <> sealed then
+    perform app.fail('waybill_action_not_allowed', jsonb_build_object('status', w.status, 'sealed_at', w.sealed_at));
+  end if;
+end $$;
+
+-- Tells subscribers what happened to a waybill: ids, warehouses and who did it.
+create or replace function warehousing.waybill_event(w warehousing.waybills, happened text, more jsonb default '{}') returns void
+language sql set search_path = '' as $$
+  select app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'waybill.' || happened, 'source_module', 'warehousing',
+    'entity_type', 'waybill', 'entity_id', w.id, 'event_data', jsonb_build_object('waybill_id', w.id, 'waybill_number', w.waybill_number,
+      'source_warehouse_id', w.source_warehouse_id, 'destination_warehouse_id', w.destination_warehouse_id, 'driver_id', w.driver_id,
+      'actor_id', app.user_id()) || more)))
+$$;
+
+-- The parcels of a waybill, held. Fails: waybill_has_no_deliveries.
+create or replace function warehousing.waybill_hold(w warehousing.waybills) returns uuid[]
+language plpgsql set search_path = '' as $$
+declare
+  v_parcels uuid[] := array(select p.delivery_id from warehousing.waybill_deliveries p
+    where p.tenant_id = w.tenant_id and p.waybill_id = w.id order by p.position);
+begin
+  perform private.deliveries_hold(v_parcels);
+  -- As they are now: one may have been called off meanwhile.
+  v_parcels := array(select p.delivery_id from warehousing.waybill_deliveries p
+    where p.tenant_id = w.tenant_id and p.waybill_id = w.id order by p.position);
+  if v_parcels = '{}' then
+    perform app.fail('waybill_has_no_deliveries');
+  end if;
+  return v_parcels;
+end $$;
+
+-- Closes a drafted waybill's contents. {id, seal_number?} -> {waybill}
+-- Fails: waybill_not_found, forbidden, waybill_action_not_allowed, waybill_has_no_deliveries.
+create or replace function warehousing.waybill_seal(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  w warehousing.waybills := warehousing.waybill_lock((input ->> 'id')::uuid);
+begin
+  perform warehousing.require_works_in(w.source_warehouse_id);
+  perform warehousing.require_waybill(w, 'drafted', false);
+  perform warehousing.waybill_hold(w);
+  update warehousing.waybills x set sealed_at = clock_timestamp(), seal_number = input ->> 'seal_number'
+  where x.tenant_id = w.tenant_id and x.id = w.id;
+  perform warehousing.waybill_event(w, 'sealed');
+  return warehousing.waybill_get(input);
+end $$;
+
+-- Puts a sealed waybill into a driver's hands: its orders are on the road, its stock leaves the source. Drafts bind
+-- nobody and stay drafts. {id, driver_id, vehicle_id?} -> {waybill}
+-- Fails: waybill_not_found, forbidden, waybill_action_not_allowed, waybill_has_no_deliveries, driver_not_found, driver_inactive,
+-- vehicle_not_found, vehicle_inactive, waybill_delivery_not_ready (moved by somebody else).
+create or replace function warehousing.waybill_hand_over(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  w warehousing.waybills := warehousing.waybill_lock((input ->> 'id')::uuid);
+  v_parcels uuid[];
+  v_stuck record;
+begin
+  perform warehousing.require_works_in(w.source_warehouse_id);
+  perform warehousing.require_waybill(w, 'drafted', true);
+  v_parcels := warehousing.waybill_hold(w);
+  w.driver_id := (input ->> 'driver_id')::uuid;
+  w.vehicle_id := warehousing.waybill_vehicle(w.driver_id, (input ->> 'vehicle_id')::uuid);
+  select d.id, d.status into v_stuck from delivery.deliveries d
+  where d.tenant_id = w.tenant_id and d.id = any (v_parcels)
+    and not (d.status in ('draft', 'pending') or (d.delivery_flow = 'pnd_parent' and exists (
+      select from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id and l.delivery_flow = 'pnd_outbound' and l.status = 'pending')))
+  limit 1;
+  if found then
+    perform app.fail('waybill_delivery_not_ready', jsonb_build_object('delivery_id', v_stuck.id, 'status', v_stuck.status));
+  end if;
+  update warehousing.waybills x set status = 'in_transit', driver_id = w.driver_id, vehicle_id = w.vehicle_id, handed_over_at = clock_timestamp()
+  where x.tenant_id = w.tenant_id and x.id = w.id;
+  update delivery.deliveries d set status = 'in_transit', status_reason = null, status_notes = w.waybill_number
+  where d.tenant_id = w.tenant_id and d.status = 'pending'
+    and ((d.id = any (v_parcels) and d.delivery_flow <> 'pnd_parent') or (d.parent_id = any (v_parcels) and d.delivery_flow = 'pnd_outbound'));
+  perform private.parcel_at(p.id, null) from unnest(v_parcels) p (id);
+  perform warehousing.waybill_event(w, 'handed_over', jsonb_build_object('delivery_count', cardinality(v_parcels)));
+  perform warehousing.stock_exit('waybill', w.id, 'transfer_out');
+  return warehousing.waybill_get(input);
+end $$;
+
+-- The vehicle a driver of the tenant drives: the one named, else his own. Fails: driver_not_found, driver_inactive,
+-- vehicle_not_found, vehicle_inactive.
+create or replace function warehousing.waybill_vehicle(driver uuid, vehicle uuid) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_driver record;
+  v_active boolean;
+begin
+  select d.vehicle_id, u.is_active into v_driver
+  from delivery.drivers d
+  join tenancy.tenant_users u on u.tenant_id = d.tenant_id and u.user_id = d.user_id
+  where d.tenant_id = v_tenant and d.user_id = driver;
+  if not found then
+    perform app.fail('driver_not_found', '{"field": "driver_id"}');
+  elsif not v_driver.is_active then
+    perform app.fail('driver_inactive', '{"field": "driver_id"}');
+  end if;
+  if vehicle is null then
+    return v_driver.vehicle_id;
+  end if;
+  select v.is_active into v_active from delivery.vehicles v where v.tenant_id = v_tenant and v.id = vehicle;
+  if not found then
+    perform app.fail('vehicle_not_found', '{"field": "vehicle_id"}');
+  elsif not v_active then
+    perform app.fail('vehicle_inactive', '{"field": "vehicle_id"}');
+  end if;
+  return vehicle;
+end $$;
+
+-- Takes a parcel off its waybill before the road, and gives its stock back: it was called off. A definer: a customer
+-- who cancels sees no waybill. The parcel is held.
+create or replace function private.waybill_let_go(parcel uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_waybill uuid;
+  v_items jsonb;
+begin
+  select p.waybill_id into v_waybill from warehousing.waybill_deliveries p
+  join warehousing.waybills w on w.tenant_id = p.tenant_id and w.id = p.waybill_id
+  where p.tenant_id = v_tenant and p.delivery_id = parcel and p.is_open and w.status = 'drafted';
+  if not found then
+    return;
+  end if;
+  select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'quantity', i.quantity, 'lot_number', i.lot_number, 'serial_number', i.serial_number))
+  into v_items from warehousing.waybill_items i where i.tenant_id = v_tenant and i.waybill_id = v_waybill and i.delivery_id = parcel;
+  delete from warehousing.waybill_deliveries p where p.tenant_id = v_tenant and p.waybill_id = v_waybill and p.delivery_id = parcel;
+  if v_items is not null then
+    perform warehousing.stock_release('waybill', v_waybill, v_items);
+  end if;
+end $$;
+
+grant execute on function private.waybill_let_go(uuid) to barid_caller;

@@ -1,0 +1,188 @@
+/**
+ * Packages: the scan of a warehouse over 1,000,000 deliveries of one tenant, and the first page of the
+ * transfers of packages on 10,000 and on 1,000,000 rows.
+ */
+import { performance } from "node:perf_hooks";
+import { type Bench, startBench } from "./bench-stack.ts";
+import { percentiles } from "./load.ts";
+import type { Report } from "./report.ts";
+
+const small = 10_000;
+const large = 1_000_000;
+const asks = 200;
+
+export async function benchScan(report: Report, deliveries = large): Promise<void> {
+  const bench = await startBench();
+  try {
+    await prepare(bench);
+    await fillDeliveries(bench, deliveries);
+    await measureScans(bench, report, deliveries);
+    await fillTransfers(bench, 0, small);
+    const few = await measureTransfers(bench);
+    await fillTransfers(bench, small, deliveries);
+    const many = await measureTransfers(bench);
+    for (const kind of Object.keys(few)) {
+      report.note(
+        `${kind}: p95 ${few[kind]!.toFixed(1)} ms on ${small} package transfers, ${
+          many[kind]!.toFixed(1)
+        } ms on ${deliveries}`,
+      );
+      report.ratio({
+        what: `${kind}: p95 on ${deliveries} package transfers against ${small}`,
+        value: many[kind]! / few[kind]!,
+        atMost: 2,
+      });
+    }
+  } finally {
+    await bench.stop();
+  }
+}
+
+async function prepare({ stack, tenantId }: Bench): Promise<void> {
+  await stack.sql`insert into warehousing.warehouses (tenant_id, name, code, address_id)
+    select ${tenantId}, 'Bench ' || n, 'BENCH-' || n, (select id from delivery.addresses where tenant_id = ${tenantId} limit 1)
+    from generate_series(1, 4) n`;
+}
+
+/**
+ * Nine of ten from door to door; of the staged ones every tenth is coming back to its sender. Each parcel
+ * has one thing in it.
+ */
+async function fillDeliveries({ stack, tenantId }: Bench, count: number): Promise<void> {
+  console.log(`       loading ${count} deliveries ...`);
+  await stack.sql.begin(async (tx) => {
+    // Loading, not using: triggers and foreign keys are left out, so the totals are counted afterwards.
+    await tx`set local session_replication_role = replica`;
+    await tx`create temporary table bench_deliveries on commit drop as
+      select gen_random_uuid() as id, n, 500000000 + n as code, case when n % 30 in (0, 10, 20) then n / 30 * 30 end as family, n % 30 as part
+      from generate_series(1, ${count}::int) n`;
+    await tx`create index on bench_deliveries (family) where family is not null`;
+    await tx`insert into delivery.deliveries (id, tenant_id, delivery_code, barcode, parent_id, leg, sequence_plan, delivery_flow, status,
+        delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size, unit_size_source, pickup_address_id,
+        dropoff_address_id, pickup_snapshot, dropoff_snapshot, pickup_warehouse_id, current_warehouse_id, service_snapshot, created_at)
+      select b.id, ${tenantId}, b.code, case when b.family is null then 'BENCH' || b.code else 'BENCH-P' || b.family end,
+        case when b.part in (10, 20) then p.id end, case b.part when 10 then 'A' when 20 then 'B' end,
+        case b.part when 10 then 1 when 20 then 2 end,
+        case when b.family is null then 'standard' when b.part = 0 then 'pnd_parent' when b.part = 10 then 'pnd_inbound' else 'pnd_outbound' end,
+        case when b.family is null then (array['pending', 'in_transit', 'delivered', 'failed'])[1 + b.n % 4]
+          when b.part = 0 then 'in_transit' when b.part = 10 then 'delivered' else 'pending' end,
+        s.id, 'sender', 'cash', 1000, 'IQD', 1, 'unit_size', a.id, a.id, '{}', '{}',
+        case when b.part in (0, 20) then w.id end, case when b.family is not null then w.id end, '{}', now() - b.n * interval '1 second'
+      from bench_deliveries b
+      left join bench_deliveries p on b.part in (10, 20) and p.family = b.family and p.part = 0,
+        (select id from delivery.delivery_services where tenant_id = ${tenantId} limit 1) s,
+        (select id from delivery.addresses where tenant_id = ${tenantId} limit 1) a,
+        (select id from warehousing.warehouses where tenant_id = ${tenantId} and code = 'BENCH-1') w
+      where b.part not in (10, 20) or p.id is not null`;
+    await tx`insert into delivery.delivery_items (tenant_id, delivery_id, position, name)
+      select ${tenantId}, b.id, 1, 'Box' from bench_deliveries b where b.part not in (10, 20)`;
+    await tx`insert into delivery.deliveries (tenant_id, delivery_code, barcode, original_delivery_id, delivery_flow, status,
+        delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size, unit_size_source, pickup_address_id,
+        dropoff_address_id, pickup_snapshot, dropoff_snapshot, pickup_warehouse_id, current_warehouse_id, service_snapshot)
+      select ${tenantId}, 700000000 + b.n, 'BENCH-R' || b.family, b.id, 'operational_return', 'pending', d.delivery_service_id, 'sender', 'cash', 0,
+        'IQD', 1, 'unit_size', d.pickup_address_id, d.dropoff_address_id, '{}', '{}', d.current_warehouse_id, d.current_warehouse_id, '{}'
+      from bench_deliveries b join delivery.deliveries d on d.id = b.id
+      where b.part = 0 and b.family % 300 = 0`;
+  });
+  await stack.sql`select private.tally_rebuild('deliveries')`;
+  await stack.sql`vacuum analyze delivery.deliveries`;
+  await stack.sql`vacuum analyze delivery.delivery_items`;
+}
+
+async function measureScans(bench: Bench, report: Report, count: number): Promise<void> {
+  const scan = (barcode: string) => get(bench, `/warehousing/package-scan/${barcode}`);
+  const plain = (i: number) => {
+    const n = 1 + (i * 7_919) % (count - 1);
+    return 500_000_000 + (n % 10 === 0 ? n - 1 : n);
+  };
+  const family = (i: number) => 30 * (1 + (i * 101) % (Math.floor(count / 30) - 1));
+  const returned = (i: number) => 300 * (1 + (i * 101) % (Math.floor(count / 300) - 1));
+  const kinds: Record<string, (i: number) => Promise<unknown>> = {
+    "package scan, door to door": (i) => scan(`BENCH${plain(i)}`),
+    "package scan by code": (i) => scan(String(plain(i))),
+    "package scan of a staged parcel": (i) => scan(`BENCH-P${family(i)}`),
+    "package scan with a return": (i) => scan(`BENCH-P${returned(i)}`),
+    "package scan of a return": (i) => scan(`BENCH-R${returned(i)}`),
+  };
+  for (const [what, ask] of Object.entries(kinds)) {
+    report.ratio({
+      what: `${what}: p95 over ${count} deliveries`,
+      value: await p95(ask),
+      atMost: 15,
+      unit: "ms",
+    });
+  }
+  const start = performance.now();
+  const barcodes = Array.from({ length: 200 }, (_, i) => `BENCH-P${family(i)}`);
+  const { stack, token } = bench;
+  const response = await fetch(`${stack.apiUrl}/warehousing/package-scan`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ barcodes }),
+  });
+  await response.arrayBuffer();
+  if (!response.ok) throw new Error(`${response.status} package-scan`);
+  report.note(
+    `200 barcodes of staged parcels in one call: ${(performance.now() - start).toFixed(0)} ms`,
+  );
+}
+
+async function fillTransfers({ stack, tenantId }: Bench, from: number, to: number): Promise<void> {
+  console.log(`       loading package transfers ${from} to ${to} ...`);
+  await stack.sql.begin(async (tx) => {
+    await tx`set local session_replication_role = replica`;
+    await tx`with made as (
+        insert into warehousing.package_transfers (tenant_id, mode, operation_type, source_warehouse_id, destination_warehouse_id, waybill_id, created_at)
+        select ${tenantId}, case n % 3 when 0 then 'system_only' else 'delivery_operation' end,
+          case n % 3 when 1 then 'single_delivery' when 2 then 'waybill' end, a.id, b.id,
+          case n % 3 when 2 then gen_random_uuid() end, now() - n * interval '1 second'
+        from generate_series(${from + 1}::int, ${to}::int) n
+        join warehousing.warehouses a on a.tenant_id = ${tenantId} and a.code = 'BENCH-' || 1 + n % 4
+        join warehousing.warehouses b on b.tenant_id = ${tenantId} and b.code = 'BENCH-' || 1 + (n + 1) % 4
+        returning tenant_id, id, waybill_id, source_warehouse_id, destination_warehouse_id, created_at
+      ), bills as (
+        insert into warehousing.waybills (id, tenant_id, waybill_number, source_warehouse_id, destination_warehouse_id, created_at)
+        select m.waybill_id, m.tenant_id, 'WB-BENCH-' || m.waybill_id, m.source_warehouse_id, m.destination_warehouse_id, m.created_at
+        from made m where m.waybill_id is not null
+      )
+      insert into warehousing.package_transfer_deliveries (tenant_id, transfer_id, delivery_id, position)
+      select m.tenant_id, m.id, d.id, 1 from made m, (select id from delivery.deliveries where tenant_id = ${tenantId} limit 1) d`;
+  });
+  await stack.sql`select private.tally_rebuild('package_transfers')`;
+  await stack.sql`select private.tally_rebuild('waybills')`;
+  await stack.sql`vacuum analyze warehousing.package_transfers`;
+  await stack.sql`vacuum analyze warehousing.package_transfer_deliveries`;
+  await stack.sql`vacuum analyze warehousing.waybills`;
+}
+
+async function measureTransfers(bench: Bench): Promise<Record<string, number>> {
+  const [warehouse] = await bench.stack.sql`select id from warehousing.warehouses
+    where tenant_id = ${bench.tenantId} and code = 'BENCH-2'`;
+  const list = (query: string) => () => get(bench, `/warehousing/package-transfers?${query}`);
+  return {
+    "transfers, first page": await p95(list("")),
+    "transfers of one kind": await p95(
+      list("mode=delivery_operation&operation_type=waybill"),
+    ),
+    "transfers out of a warehouse": await p95(list(`source_warehouse_id=${warehouse!.id}`)),
+    "waybills, first page": await p95(() => get(bench, "/warehousing/waybills")),
+  };
+}
+
+async function get({ stack, token }: Bench, path: string): Promise<void> {
+  const response = await fetch(`${stack.apiUrl}${path}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  await response.arrayBuffer();
+  if (!response.ok) throw new Error(`${response.status} ${path}`);
+}
+
+async function p95(ask: (i: number) => Promise<unknown>): Promise<number> {
+  const took: number[] = [];
+  for (let i = -10; i < asks; i++) {
+    const start = performance.now();
+    await ask(Math.abs(i));
+    if (i >= 0) took.push(performance.now() - start);
+  }
+  return percentiles(took).p95;
+}

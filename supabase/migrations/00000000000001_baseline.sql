@@ -1605,8 +1605,8 @@ create table if not exists warehousing.stock (
   lot_number text check (lot_number <> ''),
   serial_number text check (serial_number <> ''),
   quantity bigint not null default 0,
-  -- Whose reservation it is: a picking order's or a storefront order's.
-  reserved_for_type text check (reserved_for_type in ('picking_order', 'order')),
+  -- Whose reservation it is: a picking order's, a storefront order's or a drafted waybill's.
+  reserved_for_type text check (reserved_for_type in ('picking_order', 'order', 'waybill')),
   reserved_for_id uuid,
   -- Emptied by a warehouse exception: never offered, picked or reserved again. What comes to the same
   -- place later gets a row of its own.
@@ -2138,9 +2138,11 @@ create table if not exists warehousing.waybills (
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete restrict
 );
+-- As the list engine sorts: a page is read off its index.
 create index if not exists waybills_recent on warehousing.waybills (tenant_id, created_at desc nulls last, id desc);
 create index if not exists waybills_source on warehousing.waybills (tenant_id, source_warehouse_id, status, created_at desc nulls last, id desc);
 create index if not exists waybills_destination on warehousing.waybills (tenant_id, destination_warehouse_id, status, created_at desc nulls last, id desc);
+create index if not exists waybills_search on warehousing.waybills using gin (waybill_number extensions.gin_trgm_ops);
 create index if not exists waybills_driver on warehousing.waybills (tenant_id, driver_id) where driver_id is not null;
 create index if not exists waybills_vehicle on warehousing.waybills (tenant_id, vehicle_id) where vehicle_id is not null;
 
@@ -2176,6 +2178,127 @@ create table if not exists warehousing.waybill_discrepancies (
   foreign key (tenant_id, waybill_id, delivery_id) references warehousing.waybill_deliveries (tenant_id, waybill_id, delivery_id) on delete restrict
 );
 create index if not exists discrepancies_open on warehousing.waybill_discrepancies (tenant_id, delivery_id) where status = 'open';
+
+-- sql/20_tables/77_sorting.sql
+
+-- Sorting: staff of a warehouse put parcels into cages and trolleys, one for each destination.
+
+create table if not exists warehousing.sorting_sessions (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  warehouse_id uuid not null,
+  status text not null default 'active' check (status in ('active', 'completed')),
+  started_at timestamptz not null default now(),
+  ended_at timestamptz,
+  created_by uuid,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  unique (tenant_id, warehouse_id, id),
+  constraint ended_when check ((status = 'completed') = (ended_at is not null)),
+  foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict
+);
+create index if not exists sorting_sessions_recent on warehousing.sorting_sessions (tenant_id, warehouse_id, started_at desc nulls last, id desc);
+
+create table if not exists warehousing.sorting_assignments (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  session_id uuid not null,
+  warehouse_id uuid not null,
+  staff_id uuid not null,
+  destination_type text not null check (destination_type in ('city', 'zone', 'partner_area')),
+  destination_value text not null check (destination_value <> ''),
+  -- The value as destinations are compared; see warehousing.place_key.
+  destination_key text not null,
+  cage_location_id uuid not null,
+  created_at timestamptz not null default clock_timestamp(),
+  unique (tenant_id, id),
+  unique (tenant_id, session_id, id),
+  constraint destination_already_assigned unique (tenant_id, session_id, destination_type, destination_key),
+  constraint cage_of_one_assignment unique (tenant_id, cage_location_id),
+  foreign key (tenant_id, warehouse_id, session_id) references warehousing.sorting_sessions (tenant_id, warehouse_id, id) on delete restrict,
+  foreign key (tenant_id, staff_id) references warehousing.warehouse_staff (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, warehouse_id, cage_location_id) references warehousing.bins (tenant_id, warehouse_id, id) on delete restrict
+);
+create index if not exists sorting_assignments_staff on warehousing.sorting_assignments (tenant_id, staff_id);
+create index if not exists sorting_assignments_session on warehousing.sorting_assignments (tenant_id, warehouse_id, session_id);
+create index if not exists sorting_assignments_cage on warehousing.sorting_assignments (tenant_id, warehouse_id, cage_location_id);
+
+-- A parcel is put away once a session.
+create table if not exists warehousing.sorting_scans (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  session_id uuid not null,
+  assignment_id uuid not null,
+  delivery_id uuid not null,
+  scanned_by uuid,
+  created_at timestamptz not null default clock_timestamp(),
+  unique (tenant_id, id),
+  constraint already_sorted unique (tenant_id, session_id, delivery_id),
+  foreign key (tenant_id, session_id, assignment_id) references warehousing.sorting_assignments (tenant_id, session_id, id) on delete restrict,
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
+);
+create index if not exists sorting_scans_assignment on warehousing.sorting_scans (tenant_id, session_id, assignment_id);
+create index if not exists sorting_scans_delivery on warehousing.sorting_scans (tenant_id, delivery_id);
+
+-- sql/20_tables/77_transfers.sql
+
+-- What travels on a waybill, and the record of every move of packages between warehouses.
+
+-- The stock that goes with the parcels of a waybill: reserved for it, out of the source at the hand-over, into the
+-- destination at the receipt.
+create table if not exists warehousing.waybill_items (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  waybill_id uuid not null,
+  delivery_id uuid not null,
+  item_id uuid not null,
+  quantity bigint not null check (quantity > 0),
+  lot_number text,
+  serial_number text,
+  unique (tenant_id, id),
+  foreign key (tenant_id, waybill_id, delivery_id) references warehousing.waybill_deliveries (tenant_id, waybill_id, delivery_id) on delete cascade,
+  foreign key (tenant_id, item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict
+);
+create index if not exists waybill_items_parcel on warehousing.waybill_items (tenant_id, waybill_id, delivery_id);
+create index if not exists waybill_items_item on warehousing.waybill_items (tenant_id, item_id);
+
+-- Written by whoever moves packages; of a waybill by private.waybill_projected() alone.
+create table if not exists warehousing.package_transfers (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  mode text not null check (mode in ('system_only', 'delivery_operation')),
+  operation_type text check (operation_type in ('single_delivery', 'waybill')),
+  source_warehouse_id uuid not null,
+  destination_warehouse_id uuid not null,
+  waybill_id uuid,
+  notes text,
+  performed_by uuid,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint operation_of_a_delivery check ((mode = 'system_only') = (operation_type is null)),
+  constraint waybill_of_a_waybill check ((operation_type is not distinct from 'waybill') = (waybill_id is not null)),
+  constraint one_transfer_per_waybill unique (tenant_id, waybill_id),
+  constraint warehouses_must_differ check (source_warehouse_id <> destination_warehouse_id),
+  foreign key (tenant_id, waybill_id) references warehousing.waybills (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, source_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, destination_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict
+);
+create index if not exists package_transfers_recent on warehousing.package_transfers (tenant_id, created_at desc nulls last, id desc);
+create index if not exists package_transfers_kind on warehousing.package_transfers (tenant_id, mode, operation_type, created_at desc nulls last, id desc);
+create index if not exists package_transfers_source on warehousing.package_transfers (tenant_id, source_warehouse_id, created_at desc nulls last, id desc);
+create index if not exists package_transfers_destination on warehousing.package_transfers (tenant_id, destination_warehouse_id, created_at desc nulls last, id desc);
+
+create table if not exists warehousing.package_transfer_deliveries (
+  tenant_id uuid not null,
+  transfer_id uuid not null,
+  delivery_id uuid not null,
+  position integer not null check (position > 0),
+  primary key (tenant_id, transfer_id, delivery_id),
+  foreign key (tenant_id, transfer_id) references warehousing.package_transfers (tenant_id, id) on delete cascade,
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
+);
+create index if not exists package_transfer_deliveries_delivery on warehousing.package_transfer_deliveries (tenant_id, delivery_id);
 
 -- sql/20_tables/78_cod.sql
 
@@ -3616,6 +3739,81 @@ left join delivery.deliveries d on d.tenant_id = r.tenant_id and d.id = r.delive
 left join tenancy.profiles p on p.id = r.received_by;
 
 grant select on warehousing.receiving_orders_list to barid_caller;
+
+-- sql/30_views/warehousing/40_sorting.sql
+
+drop view if exists warehousing.sorting_sessions_list cascade;
+drop view if exists warehousing.sorting_assignments_list cascade;
+
+-- Assignments in their expanded form.
+create view warehousing.sorting_assignments_list with (security_invoker = true) as
+select a.id, a.tenant_id, a.session_id, a.staff_id, a.destination_type, a.destination_value, a.cage_location_id, a.created_at,
+  jsonb_build_object('id', b.id, 'code', b.code, 'name', b.name, 'location_type', b.location_type, 'total_capacity', b.capacity,
+    'filled_capacity', b.filled_capacity) as cage_location,
+  jsonb_build_object('id', s.id, 'full_name', coalesce(p.full_name, ''), 'employee_id', s.employee_id) as staff
+from warehousing.sorting_assignments a
+join warehousing.bins b on b.tenant_id = a.tenant_id and b.id = a.cage_location_id
+join warehousing.warehouse_staff s on s.tenant_id = a.tenant_id and s.id = a.staff_id
+left join tenancy.profiles p on p.id = s.user_id;
+
+-- Sessions with their assignments and the places made for them.
+create view warehousing.sorting_sessions_list with (security_invoker = true) as
+select s.id, s.tenant_id, s.warehouse_id, s.status, s.started_at, s.ended_at, s.created_by, s.created_at, s.updated_at,
+  jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) as warehouse,
+  (select coalesce(jsonb_agg(to_jsonb(a) - 'tenant_id' order by a.created_at, a.id), '[]')
+    from warehousing.sorting_assignments_list a where a.tenant_id = s.tenant_id and a.session_id = s.id) as assignments,
+  (select coalesce(jsonb_agg(jsonb_build_object('id', b.id, 'code', b.code, 'name', b.name, 'location_type', b.location_type,
+      'total_capacity', b.capacity, 'filled_capacity', b.filled_capacity, 'is_active', b.is_active) order by a.created_at, a.id), '[]')
+    from warehousing.sorting_assignments a
+    join warehousing.bins b on b.tenant_id = a.tenant_id and b.id = a.cage_location_id
+    where a.tenant_id = s.tenant_id and a.session_id = s.id) as temporary_locations
+from warehousing.sorting_sessions s
+join warehousing.warehouses w on w.tenant_id = s.tenant_id and w.id = s.warehouse_id;
+
+grant select on warehousing.sorting_assignments_list, warehousing.sorting_sessions_list to barid_caller;
+
+-- sql/30_views/warehousing/45_transfers.sql
+
+drop view if exists warehousing.package_transfers_list cascade;
+drop view if exists warehousing.waybills_list cascade;
+
+-- Transfers of packages; what belongs to a row stands in sub-selects, asked for the rows of a page only.
+create view warehousing.package_transfers_list with (security_invoker = true) as
+select t.id, t.tenant_id, t.mode, t.operation_type, t.source_warehouse_id, t.destination_warehouse_id, t.waybill_id, t.notes, t.created_at,
+  (select coalesce(jsonb_agg(p.delivery_id order by p.position), '[]')
+    from warehousing.package_transfer_deliveries p where p.tenant_id = t.tenant_id and p.transfer_id = t.id) as delivery_ids,
+  (select jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) from warehousing.warehouses w
+    where w.tenant_id = t.tenant_id and w.id = t.source_warehouse_id) as source_warehouse,
+  (select jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) from warehousing.warehouses w
+    where w.tenant_id = t.tenant_id and w.id = t.destination_warehouse_id) as destination_warehouse,
+  (select jsonb_build_object('id', w.id, 'waybill_number', w.waybill_number, 'status', w.status) from warehousing.waybills w
+    where w.tenant_id = t.tenant_id and w.id = t.waybill_id) as waybill,
+  case when t.performed_by is not null then jsonb_build_object('id', t.performed_by,
+    'full_name', coalesce((select p.full_name from tenancy.profiles p where p.id = t.performed_by), '')) end as performer,
+  case when t.operation_type = 'single_delivery' then (
+    select jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status)
+    from warehousing.package_transfer_deliveries p
+    join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+    where p.tenant_id = t.tenant_id and p.transfer_id = t.id limit 1) end as delivery
+from warehousing.package_transfers t;
+
+create view warehousing.waybills_list with (security_invoker = true) as
+select w.id, w.tenant_id, w.waybill_number, w.status, w.source_warehouse_id, w.destination_warehouse_id,
+  (select jsonb_build_object('id', x.id, 'name', x.name, 'code', x.code) from warehousing.warehouses x
+    where x.tenant_id = w.tenant_id and x.id = w.source_warehouse_id) as source_warehouse,
+  (select jsonb_build_object('id', x.id, 'name', x.name, 'code', x.code) from warehousing.warehouses x
+    where x.tenant_id = w.tenant_id and x.id = w.destination_warehouse_id) as destination_warehouse,
+  case when w.driver_id is not null then jsonb_build_object('id', w.driver_id,
+    'full_name', coalesce((select p.full_name from tenancy.profiles p where p.id = w.driver_id), '')) end as driver,
+  (select jsonb_build_object('id', v.id, 'name', v.name) from delivery.vehicles v
+    where v.tenant_id = w.tenant_id and v.id = w.vehicle_id) as vehicle,
+  w.seal_number, w.sealed_at, w.handed_over_at, w.received_at, w.closed_at, w.notes, w.created_by, w.created_at, w.updated_at,
+  (select count(*) from warehousing.waybill_deliveries p where p.tenant_id = w.tenant_id and p.waybill_id = w.id) as delivery_count,
+  (select count(*) from warehousing.waybill_discrepancies p
+    where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.status = 'open') as open_discrepancy_count
+from warehousing.waybills w;
+
+grant select on warehousing.package_transfers_list, warehousing.waybills_list to barid_caller;
 
 -- sql/40_functions/app/events.sql
 
@@ -5067,41 +5265,49 @@ $$;
 
 -- True when deliveries have an open exception, or are missing from a waybill and nobody has said why.
 create or replace function delivery.has_open_exception(delivery_id uuid) returns boolean
-language sql stable set search_path = '' as $$
-  select exists (select from delivery.delivery_exceptions e
-      where e.tenant_id = app.tenant_id() and e.delivery_id = has_open_exception.delivery_id and e.status = 'open')
-    or exists (select from warehousing.waybill_discrepancies w
-      where w.tenant_id = app.tenant_id() and w.delivery_id = has_open_exception.delivery_id and w.status = 'open')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select exists (select from delivery.delivery_exceptions e
+        where e.tenant_id = app.tenant_id() and e.delivery_id = has_open_exception.delivery_id and e.status = 'open')
+      or exists (select from warehousing.waybill_discrepancies w
+        where w.tenant_id = app.tenant_id() and w.delivery_id = has_open_exception.delivery_id and w.status = 'open'));
+end $$;
 
 -- True when a delivery that leaves a warehouse is ready for a driver: one completed picking order, all that is
 -- in the parcel reserved for it, and no receipt of it still expected.
 create or replace function delivery.is_prepared(d delivery.deliveries) returns boolean
-language sql stable set search_path = '' as $$
-  select not exists (select from warehousing.receiving_orders r
-      where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending')
-    and exists (
-      select from warehousing.picking_orders p
-      where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.status = 'completed'
-        and exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d))
-        and not exists (
-          select from delivery.delivery_items i
-          where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d)
-          group by i.item_id
-          having sum(i.quantity) > coalesce((
-            select sum(s.quantity) from warehousing.stock s
-            where s.tenant_id = d.tenant_id and s.reserved_for_id = p.id and s.item_id = i.item_id), 0)))
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select not exists (select from warehousing.receiving_orders r
+        where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending')
+      and exists (
+        select from warehousing.picking_orders p
+        where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.status = 'completed'
+          and exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d))
+          and not exists (
+            select from delivery.delivery_items i
+            where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d)
+            group by i.item_id
+            having sum(i.quantity) > coalesce((
+              select sum(s.quantity) from warehousing.stock s
+              where s.tenant_id = d.tenant_id and s.reserved_for_id = p.id and s.item_id = i.item_id), 0))));
+end $$;
 
 -- Of these deliveries the ones that may not be given to a driver now, with the first reason:
 --   delivery_has_open_exception         an exception of its own, or missing from a waybill
 --   parent_exception_open               the same of its parcel
 --   warehouse_item_exception_open       items of the parcel are in question, noted at another leg or at the original
---   warehouse_preparation_inconsistent  leaves a warehouse and is not picked in full, or comes back and is not received
+--   warehouse_preparation_inconsistent  leaves a warehouse and is not picked in full, or comes back and is not received,
+--                                       or is on a waybill to another warehouse
 -- Of the delivery's state (pending, internal carrier, active leg) it says nothing. For staff: it looks into warehouses.
 create or replace function delivery.preparation_problem(delivery_ids uuid[])
 returns table (delivery_id uuid, code text)
-language sql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+begin
+  return query
   select p.id, p.problem
   from (
     select d.id, case
@@ -5114,12 +5320,15 @@ language sql stable set search_path = '' as $$
           and (o.parent_id = d.parent_id or o.id = d.original_delivery_id or o.parent_id = d.original_delivery_id))
         then 'warehouse_item_exception_open'
       when delivery.leaves_warehouse(d) and not delivery.is_prepared(d) then 'warehouse_preparation_inconsistent'
+      -- It travels to another warehouse first.
+      when exists (select from warehousing.waybill_deliveries w
+        where w.tenant_id = d.tenant_id and w.delivery_id = delivery.parcel_of(d) and w.is_open) then 'warehouse_preparation_inconsistent'
     end as problem
     from delivery.deliveries d
     where d.tenant_id = app.tenant_id() and d.id = any (delivery_ids)
   ) p
-  where p.problem is not null
-$$;
+  where p.problem is not null;
+end $$;
 
 -- Locks parcels and all their legs, whoever the caller is: parents by id, then legs by id. Every core that moves
 -- a delivery begins with it. A definer, because a driver does not see the parent of what he carries.
@@ -6012,6 +6221,7 @@ begin
   v_picks := private.delivery_let_go(d.id);
   v_refunded := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
+  perform private.waybill_let_go(d.id);
   return jsonb_build_object('refunded', v_refunded, 'delivery', delivery.delivery_row(d.id));
 end $$;
 
@@ -6184,6 +6394,7 @@ begin
   from delivery.delivery_items i where i.tenant_id = n.tenant_id and i.delivery_id = n.original_delivery_id;
   -- What was picked for the way out goes back to its bins; numbers are taken before stock, as everywhere.
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
+  perform private.waybill_let_go(n.original_delivery_id);
   return delivery.delivery_made(n.id);
 end $$;
 
@@ -16160,6 +16371,46 @@ language sql stable set search_path = '' as $$
   where exists (select from tenancy.role_permissions r where r.permission_key = p.key)
 $$;
 
+-- sql/40_functions/warehousing/10_workers.sql
+
+-- Who works where.
+
+-- True when the caller may work in a warehouse: he runs warehouses or operations, or is active staff there.
+create or replace function warehousing.works_in(warehouse uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select app.has_permission('manage:operations:tenant') or app.has_permission('manage:module:warehouse') or exists (
+      select from warehousing.warehouse_staff s
+      where s.tenant_id = app.tenant_id() and s.warehouse_id = warehouse and s.user_id = app.user_id() and s.is_active));
+end $$;
+
+-- Fails: forbidden.
+create or replace function warehousing.require_works_in(warehouse uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if not warehousing.works_in(warehouse) then
+    perform app.fail('forbidden');
+  end if;
+end $$;
+
+-- The parcel a scanner or a person names: by its barcode, else by a delivery code (of a leg: its parcel). Null: none.
+create or replace function warehousing.parcel_named(name text) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_code bigint := case when name ~ '^[0-9]{1,18}$' then name::bigint end;
+  v_id uuid;
+begin
+  select d.id into v_id from delivery.deliveries d
+  where d.tenant_id = v_tenant and d.barcode = parcel_named.name and d.parent_id is null;
+  if not found and v_code is not null then
+    select coalesce(d.parent_id, d.id) into v_id from delivery.deliveries d
+    where d.tenant_id = v_tenant and d.delivery_code = v_code;
+  end if;
+  return v_id;
+end $$;
+
 -- sql/40_functions/warehousing/inventory/10_items.sql
 
 -- What warehouses keep.
@@ -17031,6 +17282,576 @@ language sql stable set search_path = '' as $$
   select to_jsonb(r) from warehousing.receiving_orders_list r where r.id = receiving_order_row.order_id
 $$;
 
+-- sql/40_functions/warehousing/scan/10_parts.sql
+
+-- What a scanner is shown of a parcel. Everything here only reads.
+
+-- The delivery and its legs.
+create or replace function warehousing.scan_family(d delivery.deliveries) returns uuid[]
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select d.id || array(select l.id from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id order by l.sequence_plan));
+end $$;
+
+-- True while something is still to happen to a delivery.
+create or replace function warehousing.scan_is_active(d delivery.deliveries) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select d.status not in ('draft', 'delivered', 'cancelled', 'returned') or exists (
+      select from warehousing.receiving_orders r
+      where r.tenant_id = d.tenant_id and r.delivery_id = any (warehousing.scan_family(d)) and r.status = 'pending'));
+end $$;
+
+-- A handoff that a driver may take now: his, answered, the pick complete, and nothing wrong with the parcel.
+create or replace function warehousing.scan_handoff(deliveries uuid[]) returns delivery.package_handoffs
+language plpgsql stable set search_path = '' as $$
+declare
+  v_found delivery.package_handoffs;
+begin
+  select h.* into v_found from delivery.package_handoffs h
+  join delivery.assignments a on a.tenant_id = h.tenant_id and a.id = h.assignment_id and a.status in ('assigned', 'accepted')
+  join warehousing.picking_orders p on p.tenant_id = h.tenant_id and p.id = h.picking_order_id and p.status = 'completed'
+  where h.tenant_id = (select app.tenant_id()) and h.delivery_id = any (deliveries) and h.status = 'pending' and h.driver_id is not null
+    and not delivery.has_open_exception(h.delivery_id)
+  order by h.created_at desc limit 1;
+  return v_found;
+end $$;
+
+-- The receipt that is expected of these deliveries, in a warehouse where the caller may take it; null when there is none.
+create or replace function warehousing.scan_receipt(deliveries uuid[]) returns warehousing.receiving_orders
+language plpgsql stable set search_path = '' as $$
+declare
+  v_found warehousing.receiving_orders;
+begin
+  select r.* into v_found from warehousing.receiving_orders r
+  where r.tenant_id = (select app.tenant_id()) and r.delivery_id = any (deliveries) and r.status = 'pending'
+    and r.custody = 'awaiting_warehouse_receipt' and warehousing.works_in(r.warehouse_id)
+  order by r.created_at desc limit 1;
+  return v_found;
+end $$;
+
+-- What a warehouse does next with a delivery: receive, execute, assign, handoff, in_delivery or none.
+create or replace function warehousing.scan_next_action(d delivery.deliveries) returns text
+language plpgsql stable set search_path = '' as $$
+declare
+  v_leg delivery.deliveries;
+  v_problem text;
+begin
+  if d.delivery_flow = 'pnd_parent' then
+    -- A leg that ended in a warehouse is not over until it was received there.
+    select l.* into v_leg from delivery.deliveries l
+    where l.tenant_id = d.tenant_id and l.parent_id = d.id and l.status <> 'cancelled' and (l.status <> 'delivered' or exists (
+      select from warehousing.receiving_orders r where r.tenant_id = l.tenant_id and r.delivery_id = l.id and r.status = 'pending'))
+    order by l.sequence_plan limit 1;
+    return case when v_leg.id is null then 'none' else warehousing.scan_next_action(v_leg) end;
+  end if;
+  if exists (select from warehousing.receiving_orders r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending') then
+    return 'receive';
+  end if;
+  if d.status in ('picked_up', 'in_transit', 'failed') then
+    return 'in_delivery';
+  elsif d.status in ('assigned', 'accepted') then
+    if delivery.leaves_warehouse(d) then
+      return case when (warehousing.scan_handoff(array[d.id])).id is not null then 'handoff' else 'none' end;
+    end if;
+    return 'in_delivery';
+  elsif d.status <> 'pending' or d.carrier_type <> 'internal' then
+    return 'none';
+  end if;
+  select p.code into v_problem from delivery.preparation_problem(array[d.id]) p;
+  if v_problem is null then
+    return 'assign';
+  end if;
+  -- Not picked, and nothing else in its way: it lies here, whole, and travels nowhere.
+  if v_problem = 'warehouse_preparation_inconsistent' and delivery.leaves_warehouse(d)
+    and not exists (select from warehousing.picking_orders p where p.tenant_id = d.tenant_id and p.delivery_id = d.id
+      and p.status in ('pending', 'in_progress', 'completed'))
+    and not exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d)
+      group by i.item_id having sum(i.quantity) > warehousing.units_available(i.item_id, d.pickup_warehouse_id)) then
+    return 'execute';
+  end if;
+  return 'none';
+end $$;
+
+-- A delivery as scans show it. next: what comes next with it, where that is known already.
+create or replace function warehousing.scan_summary(d delivery.deliveries, next text default null) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
+    'delivery_flow', d.delivery_flow, 'is_active', warehousing.scan_is_active(d),
+    'next_action', coalesce(next, warehousing.scan_next_action(d)));
+end $$;
+
+-- The legs of a delivery in their order, as scans show them.
+create or replace function warehousing.scan_legs(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(warehousing.scan_summary(l) order by l.sequence_plan), '[]')
+    from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id);
+end $$;
+
+-- What comes next with a staged parcel: what comes next with the first of its legs that is not over; null without legs.
+create or replace function warehousing.scan_next_of(legs jsonb) returns text
+language sql immutable set search_path = '' as $$
+  select l.leg ->> 'next_action' from jsonb_array_elements(legs) with ordinality l (leg, place)
+  where l.leg ->> 'status' <> 'cancelled' and (l.leg ->> 'status' <> 'delivered' or l.leg ->> 'next_action' = 'receive')
+  order by l.place limit 1
+$$;
+
+-- Which screen to open for a displayed delivery: a receipt or a handoff of its own family that can be carried out now,
+-- else the delivery itself.
+create or replace function warehousing.scan_target(d delivery.deliveries, receipt warehousing.receiving_orders, handoff delivery.package_handoffs) returns jsonb
+language sql immutable set search_path = '' as $$
+  select case
+    when receipt.id is not null then jsonb_build_object('action', 'open_receiving_order', 'entity_id', receipt.id, 'reason',
+      case receipt.source when 'inbound' then 'inbound_ready_to_receive' else 'failed_delivery_return_ready_to_receive' end)
+    when handoff.id is not null then jsonb_build_object('action', 'open_handoff', 'entity_id', handoff.id, 'reason', 'handoff_ready_for_driver')
+    else jsonb_build_object('action', 'open_delivery', 'entity_id', d.id, 'reason', 'delivery_details_available') end
+$$;
+
+-- What is in a parcel, each thing with the exceptions that concern it: its own, and those of the whole parcel.
+create or replace function warehousing.scan_items(d delivery.deliveries, family uuid[]) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'item_id', i.item_id, 'name', i.name, 'quantity', i.quantity, 'weight', i.weight,
+      'length', i.length, 'width', i.width, 'height', i.height,
+      'has_exception', e.times > 0, 'has_open_exception', coalesce(jsonb_array_length(e.open), 0) > 0,
+      'open_exception', e.open -> 0, 'open_exceptions', coalesce(e.open, '[]'), 'open_exception_count', coalesce(jsonb_array_length(e.open), 0))
+      order by i.position), '[]')
+    from delivery.delivery_items i
+    cross join lateral (
+      select count(*) as times, jsonb_agg(jsonb_build_object('id', x.id, 'delivery_id', x.delivery_id, 'type', x.type, 'status', x.status,
+        'notes', x.notes, 'items', x.items, 'created_at', x.created_at) order by x.created_at desc, x.id) filter (where x.status = 'open') as open
+      from delivery.delivery_exceptions x
+      where x.tenant_id = d.tenant_id and x.delivery_id = any (family)
+        and (x.items = '[]' or exists (select from jsonb_array_elements(x.items) n where n ->> 'delivery_item_id' = i.id::text))) e
+    where i.tenant_id = d.tenant_id and i.delivery_id = d.id);
+end $$;
+
+-- sql/40_functions/warehousing/scan/20_scan.sql
+
+-- The package scan: a barcode in, the screen to open out.
+
+-- Which warehouse a scan is about, and what it is to the parcel: the one that expects it, holds it, or is its end; of
+-- several, one the caller works in. -> {warehouse_id, relation: source|destination|none, can_act}
+create or replace function warehousing.scan_context(d delivery.deliveries, receipt_at uuid, handoff_at uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce((
+      select jsonb_build_object('warehouse_id', w.id, 'relation', w.relation, 'can_act', w.can_act)
+      from (
+        select c.id, c.relation, c.place, warehousing.works_in(c.id) as can_act
+        from (values (1, receipt_at, 'destination'), (2, handoff_at, 'source'), (3, d.current_warehouse_id, 'source'),
+          (4, d.pickup_warehouse_id, 'source'), (5, d.dropoff_warehouse_id, 'destination'), (6, d.staging_warehouse_id, 'destination')) c (place, id, relation)
+        where c.id is not null) w
+      order by w.can_act desc, w.place limit 1),
+      '{"warehouse_id": null, "relation": "none", "can_act": false}'));
+end $$;
+
+-- What a warehouse is told of a scanned barcode: by barcode first, then by delivery code.
+-- {barcode} -> {action, entity_id, reason, scanned_barcode, delivery, delivery_target, return_delivery, return_target,
+-- warehouse_context, receiving_order, items, inbound_deliveries, outbound_deliveries, handoff}, and of a return also
+-- {original_delivery, original_target}
+-- Every step finds its rows by a key, so a plan is made once a connection and not for each of the first scans.
+-- Fails: delivery_not_found.
+create or replace function warehousing.package_scan(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' set plan_cache_mode = 'force_generic_plan' as $$
+declare
+  v_barcode text := input ->> 'barcode';
+  v_tenant uuid := app.tenant_id();
+  d delivery.deliveries;
+  x delivery.deliveries;
+  v_family uuid[];
+  v_legs jsonb := '[]';
+  v_receipt warehousing.receiving_orders;
+  v_pending warehousing.receiving_orders;
+  v_handoff delivery.package_handoffs;
+  v_target jsonb;
+  v_answer jsonb;
+begin
+  select * into d from delivery.deliveries n where n.tenant_id = v_tenant and n.id = warehousing.parcel_named(v_barcode);
+  if not found then
+    perform app.fail('delivery_not_found', '{"field": "delivery_barcode"}');
+  end if;
+  v_family := warehousing.scan_family(d);
+  v_receipt := warehousing.scan_receipt(v_family);
+  v_handoff := warehousing.scan_handoff(v_family);
+  v_target := warehousing.scan_target(d, v_receipt, v_handoff);
+  if cardinality(v_family) > 1 then
+    v_legs := warehousing.scan_legs(d);
+  end if;
+  -- Shown also to those who may not take it.
+  select r.* into v_pending from warehousing.receiving_orders r
+  where r.tenant_id = v_tenant and r.delivery_id = any (v_family) and r.status = 'pending' order by r.id = v_receipt.id desc, r.created_at desc limit 1;
+
+  v_answer := v_target || jsonb_build_object('scanned_barcode', v_barcode, 'delivery', warehousing.scan_summary(d, warehousing.scan_next_of(v_legs)),
+    'delivery_target', v_target,
+    'return_delivery', null, 'return_target', null,
+    'warehouse_context', warehousing.scan_context(d, v_pending.warehouse_id, v_handoff.warehouse_id),
+    'receiving_order', case when v_pending.id is not null then jsonb_build_object('id', v_pending.id, 'reference_number', v_pending.reference_number,
+      'warehouse_id', v_pending.warehouse_id, 'source', v_pending.source, 'status', v_pending.status, 'custody', v_pending.custody,
+      'delivery_id', v_pending.delivery_id, 'exception_id', v_pending.exception_id) end,
+    'items', warehousing.scan_items(d, v_family),
+    'inbound_deliveries', jsonb_path_query_array(v_legs, '$[*] ? (@.delivery_flow == "pnd_inbound")'),
+    'outbound_deliveries', jsonb_path_query_array(v_legs, '$[*] ? (@.delivery_flow == "pnd_outbound")'),
+    'handoff', case when v_handoff.id is not null then jsonb_build_object('id', v_handoff.id, 'delivery_id', v_handoff.delivery_id,
+      'picking_order_id', v_handoff.picking_order_id, 'assignment_id', v_handoff.assignment_id, 'driver_id', v_handoff.driver_id,
+      'status', v_handoff.status, 'custody', v_handoff.custody, 'warehouse_id', v_handoff.warehouse_id) end);
+
+  if d.delivery_flow in ('operational_return', 'customer_return') and d.original_delivery_id is not null then
+    select * into x from delivery.deliveries n where n.tenant_id = v_tenant and n.id = d.original_delivery_id;
+    v_family := warehousing.scan_family(x);
+    return v_answer || jsonb_build_object('original_delivery', warehousing.scan_summary(x),
+      'original_target', warehousing.scan_target(x, warehousing.scan_receipt(v_family), warehousing.scan_handoff(v_family)));
+  end if;
+  select n.* into x from delivery.deliveries n
+  where n.tenant_id = v_tenant and n.original_delivery_id = d.id and n.delivery_flow in ('operational_return', 'customer_return')
+    and warehousing.scan_is_active(n)
+  order by n.created_at desc limit 1;
+  if found then
+    v_answer := v_answer || jsonb_build_object('return_delivery', warehousing.scan_summary(x),
+      'return_target', warehousing.scan_target(x, warehousing.scan_receipt(array[x.id]), warehousing.scan_handoff(array[x.id])));
+  end if;
+  return v_answer;
+end $$;
+
+-- Answers each of many barcodes as package_scan does; one that is nobody's is told so and the others are answered.
+-- {barcodes} -> {results: [{scanned_barcode, found, error_code?, ...}]}
+create or replace function warehousing.package_scans(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' set plan_cache_mode = 'force_generic_plan' as $$
+declare
+  v_barcode text;
+  v_results jsonb[] := '{}';
+begin
+  for v_barcode in select b.value from jsonb_array_elements_text(input -> 'barcodes') with ordinality b (value, place) order by b.place loop
+    if warehousing.parcel_named(v_barcode) is null then
+      v_results := v_results || jsonb_build_object('scanned_barcode', v_barcode, 'found', false, 'error_code', 'delivery_not_found');
+    else
+      v_results := v_results || (warehousing.package_scan(jsonb_build_object('barcode', v_barcode)) || '{"found": true}');
+    end if;
+  end loop;
+  return jsonb_build_object('results', to_jsonb(v_results));
+end $$;
+
+-- sql/40_functions/warehousing/sorting/10_sessions.sql
+
+-- Sorting sessions and who puts what where in them.
+
+-- A destination as it is compared: without case, marks and doubled spaces; letters that Arabic and Kurdish keyboards
+-- write in several ways are one.
+create or replace function warehousing.place_key(place text) returns text
+language sql immutable strict set search_path = '' as $$
+  select trim(regexp_replace(
+    translate(regexp_replace(lower(normalize(place, nfkc)), '[\u064B-\u065F\u0670\u0640\u200B-\u200F]', '', 'g'),
+      U&'\0623\0625\0622\0671\0649\064A\0643\0629', U&'\0627\0627\0627\0627\06CC\06CC\06A9\0647'),
+    '\s+', ' ', 'g'))
+$$;
+
+-- A session of the caller's tenant that he may work in, locked as `strength` says: share lets many scan at once and
+-- keeps it from ending, update ends it. Fails: sorting_session_not_found, forbidden, sorting_session_not_active.
+create or replace function warehousing.sorting_session_lock(session_id uuid, p_alone boolean default false) returns warehousing.sorting_sessions
+language plpgsql set search_path = '' as $$
+declare
+  s warehousing.sorting_sessions;
+begin
+  if p_alone then
+    select * into s from warehousing.sorting_sessions x where x.id = session_id for no key update;
+  else
+    select * into s from warehousing.sorting_sessions x where x.id = session_id for share;
+  end if;
+  if s.id is null then
+    perform app.fail('sorting_session_not_found');
+  end if;
+  perform warehousing.require_works_in(s.warehouse_id);
+  if s.status <> 'active' then
+    perform app.fail('sorting_session_not_active');
+  end if;
+  return s;
+end $$;
+
+-- Active staff of the session's warehouse, named by their place there or by themselves.
+-- Fails: staff_not_found, staff_not_in_warehouse (works elsewhere, or no more).
+create or replace function warehousing.sorting_staff(s warehousing.sorting_sessions, named uuid, field text) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_id uuid;
+begin
+  select f.id into v_id from warehousing.warehouse_staff f
+  where f.tenant_id = s.tenant_id and f.warehouse_id = s.warehouse_id and f.is_active and named in (f.id, f.user_id);
+  if not found then
+    perform app.fail(case when exists (select from warehousing.warehouse_staff f where f.tenant_id = s.tenant_id and named in (f.id, f.user_id))
+      then 'staff_not_in_warehouse' else 'staff_not_found' end, jsonb_build_object('field', field));
+  end if;
+  return v_id;
+end $$;
+
+-- Gives destinations to staff, each with a cage (city, partner_area) or trolley (zone) of its own.
+-- lines: [{staff_id, destination_type, destination_value, capacity?}] -> ids in the order sent
+-- Fails: staff_not_found, staff_not_in_warehouse, destination_already_assigned.
+create or replace function warehousing.sorting_assign(s warehousing.sorting_sessions, lines jsonb) returns uuid[]
+language plpgsql set search_path = '' as $$
+declare
+  v_line record;
+  v_bin uuid;
+  v_staff uuid;
+  v_code text;
+  v_id uuid;
+  v_ids uuid[] := '{}';
+begin
+  for v_line in
+    select l.staff_id, l.destination_type, l.destination_value, coalesce(l.capacity, 10) as capacity, l.place - 1 as place,
+      warehousing.place_key(l.destination_value) as key,
+      case l.destination_type when 'zone' then 'TROLLEY' else 'CAGE' end as kind
+    from rows from (jsonb_to_recordset(lines) as (staff_id uuid, destination_type text, destination_value text, capacity integer))
+      with ordinality l (staff_id, destination_type, destination_value, capacity, place)
+    order by l.place
+  loop
+    v_staff := warehousing.sorting_staff(s, v_line.staff_id, format('assignments.%s.staff_id', v_line.place));
+    if exists (select from warehousing.sorting_assignments a
+        where a.tenant_id = s.tenant_id and a.session_id = s.id and a.destination_type = v_line.destination_type and a.destination_key = v_line.key) then
+      perform app.fail('destination_already_assigned', jsonb_build_object('field', format('assignments.%s.destination_value', v_line.place)));
+    end if;
+    v_code := null;
+    while v_code is null or exists (select from warehousing.bins b
+        where b.tenant_id = s.tenant_id and b.warehouse_id = s.warehouse_id and b.code = v_code) loop
+      v_code := v_line.kind || '-' || lpad(app.take_numbers('sorting_location')::text, 6, '0');
+    end loop;
+    insert into warehousing.bins (tenant_id, warehouse_id, code, name, location_type, capacity, is_temporary)
+    values (s.tenant_id, s.warehouse_id, v_code, initcap(v_line.kind) || ' ' || v_line.destination_value, v_line.kind, v_line.capacity, true)
+    returning id into v_bin;
+    insert into warehousing.sorting_assignments (tenant_id, session_id, warehouse_id, staff_id, destination_type, destination_value,
+      destination_key, cage_location_id)
+    values (s.tenant_id, s.id, s.warehouse_id, v_staff, v_line.destination_type, v_line.destination_value, v_line.key, v_bin)
+    returning id into v_id;
+    v_ids := v_ids || v_id;
+  end loop;
+  return v_ids;
+end $$;
+
+-- A session as lists show it, or null.
+create or replace function warehousing.sorting_session_row(session_id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select to_jsonb(s) from warehousing.sorting_sessions_list s where s.id = session_id
+$$;
+
+-- Opens a session. {warehouse_id, assignments?} -> {session}
+-- Fails: warehouse_not_found, forbidden, what sorting_assign fails with.
+create or replace function warehousing.sorting_session_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  s warehousing.sorting_sessions;
+begin
+  perform warehousing.require_warehouse((input ->> 'warehouse_id')::uuid);
+  perform warehousing.require_works_in((input ->> 'warehouse_id')::uuid);
+  insert into warehousing.sorting_sessions (tenant_id, warehouse_id, created_by)
+  values (app.tenant_id(), (input ->> 'warehouse_id')::uuid, app.user_id())
+  returning * into s;
+  perform warehousing.sorting_assign(s, coalesce(input -> 'assignments', '[]'));
+  return jsonb_build_object('session', warehousing.sorting_session_row(s.id));
+end $$;
+
+-- {id} -> {session}. Fails: sorting_session_not_found.
+create or replace function warehousing.sorting_session_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_session jsonb := warehousing.sorting_session_row((input ->> 'id')::uuid);
+begin
+  if v_session is null then
+    perform app.fail('sorting_session_not_found');
+  end if;
+  return jsonb_build_object('session', v_session);
+end $$;
+
+-- Ends a session: its places go out of use and keep their names for the record. {id} -> {session}
+-- Fails: sorting_session_not_found, forbidden, sorting_session_not_active.
+create or replace function warehousing.sorting_session_complete(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  s warehousing.sorting_sessions := warehousing.sorting_session_lock((input ->> 'id')::uuid, true);
+  v_sorted bigint;
+begin
+  update warehousing.sorting_sessions x set status = 'completed', ended_at = clock_timestamp()
+  where x.tenant_id = s.tenant_id and x.id = s.id;
+  update warehousing.bins b set is_active = false
+  where b.tenant_id = s.tenant_id and b.id in (
+    select a.cage_location_id from warehousing.sorting_assignments a where a.tenant_id = s.tenant_id and a.session_id = s.id);
+  select count(*) into v_sorted from warehousing.sorting_scans c where c.tenant_id = s.tenant_id and c.session_id = s.id;
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'sorting_session.completed', 'source_module', 'warehousing',
+    'entity_type', 'sorting_session', 'entity_id', s.id, 'event_data', jsonb_build_object('session_id', s.id,
+      'warehouse_id', s.warehouse_id, 'sorted_count', v_sorted, 'actor_id', app.user_id()))));
+  return jsonb_build_object('session', warehousing.sorting_session_row(s.id));
+end $$;
+
+-- {id} -> {assignments}. Fails: sorting_session_not_found.
+create or replace function warehousing.sorting_assignments_get(input jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('assignments', warehousing.sorting_session_get(input) #> '{session,assignments}')
+$$;
+
+-- {id, assignments} -> {assignments, temporary_locations}: those added.
+-- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, what sorting_assign fails with.
+create or replace function warehousing.sorting_assignments_add(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_ids uuid[] := warehousing.sorting_assign(warehousing.sorting_session_lock((input ->> 'id')::uuid, true), input -> 'assignments');
+begin
+  return (
+    select jsonb_build_object(
+      'assignments', jsonb_agg(to_jsonb(a) - 'tenant_id' order by array_position(v_ids, a.id)),
+      'temporary_locations', jsonb_agg(a.cage_location || jsonb_build_object('is_active', true) order by array_position(v_ids, a.id)))
+    from warehousing.sorting_assignments_list a where a.id = any (v_ids));
+end $$;
+
+-- sql/40_functions/warehousing/sorting/20_scan.sql
+
+-- Parcels into cages, and what may change about a cage meanwhile.
+
+-- Where in a session a parcel belongs, most exact first: its zone (by id or name), its partner area (what its address
+-- names, the carrier that takes it, a tag of its zone), its city.
+create or replace function warehousing.sorting_matches(p_session uuid, d delivery.deliveries) returns uuid[]
+language sql stable set search_path = '' as $$
+  select coalesce(array_agg(a.id order by array_position('{zone,partner_area,city}'::text[], a.destination_type)), '{}')
+  from warehousing.sorting_assignments a
+  where a.tenant_id = d.tenant_id and a.session_id = p_session and a.destination_key = any (case a.destination_type
+    when 'city' then array[warehousing.place_key(d.dropoff_snapshot ->> 'city')]
+    when 'zone' then array[d.dropoff_zone_id::text, (select warehousing.place_key(z.name) from delivery.zones z
+      where z.tenant_id = d.tenant_id and z.id = d.dropoff_zone_id)]
+    else array[warehousing.place_key(d.dropoff_snapshot #>> '{contact_info,partner_area}'), warehousing.place_key(d.carrier_code)]
+      || array(select warehousing.place_key(t.name) from delivery.zone_tag_map m
+        join delivery.zone_tags t on t.tenant_id = m.tenant_id and t.id = m.tag_id
+        where m.tenant_id = d.tenant_id and m.zone_id = d.dropoff_zone_id) end)
+$$;
+
+-- What a scan answers.
+create or replace function warehousing.sorting_scan_answer(p_scan uuid, already boolean) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('scan_id', c.id, 'already_sorted', already, 'scanned_at', c.created_at,
+    'put_to', a.cage_location || jsonb_build_object('assignment_id', a.id, 'destination_type', a.destination_type,
+      'destination_value', a.destination_value),
+    'assignment', to_jsonb(a) - 'tenant_id',
+    'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
+      'delivery_flow', d.delivery_flow))
+  from warehousing.sorting_scans c
+  join warehousing.sorting_assignments_list a on a.tenant_id = c.tenant_id and a.id = c.assignment_id
+  join delivery.deliveries d on d.tenant_id = c.tenant_id and d.id = c.delivery_id
+  where c.id = p_scan
+$$;
+
+-- Puts a parcel into the cage of its destination. Scanned again, it stays where it is and the answer is the same.
+-- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
+-- assignment_id chooses among the cages that match.
+-- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, delivery_not_found, sorting_assignment_not_found,
+-- package_not_sortable (its way is over), package_elsewhere, no_matching_destination, cage_full.
+create or replace function warehousing.sorting_scan(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  s warehousing.sorting_sessions := warehousing.sorting_session_lock((input ->> 'id')::uuid);
+  v_chosen uuid := (input ->> 'assignment_id')::uuid;
+  v_matches uuid[];
+  v_scan uuid;
+  d delivery.deliveries;
+begin
+  select * into d from delivery.deliveries x where x.id = warehousing.parcel_named(input ->> 'delivery_barcode');
+  if not found then
+    perform app.fail('delivery_not_found', '{"field": "delivery_barcode"}');
+  end if;
+  if v_chosen is not null and not exists (select from warehousing.sorting_assignments a
+      where a.tenant_id = s.tenant_id and a.session_id = s.id and a.id = v_chosen) then
+    perform app.fail('sorting_assignment_not_found', '{"field": "assignment_id"}');
+  end if;
+  select c.id into v_scan from warehousing.sorting_scans c where c.tenant_id = s.tenant_id and c.session_id = s.id and c.delivery_id = d.id;
+  if found then
+    return warehousing.sorting_scan_answer(v_scan, true);
+  end if;
+  if d.status in ('delivered', 'cancelled') then
+    perform app.fail('package_not_sortable', jsonb_build_object('status', d.status));
+  end if;
+  if d.current_warehouse_id <> s.warehouse_id then
+    perform app.fail('package_elsewhere', jsonb_build_object('current_warehouse_id', d.current_warehouse_id));
+  end if;
+  v_matches := warehousing.sorting_matches(s.id, d);
+  if v_matches = '{}' or (v_chosen is not null and v_chosen <> all (v_matches)) then
+    perform app.fail('no_matching_destination');
+  end if;
+  v_chosen := coalesce(v_chosen, v_matches[1]);
+  -- The same parcel at the same moment: the second waits here and then finds the first.
+  insert into warehousing.sorting_scans (tenant_id, session_id, assignment_id, delivery_id, scanned_by)
+  values (s.tenant_id, s.id, v_chosen, d.id, app.user_id())
+  on conflict on constraint already_sorted do nothing returning id into v_scan;
+  if v_scan is null then
+    select c.id into v_scan from warehousing.sorting_scans c where c.tenant_id = s.tenant_id and c.session_id = s.id and c.delivery_id = d.id;
+    return warehousing.sorting_scan_answer(v_scan, true);
+  end if;
+  update warehousing.bins b set filled_capacity = b.filled_capacity + 1
+  from warehousing.sorting_assignments a
+  where a.tenant_id = s.tenant_id and a.id = v_chosen and b.tenant_id = a.tenant_id and b.id = a.cage_location_id
+    and b.filled_capacity < b.capacity;
+  if not found then
+    perform app.fail('cage_full', jsonb_build_object('assignment_id', v_chosen));
+  end if;
+  return warehousing.sorting_scan_answer(v_scan, false);
+end $$;
+
+-- An assignment of a session, its cage locked. Fails: sorting_assignment_not_found.
+create or replace function warehousing.sorting_assignment_lock(s warehousing.sorting_sessions, assignment_id uuid, out cage warehousing.bins)
+language plpgsql set search_path = '' as $$
+declare
+  v_cage uuid;
+begin
+  select a.cage_location_id into v_cage from warehousing.sorting_assignments a
+  where a.tenant_id = s.tenant_id and a.session_id = s.id and a.id = sorting_assignment_lock.assignment_id;
+  if not found then
+    perform app.fail('sorting_assignment_not_found');
+  end if;
+  select * into cage from warehousing.bins b where b.tenant_id = s.tenant_id and b.id = v_cage for no key update;
+end $$;
+
+-- {id, assignment_id, staff_id?, capacity?} -> {assignment}
+-- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, sorting_assignment_not_found,
+-- staff_not_found, staff_not_in_warehouse, capacity_below_filled.
+create or replace function warehousing.sorting_assignment_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  s warehousing.sorting_sessions := warehousing.sorting_session_lock((input ->> 'id')::uuid, true);
+  v_id uuid := (input ->> 'assignment_id')::uuid;
+  v_cage warehousing.bins := warehousing.sorting_assignment_lock(s, v_id);
+  v_capacity integer := (input ->> 'capacity')::integer;
+  v_staff uuid;
+begin
+  if input ->> 'staff_id' is not null then
+    v_staff := warehousing.sorting_staff(s, (input ->> 'staff_id')::uuid, 'staff_id');
+    update warehousing.sorting_assignments a set staff_id = v_staff where a.tenant_id = s.tenant_id and a.id = v_id;
+  end if;
+  if v_capacity < v_cage.filled_capacity then
+    perform app.fail('capacity_below_filled', jsonb_build_object('field', 'capacity', 'filled_capacity', v_cage.filled_capacity));
+  end if;
+  update warehousing.bins b set capacity = v_capacity where b.tenant_id = s.tenant_id and b.id = v_cage.id and v_capacity is not null;
+  return jsonb_build_object('assignment', (
+    select to_jsonb(a) - 'tenant_id' from warehousing.sorting_assignments_list a where a.id = v_id));
+end $$;
+
+-- Takes a destination away as long as nothing lies in its cage. {id, assignment_id} -> {}
+-- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, sorting_assignment_not_found, cage_not_empty.
+create or replace function warehousing.sorting_assignment_remove(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  s warehousing.sorting_sessions := warehousing.sorting_session_lock((input ->> 'id')::uuid, true);
+  v_id uuid := (input ->> 'assignment_id')::uuid;
+  v_cage warehousing.bins := warehousing.sorting_assignment_lock(s, v_id);
+begin
+  if v_cage.filled_capacity > 0 then
+    perform app.fail('cage_not_empty');
+  end if;
+  delete from warehousing.sorting_assignments a where a.tenant_id = s.tenant_id and a.id = v_id;
+  update warehousing.bins b set is_active = false where b.tenant_id = s.tenant_id and b.id = v_cage.id;
+  return '{}';
+end $$;
+
 -- sql/40_functions/warehousing/stock/10_post.sql
 
 -- The only writer of stock and its movements. Definers, since nobody else may touch those tables, and
@@ -17400,7 +18221,7 @@ grant execute on function warehousing.stock_reserve(text, uuid, jsonb), warehous
 --   quantity     a row does not hold what its movements left in it
 --   place        a movement notes another item, bin, status, lot or serial than its row is of
 --   reservation  a row is reserved for a picking order that is not being picked and waits for no driver, or for a
---                storefront order that is not confirmed
+--                storefront order that is not confirmed, or for a waybill that has left
 create or replace function warehousing.verify_stock()
 returns table (problem text, tenant_id uuid, stock_id uuid, transaction_id bigint, expected numeric, found numeric)
 language sql stable set search_path = '' as $$
@@ -17432,6 +18253,11 @@ language sql stable set search_path = '' as $$
   from warehousing.stock s
   where s.reserved_for_type = 'order' and s.quantity > 0 and not exists (
     select from storefront.storefront_orders o where o.tenant_id = s.tenant_id and o.id = s.reserved_for_id and o.status = 'confirmed')
+  union all
+  select 'reservation', s.tenant_id, s.id, null, 0, s.quantity
+  from warehousing.stock s
+  where s.reserved_for_type = 'waybill' and s.quantity > 0 and not exists (
+    select from warehousing.waybills w where w.tenant_id = s.tenant_id and w.id = s.reserved_for_id and w.status = 'drafted')
 $$;
 
 -- At night: tells each tenant whose stock is not what was moved, as an event.
@@ -17446,6 +18272,309 @@ $$;
 
 -- They see all tenants: not for requests.
 revoke execute on function warehousing.verify_stock() from barid_caller;
+
+-- sql/40_functions/warehousing/transfers/10_judge.sql
+
+-- Which packages of a selection may move from one warehouse to another, and where to.
+
+-- What a selection names: one row a value, in its order: barcodes (or delivery codes), deliveries, inventory items.
+-- An item of a parcel, or one that a draft stands for at the source, is that delivery; any other item is raw.
+create or replace function warehousing.transfer_selection(input jsonb)
+returns table (place bigint, kind text, value text, parcel_id uuid, item_id uuid)
+language sql stable set search_path = '' as $$
+  with asked as materialized (
+    select p.place, 'package' as kind, p.value, null::uuid as id
+    from jsonb_array_elements_text(coalesce(input -> 'package_barcodes', '[]')) with ordinality p (value, place)
+    union all
+    select 1000000 + p.place, 'delivery', p.value, p.value::uuid
+    from jsonb_array_elements_text(coalesce(input -> 'delivery_ids', '[]')) with ordinality p (value, place)
+    union all
+    select 2000000 + p.place, 'inventory_item', p.value, p.value::uuid
+    from jsonb_array_elements_text(coalesce(input -> 'inventory_item_ids', '[]')) with ordinality p (value, place)
+  ), mine as materialized (
+    select (select app.tenant_id()) as tenant_id, (input ->> 'source_warehouse_id')::uuid as source
+  )
+  select a.place, a.kind, a.value,
+    case a.kind when 'package' then warehousing.parcel_named(a.value)
+      when 'delivery' then (select coalesce(d.parent_id, d.id) from delivery.deliveries d where d.tenant_id = m.tenant_id and d.id = a.id)
+      else coalesce(i.parcel_delivery_id, (
+        select d.id from delivery.delivery_items x
+        join delivery.deliveries d on d.tenant_id = x.tenant_id and d.id = x.delivery_id
+        where x.tenant_id = m.tenant_id and x.item_id = a.id and d.status in ('draft', 'pending') and d.current_warehouse_id = m.source
+          and not exists (select from warehousing.waybill_deliveries w where w.tenant_id = d.tenant_id and w.delivery_id = d.id and w.is_open)
+        order by d.delivery_code limit 1)) end,
+    i.id
+  from asked a
+  cross join mine m
+  left join warehousing.inventory_items i on a.kind = 'inventory_item' and i.tenant_id = m.tenant_id and i.id = a.id
+$$;
+
+-- True when a parcel may leave a warehouse now. leg: of a staged parcel, the first that has not ended.
+--   a draft or an order nobody carries; of a staged parcel, one that lies in a warehouse and waits to leave it;
+--   on paper alone (system_only) also a staged one that is still to be brought
+create or replace function warehousing.parcel_is_movable(p delivery.deliveries, leg delivery.deliveries, use text) returns boolean
+language sql immutable set search_path = '' as $$
+  select p.carrier_type = 'internal' and case
+    when p.delivery_flow <> 'pnd_parent' then p.status in ('draft', 'pending')
+    when use = 'single_delivery' then false
+    when use = 'system_only' and p.status in ('draft', 'pending') then true
+    else p.current_warehouse_id is not null and leg.delivery_flow is not distinct from 'pnd_outbound' and leg.status = 'pending' end
+$$;
+
+-- Units of an item that lie open in a warehouse.
+create or replace function warehousing.units_available(item uuid, warehouse uuid) returns bigint
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(sum(s.quantity), 0)::bigint from warehousing.stock s
+    where s.tenant_id = (select app.tenant_id()) and s.item_id = item and s.warehouse_id = warehouse and s.status = 'available'
+      and s.quantity > 0 and s.written_off_at is null);
+end $$;
+
+-- Judges a selection for a use: system_only, single_delivery or waybill.
+-- {source_warehouse_id, destination_warehouse_id?, package_barcodes?, delivery_ids?, inventory_item_ids?}
+-- -> {lines: [{kind, value, id, barcode, delivery_code, status, current_warehouse_id, raw, reason}], destination_warehouse_id, inferred}
+-- reason is null for what may move; destinations come from the request, else from the first fitting parcel that has one.
+create or replace function warehousing.transfer_judge(input jsonb, use text) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_source uuid := (input ->> 'source_warehouse_id')::uuid;
+  v_destination uuid := (input ->> 'destination_warehouse_id')::uuid;
+  v_lines jsonb;
+  v_inferred boolean := false;
+begin
+  with found as materialized (
+    select s.*, row_number() over (partition by coalesce(s.parcel_id, s.item_id) order by s.place) as time
+    from warehousing.transfer_selection(input) s
+  )
+  select jsonb_agg(jsonb_build_object('kind', f.kind, 'value', f.value,
+    'id', coalesce(p.id, f.item_id), 'raw', p.id is null and f.item_id is not null,
+    'barcode', p.barcode, 'delivery_code', p.delivery_code, 'status', p.status, 'current_warehouse_id', p.current_warehouse_id,
+    'destination', nullif(p.dropoff_warehouse_id, v_source),
+    'reason', case
+      when p.id is null and f.item_id is null then 'not_found'
+      when f.time > 1 then 'duplicate'
+      when p.id is null then case when warehousing.units_available(f.item_id, v_source) < 1 then 'not_available' end
+      when exists (select from warehousing.waybill_deliveries w
+        where w.tenant_id = v_tenant and w.delivery_id = p.id and w.is_open) then 'already_in_waybill'
+      when coalesce(p.current_warehouse_id, case when p.status in ('draft', 'pending') and p.delivery_flow <> 'pnd_parent'
+        then p.pickup_warehouse_id end) <> v_source then 'wrong_source_warehouse'
+      when not warehousing.parcel_is_movable(p, l, use) then 'not_transferable_status'
+      when delivery.has_open_exception(p.id) or (l.id is not null and delivery.has_open_exception(l.id)) then 'open_exception'
+      -- Out of a warehouse goes the whole parcel; a delivery from door to door may have nothing on a shelf.
+      when use = 'waybill' and (l.id is not null or delivery.leaves_warehouse(p)) and exists (
+        select from delivery.delivery_items i
+        where i.tenant_id = v_tenant and i.delivery_id = p.id
+        group by i.item_id having sum(i.quantity) > warehousing.units_available(i.item_id, v_source)) then 'not_available'
+    end) order by f.place)
+  into v_lines
+  from found f
+  left join delivery.deliveries p on p.tenant_id = v_tenant and p.id = f.parcel_id
+  left join lateral (
+    select x.* from delivery.deliveries x
+    where p.delivery_flow = 'pnd_parent' and x.tenant_id = v_tenant and x.parent_id = p.id and x.status not in ('delivered', 'cancelled')
+    order by x.sequence_plan limit 1) l on true;
+  if v_destination is null then
+    select (n.line ->> 'destination')::uuid into v_destination from jsonb_array_elements(v_lines) with ordinality n (line, place)
+    where n.line ->> 'reason' is null and (n.line ->> 'destination')::uuid <> v_source order by n.place limit 1;
+    v_inferred := v_destination is not null;
+  end if;
+  if use = 'waybill' and v_destination is not null then
+    select jsonb_agg(case when n.line ->> 'reason' is null and (n.line ->> 'destination')::uuid <> v_destination
+      then n.line || '{"reason": "destination_mismatch"}' else n.line end order by n.place)
+    into v_lines from jsonb_array_elements(v_lines) with ordinality n (line, place);
+  end if;
+  return jsonb_build_object('lines', coalesce(v_lines, '[]'), 'destination_warehouse_id', v_destination, 'inferred', v_inferred);
+end $$;
+
+-- The rows of a judged selection that were refused, as answers show them.
+create or replace function warehousing.transfer_rejected(judged jsonb) returns jsonb
+language sql immutable set search_path = '' as $$
+  select coalesce(jsonb_agg(jsonb_build_object('kind', n.line -> 'kind', 'value', n.line -> 'value', 'reason', n.line -> 'reason') order by n.place), '[]')
+  from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place) where n.line ->> 'reason' is not null
+$$;
+
+-- And those that were not.
+create or replace function warehousing.transfer_accepted(judged jsonb) returns jsonb
+language sql immutable set search_path = '' as $$
+  select coalesce(jsonb_agg(jsonb_build_object('kind', n.line -> 'kind', 'id', n.line -> 'id', 'barcode', n.line -> 'barcode',
+    'delivery_code', n.line -> 'delivery_code') order by n.place), '[]')
+  from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place) where n.line ->> 'reason' is null
+$$;
+
+-- The deliveries among what was accepted.
+create or replace function warehousing.transfer_parcels(judged jsonb) returns uuid[]
+language sql immutable set search_path = '' as $$
+  select coalesce(array_agg((n.line ->> 'id')::uuid order by n.place), '{}')
+  from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place)
+  where n.line ->> 'reason' is null and not (n.line ->> 'raw')::boolean
+$$;
+
+-- Judges with the parcels held: what is accepted stays as it is until the transaction ends.
+-- Fails: no_transferable_packages (rejected).
+create or replace function warehousing.transfer_judge_held(input jsonb, use text) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_judged jsonb;
+begin
+  perform private.deliveries_hold(warehousing.transfer_parcels(warehousing.transfer_judge(input, use)));
+  v_judged := warehousing.transfer_judge(input, use);
+  if jsonb_array_length(warehousing.transfer_accepted(v_judged)) = 0 then
+    perform app.fail('no_transferable_packages', jsonb_build_object('rejected', warehousing.transfer_rejected(v_judged)));
+  end if;
+  return v_judged;
+end $$;
+
+-- The two ends of a route exist and differ. Fails: warehouse_not_found, warehouses_must_differ.
+create or replace function warehousing.require_route(source uuid, destination uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  perform warehousing.require_warehouse(source, 'source_warehouse_id');
+  if destination is not null then
+    perform warehousing.require_warehouse(destination, 'destination_warehouse_id');
+    if source = destination then
+      perform app.fail('warehouses_must_differ', '{"field": "destination_warehouse_id"}');
+    end if;
+  end if;
+end $$;
+
+-- sql/40_functions/warehousing/transfers/20_transfers.sql
+
+-- Packages from one warehouse to another without a waybill, and the look ahead before one.
+
+-- Says what a waybill of this selection would be made of; writes nothing. The body of a waybill's creation
+-- -> {valid, invalid, accepted, rejected, destination_lock, requires_new_delivery_defaults, can_create}
+-- Fails: warehouse_not_found, warehouses_must_differ.
+create or replace function warehousing.package_transfer_validate(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_judged jsonb;
+  v_destination uuid;
+begin
+  perform warehousing.require_route((input ->> 'source_warehouse_id')::uuid, (input ->> 'destination_warehouse_id')::uuid);
+  v_judged := warehousing.transfer_judge(input, 'waybill');
+  v_destination := (v_judged ->> 'destination_warehouse_id')::uuid;
+  return jsonb_build_object(
+    'valid', (select coalesce(jsonb_agg(jsonb_build_object('barcode', n.line -> 'barcode', 'delivery_id', n.line -> 'id',
+        'delivery_code', n.line -> 'delivery_code', 'status', n.line -> 'status',
+        'current_warehouse_id', n.line -> 'current_warehouse_id') order by n.place), '[]')
+      from jsonb_array_elements(v_judged -> 'lines') with ordinality n (line, place)
+      where n.line ->> 'reason' is null and not (n.line ->> 'raw')::boolean),
+    'invalid', (select coalesce(jsonb_agg(jsonb_build_object('barcode', n.line -> 'value', 'reason', n.line -> 'reason') order by n.place), '[]')
+      from jsonb_array_elements(v_judged -> 'lines') with ordinality n (line, place) where n.line ->> 'reason' is not null),
+    'accepted', warehousing.transfer_accepted(v_judged),
+    'rejected', warehousing.transfer_rejected(v_judged),
+    'destination_lock', case when v_destination is not null then jsonb_build_object('warehouse_id', v_destination,
+      'source', case when (v_judged ->> 'inferred')::boolean then 'inferred' else 'request' end) end,
+    'requires_new_delivery_defaults', exists (select from jsonb_array_elements(v_judged -> 'lines') l
+      where l ->> 'reason' is null and (l ->> 'raw')::boolean),
+    'can_create', v_destination is not null and jsonb_array_length(warehousing.transfer_accepted(v_judged)) > 0);
+end $$;
+
+-- Notes that packages go from one warehouse to another, and makes that their route.
+--   system_only      a record and nothing else
+--   single_delivery  one delivery, which can then be given to a driver
+-- {mode, operation_type?, source_warehouse_id, destination_warehouse_id, package_barcodes, notes?}
+-- -> {transfer_id, mode, operation_type, transferred_count, delivery_ids, rejected}
+-- Fails: warehouse_not_found, warehouses_must_differ, no_transferable_packages.
+create or replace function warehousing.package_transfer_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_source uuid := (input ->> 'source_warehouse_id')::uuid;
+  v_destination uuid := (input ->> 'destination_warehouse_id')::uuid;
+  v_id uuid := gen_random_uuid();
+  v_judged jsonb;
+  v_parcels uuid[];
+begin
+  perform warehousing.require_route(v_source, v_destination);
+  v_judged := warehousing.transfer_judge_held(input, coalesce(input ->> 'operation_type', 'system_only'));
+  v_parcels := warehousing.transfer_parcels(v_judged);
+  update delivery.deliveries d set pickup_warehouse_id = v_source, dropoff_warehouse_id = v_destination
+  where d.tenant_id = v_tenant and d.id = any (v_parcels);
+  insert into warehousing.package_transfers (id, tenant_id, mode, operation_type, source_warehouse_id, destination_warehouse_id, notes, performed_by)
+  values (v_id, v_tenant, input ->> 'mode', input ->> 'operation_type', v_source, v_destination, input ->> 'notes', app.user_id());
+  insert into warehousing.package_transfer_deliveries (tenant_id, transfer_id, delivery_id, position)
+  select v_tenant, v_id, p.id, p.place from unnest(v_parcels) with ordinality p (id, place);
+  return jsonb_build_object('transfer_id', v_id, 'mode', input -> 'mode', 'operation_type', input -> 'operation_type',
+    'transferred_count', cardinality(v_parcels), 'delivery_ids', to_jsonb(v_parcels), 'rejected', warehousing.transfer_rejected(v_judged));
+end $$;
+
+-- How many transfers there are of each kind, from the kept totals. wanted: the warehouses to look at.
+create or replace function warehousing.package_transfer_stats(wanted jsonb) returns jsonb
+language sql stable set search_path = '' as $$
+  select jsonb_build_object('total', n.system_only + n.single_delivery + n.waybill, 'system_only', n.system_only,
+    'single_delivery', n.single_delivery, 'waybill', n.waybill)
+  from (
+    select coalesce((t.kinds #>> '{"",entries}')::bigint, 0) as system_only,
+      coalesce((t.kinds #>> '{single_delivery,entries}')::bigint, 0) as single_delivery,
+      coalesce((t.kinds #>> '{waybill,entries}')::bigint, 0) as waybill
+    from (select app.tally_by('package_transfers', 'operation_type', wanted) as kinds) t) n
+$$;
+
+-- sql/40_functions/warehousing/transfers/30_projection.sql
+
+-- Every waybill between two warehouses with a package on it has one transfer that stands for it.
+
+-- Made with the first package, in its transaction; later packages join it. A definer: whoever attaches a package has it
+-- recorded, and nobody records one otherwise.
+create or replace function private.waybill_projected() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform private.package_transfers_project(array(select distinct n.waybill_id from new_rows n));
+  return null;
+end $$;
+
+-- Writes the transfers of these waybills (null: of all) that are missing, and the packages they lack. -> transfers made
+create or replace function private.package_transfers_project(waybills uuid[]) returns bigint
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_made bigint;
+begin
+  insert into warehousing.package_transfers (tenant_id, mode, operation_type, source_warehouse_id, destination_warehouse_id, waybill_id, notes,
+    performed_by, created_at)
+  select w.tenant_id, 'delivery_operation', 'waybill', w.source_warehouse_id, w.destination_warehouse_id, w.id, w.notes, w.created_by, w.created_at
+  from warehousing.waybills w
+  join warehousing.warehouses d on d.tenant_id = w.tenant_id and d.id = w.destination_warehouse_id
+  where (waybills is null or w.id = any (waybills)) and w.source_warehouse_id <> w.destination_warehouse_id
+    and (waybills is null or d.deleted_at is null)
+    and exists (select from warehousing.waybill_deliveries p where p.tenant_id = w.tenant_id and p.waybill_id = w.id)
+    and not exists (select from warehousing.package_transfers t where t.tenant_id = w.tenant_id and t.waybill_id = w.id)
+  on conflict on constraint one_transfer_per_waybill do nothing;
+  get diagnostics v_made = row_count;
+  insert into warehousing.package_transfer_deliveries (tenant_id, transfer_id, delivery_id, position)
+  select p.tenant_id, t.id, p.delivery_id, p.position
+  from warehousing.waybill_deliveries p
+  join warehousing.package_transfers t on t.tenant_id = p.tenant_id and t.waybill_id = p.waybill_id
+  where (waybills is null or p.waybill_id = any (waybills))
+    and not exists (select from warehousing.package_transfer_deliveries x
+      where x.tenant_id = p.tenant_id and x.transfer_id = t.id and x.delivery_id = p.delivery_id)
+  on conflict do nothing;
+  return v_made;
+end $$;
+
+-- What older waybills lack; may be run at any time and again. -> transfers made
+create or replace function private.package_transfers_backfill() returns bigint
+language sql security definer set search_path = '' as $$
+  select private.package_transfers_project(null)
+$$;
+
+drop trigger if exists waybill_projected on warehousing.waybill_deliveries;
+create trigger waybill_projected after insert on warehousing.waybill_deliveries referencing new table as new_rows
+  for each statement execute function private.waybill_projected();
+
+-- Transfers whose waybill's number contains a text, for the list. A definer because ILIKE is not leakproof; it looks at
+-- the caller's own tenant only and answers ids that he still has to read through the policies.
+create or replace function private.waybills_with(part text) returns setof uuid
+language plpgsql stable security definer rows 20 set search_path = '' as $$
+begin
+  return query execute $query$
+    select w.id from warehousing.waybills w where w.tenant_id = $1 and w.waybill_number operator(pg_catalog.~~*) $2
+  $query$ using app.tenant_id(), app.contains_pattern(part);
+end $$;
+
+grant execute on function private.waybills_with(text) to barid_caller;
 
 -- sql/40_functions/warehousing/warehouses/10_access.sql
 
@@ -17695,6 +18824,449 @@ begin
   return warehousing.staff_get(input);
 end $$;
 
+-- sql/40_functions/warehousing/waybills/10_create.sql
+
+-- Waybills come to be: parcels and pieces of inventory that travel together.
+
+-- A waybill with all that is on it, or null.
+create or replace function warehousing.waybill_row(waybill_id uuid) returns jsonb
+language sql stable set search_path = '' as $$
+  select to_jsonb(w) || jsonb_build_object(
+    'deliveries', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
+        'status', d.status, 'delivery_flow', d.delivery_flow, 'current_warehouse_id', d.current_warehouse_id,
+        'received_state', p.received_state) order by p.position), '[]')
+      from warehousing.waybill_deliveries p
+      join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+      where p.tenant_id = w.tenant_id and p.waybill_id = w.id),
+    'items', (select coalesce(jsonb_agg(jsonb_build_object('delivery_id', i.delivery_id, 'item_id', i.item_id, 'name', i.name,
+        'quantity', i.quantity, 'stock_quantity', coalesce((select sum(x.quantity) from warehousing.waybill_items x
+          where x.tenant_id = p.tenant_id and x.waybill_id = p.waybill_id and x.delivery_id = i.delivery_id and x.item_id = i.item_id), 0))
+        order by p.position, i.position), '[]')
+      from warehousing.waybill_deliveries p
+      join delivery.delivery_items i on i.tenant_id = p.tenant_id and i.delivery_id = p.delivery_id
+      where p.tenant_id = w.tenant_id and p.waybill_id = w.id),
+    'discrepancies', (select coalesce(jsonb_agg(jsonb_build_object('id', x.id, 'delivery_id', x.delivery_id, 'type', x.type,
+        'status', x.status, 'resolution', x.resolution, 'notes', x.notes, 'resolved_by', x.resolved_by, 'resolved_at', x.resolved_at,
+        'created_at', x.created_at) order by x.created_at, x.id), '[]')
+      from warehousing.waybill_discrepancies x where x.tenant_id = w.tenant_id and x.waybill_id = w.id))
+  from warehousing.waybills_list w where w.id = waybill_row.waybill_id
+$$;
+
+-- {id} -> {waybill}. Fails: waybill_not_found.
+create or replace function warehousing.waybill_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_waybill jsonb := warehousing.waybill_row((input ->> 'id')::uuid);
+begin
+  if v_waybill is null then
+    perform app.fail('waybill_not_found');
+  end if;
+  return jsonb_build_object('waybill', v_waybill);
+end $$;
+
+-- A draft delivery for a piece of raw inventory, from one warehouse to the other. -> its id
+-- Fails: what delivery_create fails with.
+create or replace function warehousing.raw_delivery_create(item_id uuid, source uuid, destination uuid, defaults jsonb) returns uuid
+language plpgsql set search_path = '' as $$
+declare
+  v_item warehousing.inventory_items;
+  v_id uuid;
+begin
+  select * into strict v_item from warehousing.inventory_items i where i.id = raw_delivery_create.item_id;
+  v_id := (delivery.delivery_create(defaults || jsonb_build_object('status', 'draft', 'pickup_warehouse_id', source,
+    'dropoff_warehouse_id', destination, 'unit_size', v_item.unit_size, 'package_field', 'new_delivery_defaults')) ->> 'id')::uuid;
+  update delivery.delivery_items i set item_id = v_item.id, name = v_item.name where i.tenant_id = v_item.tenant_id and i.delivery_id = v_id;
+  return v_id;
+end $$;
+
+-- Sets the stock of parcels aside for their waybill, as far as it lies in the source. Of raw pieces all of it.
+-- Fails: insufficient_stock (somebody took it meanwhile).
+create or replace function warehousing.waybill_reserve(w warehousing.waybills, parcels uuid[]) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_lines jsonb;
+  v_found jsonb;
+begin
+  select jsonb_agg(jsonb_build_object('delivery_id', n.delivery_id, 'item_id', n.item_id, 'warehouse_id', w.source_warehouse_id,
+    'quantity', n.quantity, 'field', 'inventory_item_ids') order by n.place)
+  into v_lines
+  from (
+    select p.place, i.delivery_id, i.item_id, case when t.parcel_delivery_id is null then i.quantity
+      else least(i.quantity, warehousing.units_available(i.item_id, w.source_warehouse_id)) end as quantity
+    from unnest(parcels) with ordinality p (id, place)
+    join delivery.delivery_items i on i.tenant_id = w.tenant_id and i.delivery_id = p.id
+    join warehousing.inventory_items t on t.tenant_id = i.tenant_id and t.id = i.item_id) n
+  where n.quantity > 0;
+  if v_lines is null then
+    return;
+  end if;
+  v_found := warehousing.stock_reserve('waybill', w.id, v_lines);
+  insert into warehousing.waybill_items (tenant_id, waybill_id, delivery_id, item_id, quantity, lot_number, serial_number)
+  select w.tenant_id, w.id, l.delivery_id, f.item_id, sum(f.quantity), f.lot_number, f.serial_number
+  from jsonb_to_recordset(v_found) as f (line bigint, item_id uuid, quantity bigint, lot_number text, serial_number text)
+  join rows from (jsonb_to_recordset(v_lines) as (delivery_id uuid)) with ordinality l (delivery_id, line) on l.line = f.line
+  group by l.delivery_id, f.item_id, f.lot_number, f.serial_number;
+end $$;
+
+-- Makes a waybill of a selection; raw inventory gets draft deliveries. It ends drafted; its transfer is written with its
+-- first parcel. {source_warehouse_id, destination_warehouse_id?, package_barcodes?, delivery_ids?, inventory_item_ids?,
+-- new_delivery_defaults?, notes?} -> {transfer_id, mode, operation_type, delivery_ids, waybill_id, waybill_number, status, rejected,
+-- waybill, operation_result}
+-- Locks: parcels, numbers, stock. Two waybills with the same parcel: the second finds it taken.
+-- Fails: warehouse_not_found, warehouses_must_differ, no_transferable_packages, destination_warehouse_required,
+-- new_delivery_defaults_required, insufficient_stock, what delivery_create fails with.
+create or replace function warehousing.waybill_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_source uuid := (input ->> 'source_warehouse_id')::uuid;
+  v_judged jsonb;
+  v_reused uuid[];
+  v_made uuid[] := '{}';
+  v_raw uuid;
+  w warehousing.waybills;
+begin
+  perform warehousing.require_route(v_source, (input ->> 'destination_warehouse_id')::uuid);
+  v_judged := warehousing.transfer_judge_held(input, 'waybill');
+  w.destination_warehouse_id := (v_judged ->> 'destination_warehouse_id')::uuid;
+  if w.destination_warehouse_id is null then
+    perform app.fail('destination_warehouse_required', '{"field": "destination_warehouse_id"}');
+  end if;
+  perform warehousing.require_route(v_source, w.destination_warehouse_id);
+  v_reused := warehousing.transfer_parcels(v_judged);
+  for v_raw in
+    select (n.line ->> 'id')::uuid from jsonb_array_elements(v_judged -> 'lines') with ordinality n (line, place)
+    where n.line ->> 'reason' is null and (n.line ->> 'raw')::boolean order by n.place
+  loop
+    if coalesce(jsonb_typeof(input -> 'new_delivery_defaults'), 'null') = 'null' then
+      perform app.fail('new_delivery_defaults_required', '{"field": "new_delivery_defaults"}');
+    end if;
+    v_made := v_made || warehousing.raw_delivery_create(v_raw, v_source, w.destination_warehouse_id, input -> 'new_delivery_defaults');
+  end loop;
+  while w.waybill_number is null or exists (
+      select from warehousing.waybills x where x.tenant_id = app.tenant_id() and x.waybill_number = w.waybill_number) loop
+    w.waybill_number := 'WB-' || lpad(app.take_numbers('waybill')::text, 6, '0');
+  end loop;
+  insert into warehousing.waybills (tenant_id, waybill_number, source_warehouse_id, destination_warehouse_id, notes, created_by)
+  values (app.tenant_id(), w.waybill_number, v_source, w.destination_warehouse_id, input ->> 'notes', app.user_id())
+  returning * into w;
+  insert into warehousing.waybill_deliveries (tenant_id, waybill_id, delivery_id, position)
+  select w.tenant_id, w.id, p.id, p.place from unnest(v_reused || v_made) with ordinality p (id, place);
+  -- Whoever put it on the list has it before him.
+  perform private.parcel_at(p.id, v_source) from unnest(v_reused || v_made) p (id);
+  perform warehousing.waybill_reserve(w, v_reused || v_made);
+  return jsonb_build_object(
+    'transfer_id', (select t.id from warehousing.package_transfers t where t.tenant_id = w.tenant_id and t.waybill_id = w.id),
+    'mode', 'delivery_operation', 'operation_type', 'waybill', 'delivery_ids', to_jsonb(v_reused || v_made), 'waybill_id', w.id,
+    'waybill_number', w.waybill_number, 'status', w.status, 'rejected', warehousing.transfer_rejected(v_judged),
+    'waybill', warehousing.waybill_row(w.id),
+    'operation_result', jsonb_build_object('accepted', warehousing.transfer_accepted(v_judged),
+      'rejected', warehousing.transfer_rejected(v_judged), 'reused_delivery_ids', to_jsonb(v_reused), 'created_delivery_ids', to_jsonb(v_made),
+      'destination_lock', jsonb_build_object('warehouse_id', w.destination_warehouse_id,
+        'source', case when (v_judged ->> 'inferred')::boolean then 'inferred' else 'request' end)));
+end $$;
+
+-- sql/40_functions/warehousing/waybills/20_travel.sql
+
+-- A waybill's way: sealed, in a driver's hands, received, closed. Locks: the waybill, its parcels by id, stock.
+
+-- A waybill of the tenant, locked. Fails: waybill_not_found.
+create or replace function warehousing.waybill_lock(waybill_id uuid) returns warehousing.waybills
+language plpgsql set search_path = '' as $$
+declare
+  w warehousing.waybills;
+begin
+  select * into w from warehousing.waybills x where x.id = waybill_lock.waybill_id for no key update;
+  if not found then
+    perform app.fail('waybill_not_found');
+  end if;
+  return w;
+end $$;
+
+-- Fails: waybill_action_not_allowed.
+create or replace function warehousing.require_waybill(w warehousing.waybills, status text, sealed boolean) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if w.status <> require_waybill.status or (w.sealed_at is not null) <> sealed then
+    perform app.fail('waybill_action_not_allowed', jsonb_build_object('status', w.status, 'sealed_at', w.sealed_at));
+  end if;
+end $$;
+
+-- Tells subscribers what happened to a waybill: ids, warehouses and who did it.
+create or replace function warehousing.waybill_event(w warehousing.waybills, happened text, more jsonb default '{}') returns void
+language sql set search_path = '' as $$
+  select app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'waybill.' || happened, 'source_module', 'warehousing',
+    'entity_type', 'waybill', 'entity_id', w.id, 'event_data', jsonb_build_object('waybill_id', w.id, 'waybill_number', w.waybill_number,
+      'source_warehouse_id', w.source_warehouse_id, 'destination_warehouse_id', w.destination_warehouse_id, 'driver_id', w.driver_id,
+      'actor_id', app.user_id()) || more)))
+$$;
+
+-- The parcels of a waybill, held. Fails: waybill_has_no_deliveries.
+create or replace function warehousing.waybill_hold(w warehousing.waybills) returns uuid[]
+language plpgsql set search_path = '' as $$
+declare
+  v_parcels uuid[] := array(select p.delivery_id from warehousing.waybill_deliveries p
+    where p.tenant_id = w.tenant_id and p.waybill_id = w.id order by p.position);
+begin
+  perform private.deliveries_hold(v_parcels);
+  -- As they are now: one may have been called off meanwhile.
+  v_parcels := array(select p.delivery_id from warehousing.waybill_deliveries p
+    where p.tenant_id = w.tenant_id and p.waybill_id = w.id order by p.position);
+  if v_parcels = '{}' then
+    perform app.fail('waybill_has_no_deliveries');
+  end if;
+  return v_parcels;
+end $$;
+
+-- Closes a drafted waybill's contents. {id, seal_number?} -> {waybill}
+-- Fails: waybill_not_found, forbidden, waybill_action_not_allowed, waybill_has_no_deliveries.
+create or replace function warehousing.waybill_seal(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  w warehousing.waybills := warehousing.waybill_lock((input ->> 'id')::uuid);
+begin
+  perform warehousing.require_works_in(w.source_warehouse_id);
+  perform warehousing.require_waybill(w, 'drafted', false);
+  perform warehousing.waybill_hold(w);
+  update warehousing.waybills x set sealed_at = clock_timestamp(), seal_number = input ->> 'seal_number'
+  where x.tenant_id = w.tenant_id and x.id = w.id;
+  perform warehousing.waybill_event(w, 'sealed');
+  return warehousing.waybill_get(input);
+end $$;
+
+-- Puts a sealed waybill into a driver's hands: its orders are on the road, its stock leaves the source. Drafts bind
+-- nobody and stay drafts. {id, driver_id, vehicle_id?} -> {waybill}
+-- Fails: waybill_not_found, forbidden, waybill_action_not_allowed, waybill_has_no_deliveries, driver_not_found, driver_inactive,
+-- vehicle_not_found, vehicle_inactive, waybill_delivery_not_ready (moved by somebody else).
+create or replace function warehousing.waybill_hand_over(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  w warehousing.waybills := warehousing.waybill_lock((input ->> 'id')::uuid);
+  v_parcels uuid[];
+  v_stuck record;
+begin
+  perform warehousing.require_works_in(w.source_warehouse_id);
+  perform warehousing.require_waybill(w, 'drafted', true);
+  v_parcels := warehousing.waybill_hold(w);
+  w.driver_id := (input ->> 'driver_id')::uuid;
+  w.vehicle_id := warehousing.waybill_vehicle(w.driver_id, (input ->> 'vehicle_id')::uuid);
+  select d.id, d.status into v_stuck from delivery.deliveries d
+  where d.tenant_id = w.tenant_id and d.id = any (v_parcels)
+    and not (d.status in ('draft', 'pending') or (d.delivery_flow = 'pnd_parent' and exists (
+      select from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id and l.delivery_flow = 'pnd_outbound' and l.status = 'pending')))
+  limit 1;
+  if found then
+    perform app.fail('waybill_delivery_not_ready', jsonb_build_object('delivery_id', v_stuck.id, 'status', v_stuck.status));
+  end if;
+  update warehousing.waybills x set status = 'in_transit', driver_id = w.driver_id, vehicle_id = w.vehicle_id, handed_over_at = clock_timestamp()
+  where x.tenant_id = w.tenant_id and x.id = w.id;
+  update delivery.deliveries d set status = 'in_transit', status_reason = null, status_notes = w.waybill_number
+  where d.tenant_id = w.tenant_id and d.status = 'pending'
+    and ((d.id = any (v_parcels) and d.delivery_flow <> 'pnd_parent') or (d.parent_id = any (v_parcels) and d.delivery_flow = 'pnd_outbound'));
+  perform private.parcel_at(p.id, null) from unnest(v_parcels) p (id);
+  perform warehousing.waybill_event(w, 'handed_over', jsonb_build_object('delivery_count', cardinality(v_parcels)));
+  perform warehousing.stock_exit('waybill', w.id, 'transfer_out');
+  return warehousing.waybill_get(input);
+end $$;
+
+-- The vehicle a driver of the tenant drives: the one named, else his own. Fails: driver_not_found, driver_inactive,
+-- vehicle_not_found, vehicle_inactive.
+create or replace function warehousing.waybill_vehicle(driver uuid, vehicle uuid) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_driver record;
+  v_active boolean;
+begin
+  select d.vehicle_id, u.is_active into v_driver
+  from delivery.drivers d
+  join tenancy.tenant_users u on u.tenant_id = d.tenant_id and u.user_id = d.user_id
+  where d.tenant_id = v_tenant and d.user_id = driver;
+  if not found then
+    perform app.fail('driver_not_found', '{"field": "driver_id"}');
+  elsif not v_driver.is_active then
+    perform app.fail('driver_inactive', '{"field": "driver_id"}');
+  end if;
+  if vehicle is null then
+    return v_driver.vehicle_id;
+  end if;
+  select v.is_active into v_active from delivery.vehicles v where v.tenant_id = v_tenant and v.id = vehicle;
+  if not found then
+    perform app.fail('vehicle_not_found', '{"field": "vehicle_id"}');
+  elsif not v_active then
+    perform app.fail('vehicle_inactive', '{"field": "vehicle_id"}');
+  end if;
+  return vehicle;
+end $$;
+
+-- Takes a parcel off its waybill before the road, and gives its stock back: it was called off. A definer: a customer
+-- who cancels sees no waybill. The parcel is held.
+create or replace function private.waybill_let_go(parcel uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_waybill uuid;
+  v_items jsonb;
+begin
+  select p.waybill_id into v_waybill from warehousing.waybill_deliveries p
+  join warehousing.waybills w on w.tenant_id = p.tenant_id and w.id = p.waybill_id
+  where p.tenant_id = v_tenant and p.delivery_id = parcel and p.is_open and w.status = 'drafted';
+  if not found then
+    return;
+  end if;
+  select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'quantity', i.quantity, 'lot_number', i.lot_number, 'serial_number', i.serial_number))
+  into v_items from warehousing.waybill_items i where i.tenant_id = v_tenant and i.waybill_id = v_waybill and i.delivery_id = parcel;
+  delete from warehousing.waybill_deliveries p where p.tenant_id = v_tenant and p.waybill_id = v_waybill and p.delivery_id = parcel;
+  if v_items is not null then
+    perform warehousing.stock_release('waybill', v_waybill, v_items);
+  end if;
+end $$;
+
+grant execute on function private.waybill_let_go(uuid) to barid_caller;
+
+-- sql/40_functions/warehousing/waybills/30_receipt.sql
+
+-- A waybill at its destination: what came, what did not, and what became of that.
+
+-- Parcels of a waybill arrive: their stock comes into a bin, and they go on from here, or end here when here is where
+-- they were sent and nothing is to be collected. bin: null takes the default receiving bin.
+-- Fails: bin_not_found, bin_inactive, bin_id_required_for_received_items.
+create or replace function warehousing.waybill_arrive(w warehousing.waybills, parcels uuid[], bin uuid) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_bin uuid := coalesce(bin, warehousing.default_receiving_bin(w.destination_warehouse_id));
+  v_lines jsonb;
+  v_here delivery.addresses;
+  v_snapshot jsonb;
+begin
+  select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'warehouse_id', w.destination_warehouse_id, 'bin_id', v_bin, 'quantity', i.quantity,
+    'lot_number', i.lot_number, 'serial_number', i.serial_number, 'field', 'bin_id') order by i.item_id, i.id)
+  into v_lines from warehousing.waybill_items i where i.tenant_id = w.tenant_id and i.waybill_id = w.id and i.delivery_id = any (parcels);
+  if v_lines is not null and v_bin is null then
+    perform app.fail('bin_id_required_for_received_items', '{"field": "bin_id"}');
+  end if;
+  select a.* into v_here from warehousing.warehouses h
+  join delivery.addresses a on a.tenant_id = h.tenant_id and a.id = h.address_id
+  where h.tenant_id = w.tenant_id and h.id = w.destination_warehouse_id;
+  select to_jsonb(a) into v_snapshot from delivery.addresses_list a where a.id = v_here.id;
+  perform private.parcel_at(p.id, w.destination_warehouse_id) from unnest(parcels) p (id);
+  update delivery.deliveries d set status = case when e.ends then 'delivered' else 'pending' end, status_reason = null, status_notes = null,
+    delivered_at = case when e.ends then clock_timestamp() end,
+    pickup_warehouse_id = case when e.ends then d.pickup_warehouse_id else w.destination_warehouse_id end,
+    pickup_address_id = case when e.ends then d.pickup_address_id else v_here.id end,
+    pickup_snapshot = case when e.ends then d.pickup_snapshot else v_snapshot end,
+    pickup_zone_id = case when e.ends then d.pickup_zone_id else v_here.zone_id end,
+    -- Who goes on from here does not end here.
+    dropoff_warehouse_id = case when e.ends or d.dropoff_warehouse_id <> w.destination_warehouse_id then d.dropoff_warehouse_id end
+  from (
+    select x.id, x.dropoff_warehouse_id is not distinct from w.destination_warehouse_id and x.dropoff_address_id = v_here.id
+      and c.cod + c.delivery_fee = 0 as ends
+    from delivery.deliveries x cross join lateral money.cash_due(x, 'dropoff') c
+    where x.tenant_id = w.tenant_id
+      and ((x.id = any (parcels) and x.delivery_flow <> 'pnd_parent') or (x.parent_id = any (parcels) and x.delivery_flow = 'pnd_outbound'))
+  ) e
+  where d.tenant_id = w.tenant_id and d.id = e.id and d.status = 'in_transit';
+  perform warehousing.stock_receive(v_lines, 'transfer_in', 'waybill', w.id);
+end $$;
+
+-- in_transit -> received. What is said to be missing, and nothing else, opens a discrepancy that keeps it from being
+-- assigned; said nothing, all of it came. {id, received_delivery_ids?, missing_delivery_ids?, bin_id?} -> {waybill}
+-- Fails: waybill_not_found, forbidden, waybill_action_not_allowed, delivery_not_in_waybill, waybill_receipt_incomplete
+-- (some are in neither list, or in both), what waybill_arrive fails with.
+create or replace function warehousing.waybill_receive(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  w warehousing.waybills := warehousing.waybill_lock((input ->> 'id')::uuid);
+  v_missing uuid[] := app.uuids(coalesce(input -> 'missing_delivery_ids', '[]'));
+  v_received uuid[] := app.uuids(coalesce(input -> 'received_delivery_ids', '[]'));
+  v_parcels uuid[];
+  v_wrong record;
+begin
+  perform warehousing.require_works_in(w.destination_warehouse_id);
+  perform warehousing.require_waybill(w, 'in_transit', true);
+  v_parcels := warehousing.waybill_hold(w);
+  select n.field into v_wrong from (
+    select 'received_delivery_ids' as field, r.id from unnest(v_received) r (id)
+    union all
+    select 'missing_delivery_ids', m.id from unnest(v_missing) m (id)) n
+  where n.id <> all (v_parcels) limit 1;
+  if found then
+    perform app.fail('delivery_not_in_waybill', jsonb_build_object('field', v_wrong.field));
+  end if;
+  if not input ? 'received_delivery_ids' then
+    v_received := array(select p.id from unnest(v_parcels) p (id) where p.id <> all (v_missing));
+  end if;
+  select jsonb_agg(p.id) as ids into v_wrong from unnest(v_parcels) p (id) where (p.id = any (v_received)) = (p.id = any (v_missing));
+  if v_wrong.ids is not null then
+    perform app.fail('waybill_receipt_incomplete', jsonb_build_object('field', 'received_delivery_ids', 'delivery_ids', v_wrong.ids));
+  end if;
+  update warehousing.waybills x set status = 'received', received_at = clock_timestamp() where x.tenant_id = w.tenant_id and x.id = w.id;
+  update warehousing.waybill_deliveries p set is_open = false, received_state = case when p.delivery_id = any (v_missing) then 'missing' else 'received' end
+  where p.tenant_id = w.tenant_id and p.waybill_id = w.id;
+  insert into warehousing.waybill_discrepancies (tenant_id, waybill_id, delivery_id)
+  select distinct w.tenant_id, w.id, m.id from unnest(v_missing) m (id)
+  on conflict on constraint discrepancy_exists do update set status = 'open', resolution = null, resolved_by = null, resolved_at = null;
+  perform warehousing.waybill_event(w, 'received', jsonb_build_object('received_count', cardinality(v_parcels) - cardinality(v_missing),
+    'missing_count', cardinality(v_missing), 'missing_delivery_ids', to_jsonb(v_missing)));
+  perform warehousing.waybill_arrive(w, v_received, (input ->> 'bin_id')::uuid);
+  return warehousing.waybill_get(input);
+end $$;
+
+-- What became of a missing parcel. found: it arrives now, like the others did. lost: its way failed.
+-- {id, discrepancy_id, resolution: found|lost, notes?, bin_id?} -> {waybill}
+-- Fails: waybill_not_found, forbidden, discrepancy_not_found, what waybill_arrive fails with. Resolved before: the same answer.
+create or replace function warehousing.waybill_discrepancy_resolve(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  w warehousing.waybills := warehousing.waybill_lock((input ->> 'id')::uuid);
+  v_resolution text := coalesce(input ->> 'resolution', 'found');
+  x warehousing.waybill_discrepancies;
+begin
+  perform warehousing.require_works_in(w.destination_warehouse_id);
+  select * into x from warehousing.waybill_discrepancies y
+  where y.tenant_id = w.tenant_id and y.waybill_id = w.id and y.id = (input ->> 'discrepancy_id')::uuid;
+  if not found then
+    perform app.fail('discrepancy_not_found');
+  end if;
+  if x.status = 'resolved' and x.resolution = v_resolution then
+    return warehousing.waybill_get(input);
+  elsif x.status = 'resolved' then
+    perform app.fail('waybill_action_not_allowed', jsonb_build_object('status', w.status, 'sealed_at', w.sealed_at));
+  end if;
+  perform private.deliveries_hold(array[x.delivery_id]);
+  update warehousing.waybill_discrepancies y set status = 'resolved', resolution = v_resolution, notes = input ->> 'notes',
+    resolved_by = app.user_id(), resolved_at = clock_timestamp()
+  where y.tenant_id = x.tenant_id and y.id = x.id;
+  if v_resolution = 'found' then
+    update warehousing.waybill_deliveries p set received_state = 'received'
+    where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.delivery_id = x.delivery_id;
+    perform warehousing.waybill_arrive(w, array[x.delivery_id], (input ->> 'bin_id')::uuid);
+  else
+    update delivery.deliveries d set status = 'failed', status_reason = 'lost', status_notes = w.waybill_number
+    where d.tenant_id = w.tenant_id and d.status = 'in_transit' and d.delivery_flow <> 'pnd_parent' and x.delivery_id in (d.id, d.parent_id);
+  end if;
+  return warehousing.waybill_get(input);
+end $$;
+
+-- received -> closed. {id} -> {waybill}
+-- Fails: waybill_not_found, forbidden, waybill_action_not_allowed, waybill_has_open_discrepancies.
+create or replace function warehousing.waybill_close(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  w warehousing.waybills := warehousing.waybill_lock((input ->> 'id')::uuid);
+  v_open bigint;
+begin
+  perform warehousing.require_works_in(w.destination_warehouse_id);
+  perform warehousing.require_waybill(w, 'received', true);
+  select count(*) into v_open from warehousing.waybill_discrepancies x
+  where x.tenant_id = w.tenant_id and x.waybill_id = w.id and x.status = 'open';
+  if v_open > 0 then
+    perform app.fail('waybill_has_open_discrepancies', jsonb_build_object('count', v_open));
+  end if;
+  update warehousing.waybills x set status = 'closed', closed_at = clock_timestamp() where x.tenant_id = w.tenant_id and x.id = w.id;
+  perform warehousing.waybill_event(w, 'closed');
+  return warehousing.waybill_get(input);
+end $$;
+
 -- sql/50_policies/10_tenants.sql
 
 -- The second wall on one screen. Every tenant table stands here; `own` names the people of a row, who
@@ -17782,6 +19354,12 @@ select app.tenant_table('warehousing.receiving_order_items', own => '{}', writes
 select app.tenant_table('warehousing.waybills', own => '{driver_id}', writes => 'insert, update');
 select app.tenant_table('warehousing.waybill_deliveries', own => '{}');
 select app.tenant_table('warehousing.waybill_discrepancies', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.waybill_items', own => '{}', writes => 'insert, delete', audit => false);
+select app.tenant_table('warehousing.package_transfers', own => '{}', writes => 'insert');
+select app.tenant_table('warehousing.package_transfer_deliveries', own => '{}', writes => 'insert', audit => false);
+select app.tenant_table('warehousing.sorting_sessions', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.sorting_assignments', own => '{}');
+select app.tenant_table('warehousing.sorting_scans', own => '{}', writes => 'insert', audit => false);
 
 -- Cash is written by definers in money: with the move that takes it, and with its settlement.
 select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '', audit => false);
@@ -17808,7 +19386,7 @@ select app.touched(t) from unnest(array[
   'delivery.transfer_manifests', 'delivery.transfer_manifest_items', 'delivery.deliveries',
   'delivery.delivery_exceptions', 'delivery.assignments', 'public.delivery_realtime_assignments', 'delivery.package_handoffs',
   'warehousing.bins', 'warehousing.inventory_items', 'warehousing.stock', 'warehousing.warehouse_staff', 'warehousing.picking_orders',
-  'warehousing.receiving_orders', 'warehousing.waybills', 'money.cod_collections', 'money.settlement_receipts', 'money.cash_handovers']::regclass[]) t;
+  'warehousing.receiving_orders', 'warehousing.waybills', 'warehousing.sorting_sessions', 'money.cod_collections', 'money.settlement_receipts', 'money.cash_handovers']::regclass[]) t;
 
 -- Of a subscription a tenant's administrators know, and the system's.
 drop policy tenant on tenancy.subscriptions;
@@ -18192,6 +19770,8 @@ select app.counted('deliveries', 'delivery.deliveries', '{status}');
 select app.counted('assignments', 'delivery.assignments', '{status,driver_id}');
 select app.counted('cod_collections', 'money.cod_collections', '{status,driver_id,currency}', 'amount');
 select app.counted('picking_orders', 'warehousing.picking_orders', '{warehouse_id,status}');
+select app.counted('waybills', 'warehousing.waybills', '{status,source_warehouse_id,destination_warehouse_id}');
+select app.counted('package_transfers', 'warehousing.package_transfers', '{mode,operation_type,source_warehouse_id,destination_warehouse_id}');
 
 -- sql/50_policies/35_orders.sql
 
@@ -18320,6 +19900,7 @@ begin
   perform cron.schedule('barid_payments_reconcile', '*/5 * * * *', 'select private.payments_reconcile()');
   perform cron.schedule('barid_orders_expire', '*/10 * * * *', 'select private.orders_expire()');
   perform cron.schedule('barid_orders_complete', '11 2 * * *', 'select private.orders_complete()');
+  perform cron.schedule('barid_package_transfers_backfill', '47 2 * * *', 'select private.package_transfers_backfill()');
   -- pg_cron never forgets a run by itself.
   perform cron.schedule('barid_cron_history_purge', '41 3 * * *',
     'delete from cron.job_run_details where end_time < now() - interval ''7 days''');

@@ -55,7 +55,7 @@ describe("reserving", () => {
     await release(id);
     expect(await unitsOf(item, bin)).toEqual({ available: 3 });
     expect(await unitsOf(item, later)).toEqual({ available: 5 });
-    await checkStock(tenant);
+    await checkStock(tenant, "reservation");
   });
 
   test("never takes what is damaged, expired, reserved, written off or elsewhere", async () => {
@@ -95,7 +95,7 @@ describe("reserving", () => {
     const rows = await sql`select written_off_at is not null as off from warehousing.stock
       where bin_id = ${bin} and status = 'available' order by 1`;
     expect(rows.map(({ off }) => off)).toEqual([false, true]);
-    await checkStock(tenant);
+    await checkStock(tenant, "reservation");
   });
 
   test("is all or nothing", async () => {
@@ -120,7 +120,7 @@ describe("reserving", () => {
     ]);
     expect(taken.map(({ lot_number, quantity }) => [lot_number, quantity]))
       .toEqual([["B", 4], ["A", 4]]);
-    await checkStock(tenant);
+    await checkStock(tenant, "reservation");
   });
 
   test("lines that ask for the same place count together", async () => {
@@ -153,7 +153,7 @@ describe("leaving", () => {
     ]);
     await exit(id);
     expect(await unitsOf(item)).toEqual({ available: 6 });
-    await checkStock(tenant);
+    await checkStock(tenant, "reservation");
   });
 });
 
@@ -184,7 +184,7 @@ describe("serial numbers", () => {
       to: { bin_id: other, serial_number: "S1" },
     }]);
     expect(await unitsOf(item, other)).toEqual({ available: 1 });
-    await checkStock(tenant);
+    await checkStock(tenant, "reservation");
   });
 });
 
@@ -234,7 +234,7 @@ describe("verify_stock", () => {
   test("finds a quantity and a place that no movement explains, and tells the tenant at night", async () => {
     const shaken = await newTenant();
     const { item } = await newShelf(shaken, 5);
-    await checkStock(shaken);
+    await checkStock(shaken, "reservation");
     await sql`update warehousing.stock set quantity = 6 where item_id = ${item}`;
     const found = () =>
       sql`select problem, expected::int, found::int from warehousing.verify_stock()
@@ -247,7 +247,7 @@ describe("verify_stock", () => {
       where tenant_id = ${shaken.id} and event_type = 'stock.mismatch'`;
     expect(event.event_data).toMatchObject({ differences: 2, stock_ids: [expect.any(String)] });
     await sql`update warehousing.stock set status = 'available', quantity = 5 where item_id = ${item}`;
-    await checkStock(shaken);
+    await checkStock(shaken, "reservation");
   });
 
   test("callers reach stock through the writer alone", async () => {

@@ -3,11 +3,14 @@
  * data of `npm start`. All on one stack, one after the other, so that each begins where another may have ended.
  */
 import { execFile } from "node:child_process";
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseStartOptions } from "../../supabase/local/options.ts";
 import { type Stack, startStack } from "../../supabase/local/stack.ts";
+import { supabase } from "../deploy/cli.ts";
+import { anchorsOf, commandsOf, linksOf, pages } from "./documents.ts";
 
 const folder = resolve("tests/walkthrough");
 const walks = readdirSync(folder).filter((file) => file !== "barid.mjs");
@@ -127,3 +130,57 @@ describe("a walk", () => {
     expect(complained).toContain("Is npm start running");
   });
 });
+
+describe("what the documents say", () => {
+  const told = pages.flatMap((page) => commandsOf(page).map((command) => [page, command] as const));
+  const scripts = Object.keys(JSON.parse(readFileSync("package.json", "utf8")).scripts);
+
+  test.each(told)("%s: %s works", async (_page, command) => {
+    const [program, ...words] = command.split(/\s+/);
+    if (program === "npm") {
+      const [name, ...options] = words[0] === "run" ? words.slice(1) : words;
+      expect(scripts).toContain(name);
+      if (name === "start") parseStartOptions(options.filter((option) => option !== "--"));
+    } else if (program === "node") {
+      // Every walk is run above.
+      expect(walks.map((walk) => `tests/walkthrough/${walk}`)).toContain(words[0]);
+    } else if (program === "curl") {
+      const answer = await shell(command.replaceAll("http://127.0.0.1:54321", stack.url));
+      expect(JSON.parse(answer)).toMatchObject({ success: true });
+    } else if (words[0] === "supabase") {
+      const verbs = words.slice(1).filter((word) => /^[a-z]+$/.test(word));
+      const help = await supabase([...verbs, "--help"]);
+      expect(help.output).toContain(verbs.join(" "));
+      for (const flag of words.filter((word) => word.startsWith("--"))) {
+        expect(help.output).toContain(flag);
+      }
+    } else {
+      // The project's own runners: what follows them has to be here.
+      expect(["npx", "UPDATE=1"]).toContain(program);
+      for (const file of words.filter((word) => word.includes("/"))) {
+        expect(existsSync(file)).toBe(true);
+      }
+    }
+  });
+
+  test("every walk is in a document", () => {
+    const named = told.map(([, command]) => command);
+    expect(walks.filter((walk) => !named.includes(`node tests/walkthrough/${walk}`))).toEqual([]);
+  });
+
+  test.each(pages)("the links of %s lead somewhere", (page) => {
+    const dead = linksOf(page).filter((link) => {
+      const [path, anchor] = link.split("#");
+      const file = path ? join(dirname(page), path) : page;
+      return !existsSync(file) ||
+        anchor !== undefined && file.endsWith(".md") && !anchorsOf(file).includes(anchor);
+    });
+    expect(dead).toEqual([]);
+  });
+});
+
+function shell(command: string): Promise<string> {
+  return new Promise((resolve, reject) =>
+    execFile("bash", ["-c", command], (error, printed) => error ? reject(error) : resolve(printed))
+  );
+}

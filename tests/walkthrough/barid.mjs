@@ -8,12 +8,17 @@ import WebSocket from "ws";
 export const { url, key } = address();
 export const demoPassword = "Barid-demo-1";
 
-/** A supabase-js client that is signed in; `id` is the person's. */
-export async function signIn(email, password = demoPassword) {
-  const supabase = createClient(url, key, {
+/** A supabase-js client of nobody yet. */
+export function visit() {
+  return createClient(url, key, {
     auth: { persistSession: false, autoRefreshToken: false },
     realtime: { transport: WebSocket },
   });
+}
+
+/** One that is signed in; `id` is the person's. */
+export async function signIn(email, password = demoPassword) {
+  const supabase = visit();
   const { data, error } = await supabase.auth.signInWithPassword({ email, password });
   if (error) stop(`${email}: ${error.message}. Is npm start running, with its demo data?`);
   return Object.assign(supabase, { id: data.user.id, email });

@@ -48,12 +48,12 @@ begin
     insert into warehousing.inventory_items (id, tenant_id, name, sku, barcode, brand, model, unit_size, is_serialized)
     select md5('item/' || i.sku || v_slug)::uuid, v_tenant, i.name, i.sku, i.barcode, i.brand, i.model, i.size, i.serialized
     from (values
-      ('شاي سيلان ٤٥٠ غم', 'TEA-450', '6281000000018', 'Al Wazah', null, 0.5, false),
+      ('شاي سيلان ٤٥٠ غم', 'TEA-450', '6281000000018', 'Al Wazah', null, 1, false),
       ('Kleicha with dates, 1 kg', 'KLE-1KG', '6281000000025', 'Abu Afif', null, 1, false),
-      ('هەنگوینی کوردی ٥٠٠ گم', 'HON-500', '6281000000032', 'Hawraman', null, 0.5, false),
-      ('دبس تمر ٧٠٠ غم', 'DIB-700', '6281000000049', 'Basra', null, 0.7, false),
+      ('هەنگوینی کوردی ٥٠٠ گم', 'HON-500', '6281000000032', 'Hawraman', null, 1, false),
+      ('دبس تمر ٧٠٠ غم', 'DIB-700', '6281000000049', 'Basra', null, 1, false),
       ('Rechargeable fan', 'FAN-12', '6281000000056', 'Denka', 'RF-12', 3, false),
-      ('هاتف ذكي', 'PHO-A1', '6281000000063', 'Samsung', 'A15', 0.5, true)
+      ('هاتف ذكي', 'PHO-A1', '6281000000063', 'Samsung', 'A15', 1, true)
     ) i (name, sku, barcode, brand, model, size, serialized)
     on conflict do nothing;
 

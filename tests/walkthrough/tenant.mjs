@@ -2,7 +2,18 @@
 // node tests/walkthrough/tenant.mjs
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
-import { call, check, demoPassword, refused, say, show, signIn, stop, until, visit } from "./barid.mjs";
+import {
+  call,
+  check,
+  demoPassword,
+  refused,
+  say,
+  show,
+  signIn,
+  stop,
+  until,
+  visit,
+} from "./barid.mjs";
 
 const slug = `furat-${Date.now().toString(36)}`;
 const system = await signIn("system@barid.test");

@@ -59,7 +59,7 @@ begin
     values (v_tenant, md5('user/driver1@' || v_slug)::uuid, true, md5('vehicle/van' || v_slug)::uuid),
       (v_tenant, md5('user/driver2@' || v_slug)::uuid, false, md5('vehicle/bike' || v_slug)::uuid);
     insert into delivery.driver_zones (tenant_id, driver_id, zone_id)
-    select v_tenant, md5('user/driver2@' || v_slug)::uuid, md5('zone/' || key || v_slug)::uuid from unnest(array['karrada', 'mansour']) key;
+    select v_tenant, md5('user/driver2@' || v_slug)::uuid, md5('zone/' || key || v_slug)::uuid from unnest(array['karrada', 'mansour', 'doura']) key;
 
     insert into warehousing.warehouses (id, tenant_id, name, code, address_id, total_capacity, available_capacity, features)
     values (md5('warehouse/main' || v_slug)::uuid, v_tenant, 'Main warehouse', 'WH-MAIN', md5('address/doura' || v_slug)::uuid, 5000, 5000,
@@ -69,17 +69,18 @@ begin
     insert into delivery.delivery_types (id, tenant_id, code, name)
     values (v_type, v_tenant, 'parcel', '{"en": "Parcel", "ar": "طرد", "ku": "پاکەت"}');
     insert into delivery.delivery_services (id, tenant_id, code, name, description, service_level, default_price, price_per_km, free_km,
-      unit_min, unit_max, estimated_delivery_time_min, estimated_delivery_time_max, allowed_delivery_attempts, delivery_type_id, service_options, priority)
+      unit_min, unit_max, estimated_delivery_time_min, estimated_delivery_time_max, allowed_delivery_attempts, delivery_type_id, service_options, priority,
+      allow_returns)
     values
       (md5('service/standard' || v_slug)::uuid, v_tenant, 'STD', '{"en": "Standard", "ar": "عادي", "ku": "ئاسایی"}',
         '{"en": "Two to three days", "ar": "من يومين إلى ثلاثة أيام", "ku": "دوو بۆ سێ ڕۆژ"}', 'standard', 3000, 0, 0, 1, 40, 1440, 4320, 3, v_type,
-        '{"tracking": true, "signature_required": false, "insurance_available": false}', 1),
+        '{"tracking": true, "signature_required": false, "insurance_available": false}', 1, true),
       (md5('service/express' || v_slug)::uuid, v_tenant, 'EXP', '{"en": "Express", "ar": "سريع", "ku": "خێرا"}',
         '{"en": "Next day", "ar": "اليوم التالي", "ku": "ڕۆژی دواتر"}', 'express', 5000, 50, 10, 1, 40, 360, 1440, 2, v_type,
-        '{"tracking": true, "signature_required": true, "insurance_available": true}', 2),
+        '{"tracking": true, "signature_required": true, "insurance_available": true}', 2, false),
       (md5('service/same-day' || v_slug)::uuid, v_tenant, 'SDY', '{"en": "Same day", "ar": "اليوم نفسه", "ku": "هەمان ڕۆژ"}',
         '{"en": "Within eight hours", "ar": "خلال ثماني ساعات", "ku": "لە ماوەی هەشت کاتژمێردا"}', 'same_day', 8000, 100, 5, 1, 10, 120, 480, 1, v_type,
-        '{"tracking": true, "signature_required": true, "insurance_available": true}', 3);
+        '{"tracking": true, "signature_required": true, "insurance_available": true}', 3, false);
 
     insert into tenancy.tenant_settings (tenant_id, module, group_key, settings) values
       (v_tenant, 'delivery', 'transfer_manifest', jsonb_build_object('enabled', true, 'receiving_mode', 'item_scan',

@@ -1,0 +1,163 @@
+// Cash on delivery: nine deliveries under the three cash rules, three settlements, three receipts.
+// node tests/walkthrough/cash.mjs
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { call, check, money, refused, say, show, signIn, until } from "./barid.mjs";
+
+const ops = await signIn("ops@demo.test");
+const admin = await signIn("admin@demo.test");
+const dispatcher = await signIn("dispatcher@demo.test");
+const driver1 = await signIn("driver1@demo.test");
+const customer = await signIn("customer@demo.test");
+
+const { deliveryServices } = await call(ops, "GET", "delivery/services");
+const standard = deliveryServices.find(({ code }) => code === "STD");
+const { data: places } = await call(ops, "GET", "delivery/addresses?limit=100");
+const place = (name) => places.find(({ title }) => title.en === name).id;
+
+say("Nine deliveries, three under each cash rule");
+const rules = [
+  { rule: "the sender pays the fee at pickup", payer_type: "sender", cod_amount: 0 },
+  { rule: "the receiver pays the fee at the door", payer_type: "receiver", cod_amount: 0 },
+  { rule: "the receiver pays fee and COD", payer_type: "receiver", cod_amount: 40_000 },
+];
+const deliveries = [];
+for (const { rule, ...terms } of [...rules, ...rules, ...rules]) {
+  const { delivery } = await call(ops, "POST", "delivery/deliveries", {
+    ...terms,
+    customer_id: customer.id,
+    delivery_service_id: standard.id,
+    pickup_address_id: place("Mansour"),
+    dropoff_address_id: place("Doura"),
+    payment_method: "cash",
+    unit_size: 1,
+    recipient: { name: "كرار عباس", phone: "+9647712345679" },
+  });
+  deliveries.push({ ...delivery, rule });
+}
+const bulk = await call(ops, "POST", "delivery/assignments/bulk", {
+  driver_id: driver1.id,
+  delivery_ids: deliveries.map(({ id }) => id),
+});
+await call(driver1, "PUT", `delivery/assignments/bulk/${bulk.bulk_assignment_id}`, {
+  status: "accepted",
+});
+
+say("Driver 1 delivers them; what he says he took must be what is due");
+for (const { id, price, cod_amount, rule } of deliveries) {
+  const path = `delivery/deliveries/${id}`;
+  const atPickup = rule === rules[0].rule;
+  const fee = { cod: 0, delivery_fee: price };
+  await call(driver1, "POST", `${path}/pickup`, atPickup ? { cash_collected: fee } : {});
+  await call(driver1, "POST", `${path}/depart`, {});
+  await call(driver1, "POST", `${path}/complete`, {
+    cash_collected: atPickup
+      ? { cod: 0, delivery_fee: 0 }
+      : { cod: cod_amount, delivery_fee: price },
+  });
+}
+const taken = [];
+for (const { id, rule } of deliveries) {
+  const { delivery } = await call(driver1, "GET", `delivery/deliveries/${id}`);
+  taken.push(delivery.collections[0]);
+  if (taken.length <= 3) {
+    show(
+      `${rule}: ${money(delivery.collections[0].amount)} at ${
+        delivery.collections[0].collection_stage
+      }`,
+    );
+  }
+}
+check("rows of cash", taken.length, 9);
+const { summary } = await call(driver1, "GET", "delivery/cod-summary");
+show(`he holds ${money(summary.total_unremitted)}, ${summary.pending_collections_count} rows`);
+
+say("Three are remitted to the dispatcher, and once more with the same Idempotency-Key");
+const ids = taken.map(({ id }) => id);
+const remit = {
+  scope: "selected",
+  cod_collection_ids: ids.slice(0, 3),
+  remitted_to_user_id: dispatcher.id,
+};
+const first = await settle("remit?language=ar", remit);
+show(
+  `${money(first.total_cash_remitted)} handed in: COD ${money(first.total_cod_remitted)}, ` +
+    `fees ${money(first.total_delivery_fee_remitted)}`,
+);
+
+say("Three are settled by his wallet, which he filled at the office first, and once more");
+const { wallet } = await call(driver1, "GET", "delivery/wallets/me");
+const filled = await call(admin, "POST", `delivery/wallets/${wallet.id}/adjust`, {
+  amount: 50_000,
+  direction: "credit",
+  reason: "Paid in at the office",
+}, { "idempotency-key": randomUUID() });
+const second = await settle("settle-by-wallet?language=ku", {
+  scope: "selected",
+  cod_collection_ids: ids.slice(3, 6),
+});
+check(
+  "his wallet is less by what he keeps in cash",
+  filled.wallet.balance - second.wallet_balance_after,
+  second.total_cash_settled,
+);
+const spent = await refused(driver1, "POST", "delivery/cod-collections/remit", remit);
+check("what is settled cannot be settled again", spent.code, "cod_collections_not_pending");
+
+say("The last three by the dispatcher at his desk");
+const third = await settle("remit", {
+  scope: "selected",
+  cod_collection_ids: ids.slice(6),
+  driver_id: driver1.id,
+  remitted_to_user_id: dispatcher.id,
+}, dispatcher);
+
+say("Receipts: each in the language of who settled");
+const folder = mkdtempSync(join(tmpdir(), "barid-receipts-"));
+for (
+  const [language, { settlement_payment_id }] of [["ar", first], ["ku", second], ["en", third]]
+) {
+  const path = `delivery/cod-settlements/${settlement_payment_id}/receipt`;
+  const link = await until(`receipt in ${language}`, async () => {
+    return (await call(driver1, "GET", path)).url;
+  });
+  const bytes = Buffer.from(await (await fetch(link)).arrayBuffer());
+  const file = join(folder, `receipt-${language}.pdf`);
+  writeFileSync(file, bytes);
+  check(
+    `${file}, ${Math.round(bytes.length / 1024)} KB, begins with`,
+    String(bytes.subarray(0, 5)),
+    "%PDF-",
+  );
+}
+
+say("The reconciliation: rows, sums of drivers and the ledger say the same");
+const proof = await call(dispatcher, "GET", "delivery/cod-reconciliation");
+for (const driver of proof.drivers) {
+  show(
+    `${driver.driver_name}: collected ${money(driver.collected)}, remitted ${
+      money(driver.remitted)
+    }, ` +
+      `by wallet ${money(driver.settled_by_wallet)}, in hand ${money(driver.in_hand)}, ledger ${
+        money(driver.ledger)
+      }`,
+  );
+}
+check("reconciled", proof.reconciled, true);
+check("differences", proof.differences, []);
+
+/** A settlement sent twice: the answer of the first time comes again, and nothing happens twice. */
+async function settle(action, body, person = driver1) {
+  const path = `delivery/cod-collections/${action}`;
+  const header = { "idempotency-key": randomUUID() };
+  const { data } = await call(person, "POST", path, body, header);
+  const again = await call(person, "POST", path, body, header);
+  check(
+    "replayed, same settlement",
+    again.data.settlement_payment_id === data.settlement_payment_id,
+    true,
+  );
+  return data;
+}

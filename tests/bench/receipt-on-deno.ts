@@ -1,7 +1,7 @@
 /** Prints receipts under Deno and says what that cost: CPU in milliseconds, peak memory in megabytes. */
 import { readFileSync } from "node:fs";
-import process from "node:process";
 import { renderReceipt } from "../../functions/delivery/cod/receipt-page.ts";
+import { cpuMs } from "./cpu-on-deno.ts";
 
 function receipt(count: number) {
   return {
@@ -32,10 +32,9 @@ function receipt(count: number) {
 }
 
 async function cpuOf(work: () => Promise<unknown>): Promise<number> {
-  const before = process.cpuUsage();
+  const before = cpuMs();
   await work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000;
+  return cpuMs() - before;
 }
 
 const cold = await cpuOf(() => renderReceipt(receipt(50)));

@@ -63,6 +63,8 @@ test("is printed after the settlement and opened by a link that is new each time
     unchanged: true,
     settlement: { total: 2500, collections: 2 },
   });
+  // A signature says when it was made, to the second.
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
   expect((await printed(payment)).body.url).not.toBe(answer.body.url);
   const again = await a.dispatcher.post(receiptPath(payment));
   expect(again).toSucceed(200);

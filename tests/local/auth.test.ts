@@ -122,7 +122,7 @@ test("who signs up is signed in at once: there is no mail on this machine", asyn
 test("where it counts, an address is confirmed before anybody signs in with it", () => {
   const config = readFileSync(join(root, "supabase", "config.toml"), "utf8");
   expect(config).toMatch(/\[auth\]\n[^[]*enable_signup = true/);
-  expect(config).toMatch(/\[auth\.email\]\nenable_signup = true\nenable_confirmations = true/);
+  expect(config).toMatch(/\[auth\.email\]\nenabled = true\nenable_confirmations = true/);
 });
 
 test("the token hook of the database changes the claims, and may refuse the sign-in", async () => {

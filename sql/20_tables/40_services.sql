@@ -63,7 +63,8 @@ create table if not exists delivery.delivery_services (
   foreign key (tenant_id, policy_profile_id) references delivery.policy_profiles (tenant_id, id) on delete restrict
 );
 create unique index if not exists service_code_already_exists on delivery.delivery_services (tenant_id, code) where deleted_at is null;
-create index if not exists services_recent on delivery.delivery_services (tenant_id, created_at desc, id) where deleted_at is null;
+create index if not exists services_recent on delivery.delivery_services (tenant_id, created_at desc nulls last, id desc) where deleted_at is null;
+create index if not exists services_by_price on delivery.delivery_services (tenant_id, default_price, id) where deleted_at is null;
 create index if not exists services_type on delivery.delivery_services (tenant_id, delivery_type_id);
 create index if not exists services_profile on delivery.delivery_services (tenant_id, policy_profile_id) where policy_profile_id is not null;
 

@@ -11,6 +11,7 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
     (await import(`${bench}/set-destination.ts`)).benchSetDestination(report),
   search: async (report) => (await import(`${bench}/search.ts`)).benchSearch(report),
   assignments: async (report) => (await import(`${bench}/assignments.ts`)).benchAssignments(report),
+  services: async (report) => (await import(`${bench}/services.ts`)).benchServices(report),
   "stop-order": async (report) => (await import(`${bench}/stop-order.ts`)).benchStopOrder(report),
   performance: async (report) => (await import(`${bench}/performance.ts`)).benchPerformance(report),
   stock: async (report) => (await import(`${bench}/stock.ts`)).benchStock(report),

@@ -16471,20 +16471,25 @@ end $$;
 
 -- Stock comes into a warehouse, or turns out to be more or less than it was thought.
 
--- The movements that name `reference`, as responses show them.
-create or replace function warehousing.movements_of(reference_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'transaction_type', t.transaction_type, 'quantity', t.quantity,
-    'warehouse_id', t.warehouse_id, 'lot_number', t.lot_number, 'serial_number', t.serial_number,
-    'item', jsonb_build_object('id', t.item_id, 'name', i.name, 'sku', i.sku),
-    'from_bin', case when t.from_bin_id is not null then jsonb_build_object('id', f.id, 'code', f.code, 'name', f.name) end,
-    'to_bin', case when t.to_bin_id is not null then jsonb_build_object('id', b.id, 'code', b.code, 'name', b.name) end) order by t.id), '[]')
-  from warehousing.inventory_transactions t
-  left join warehousing.inventory_items i on i.tenant_id = t.tenant_id and i.id = t.item_id
-  left join warehousing.bins f on f.tenant_id = t.tenant_id and f.id = t.from_bin_id
-  left join warehousing.bins b on b.tenant_id = t.tenant_id and b.id = t.to_bin_id
-  where t.tenant_id = app.tenant_id() and t.reference_id = movements_of.reference_id
-$$;
+-- The movements that name `reference`, as responses show them. Text, since every level of jsonb copies all below it:
+-- whoever answers with hundreds of them makes jsonb of the whole.
+create or replace function warehousing.movements_of(reference_id uuid) returns json
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return (
+    select coalesce(json_agg(json_build_object('id', t.id, 'transaction_type', t.transaction_type, 'quantity', t.quantity,
+      'warehouse_id', t.warehouse_id, 'lot_number', t.lot_number, 'serial_number', t.serial_number,
+      'item', json_build_object('id', t.item_id, 'name', i.name, 'sku', i.sku),
+      'from_bin', case when t.from_bin_id is not null then json_build_object('id', f.id, 'code', f.code, 'name', f.name) end,
+      'to_bin', case when t.to_bin_id is not null then json_build_object('id', b.id, 'code', b.code, 'name', b.name) end) order by t.id), '[]')
+    from warehousing.inventory_transactions t
+    left join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = t.item_id
+    left join warehousing.bins f on f.tenant_id = v_tenant and f.id = t.from_bin_id
+    left join warehousing.bins b on b.tenant_id = v_tenant and b.id = t.to_bin_id
+    where t.tenant_id = v_tenant and t.reference_id = movements_of.reference_id);
+end $$;
 
 -- Refuses lines, [{item_id, bin_id}], whose bin is not of the warehouse or whose item is none of the tenant's,
 -- naming items.<n>.<field>. Fails: bin_not_found, inventory_item_not_found.
@@ -16565,29 +16570,68 @@ end $$;
 create or replace function warehousing.inventory_transfer_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
+  v_tenant uuid := app.tenant_id();
   v_id uuid := (input ->> 'id')::uuid;
-  v_transfer jsonb;
+  v_answer json;
 begin
-  select to_jsonb(t) || jsonb_build_object(
+  select json_build_object('inventory_transfer', json_build_object('id', t.id, 'tenant_id', t.tenant_id, 'reference_number', t.reference_number,
+    'source_warehouse_id', t.source_warehouse_id, 'destination_warehouse_id', t.destination_warehouse_id, 'status', t.status,
+    'notes', t.notes, 'performed_by', t.performed_by, 'created_at', t.created_at, 'source_warehouse', t.source_warehouse,
+    'destination_warehouse', t.destination_warehouse, 'performer', t.performer,
     'items', (
-      select coalesce(jsonb_agg(jsonb_build_object('item_id', x.item_id, 'quantity', x.quantity, 'source_bin_id', x.source_bin_id,
+      select coalesce(json_agg(json_build_object('item_id', x.item_id, 'quantity', x.quantity, 'source_bin_id', x.source_bin_id,
         'destination_bin_id', x.destination_bin_id, 'lot_number', x.lot_number, 'serial_number', x.serial_number,
-        'item', jsonb_build_object('id', i.id, 'name', i.name, 'sku', i.sku, 'barcode', i.barcode, 'brand', i.brand, 'model', i.model,
+        'item', json_build_object('id', i.id, 'name', i.name, 'sku', i.sku, 'barcode', i.barcode, 'brand', i.brand, 'model', i.model,
           'unit_size', i.unit_size, 'is_active', i.is_active),
-        'source_bin', jsonb_build_object('id', s.id, 'code', s.code, 'name', s.name),
-        'destination_bin', jsonb_build_object('id', d.id, 'code', d.code, 'name', d.name)) order by x.position), '[]')
+        'source_bin', json_build_object('id', s.id, 'code', s.code, 'name', s.name),
+        'destination_bin', json_build_object('id', d.id, 'code', d.code, 'name', d.name)) order by x.position), '[]')
       from warehousing.inventory_transfer_items x
-      join warehousing.inventory_items i on i.tenant_id = x.tenant_id and i.id = x.item_id
-      join warehousing.bins s on s.tenant_id = x.tenant_id and s.id = x.source_bin_id
-      join warehousing.bins d on d.tenant_id = x.tenant_id and d.id = x.destination_bin_id
-      where x.tenant_id = app.tenant_id() and x.transfer_id = v_id),
-    'transactions', warehousing.movements_of(v_id))
-  into v_transfer
+      join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = x.item_id
+      join warehousing.bins s on s.tenant_id = v_tenant and s.id = x.source_bin_id
+      join warehousing.bins d on d.tenant_id = v_tenant and d.id = x.destination_bin_id
+      where x.tenant_id = v_tenant and x.transfer_id = v_id),
+    'transactions', warehousing.movements_of(v_id)))
+  into v_answer
   from warehousing.inventory_transfers_list t where t.id = v_id;
-  if v_transfer is null then
+  if v_answer is null then
     perform app.fail('inventory_transfer_not_found');
   end if;
-  return jsonb_build_object('inventory_transfer', v_transfer);
+  return v_answer::jsonb;
+end $$;
+
+-- The lines of a transfer as rows that are still to be written.
+create or replace function warehousing.transfer_lines(items jsonb) returns warehousing.inventory_transfer_items[]
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select array_agg((null, null, null, l.line, l.item_id, l.quantity, null, l.source_bin_id, null, l.destination_bin_id,
+      l.lot_number, l.serial_number)::warehousing.inventory_transfer_items order by l.line)
+    from rows from (jsonb_to_recordset(items) as (item_id uuid, quantity bigint, source_bin_id uuid, destination_bin_id uuid, lot_number text,
+      serial_number text)) with ordinality l (item_id, quantity, source_bin_id, destination_bin_id, lot_number, serial_number, line));
+end $$;
+
+-- Refuses lines with an item that is none of the tenant's or a bin that is not of its warehouse.
+-- Fails: inventory_item_not_found, bin_not_found (items.<n>.<field>).
+create or replace function warehousing.require_ends(lines warehousing.inventory_transfer_items[], source uuid, destination uuid) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_bad record;
+begin
+  select l.position - 1 as place, l.item_id, e.field into v_bad
+  from unnest(lines) l
+  left join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = l.item_id
+  left join warehousing.bins s on s.tenant_id = v_tenant and s.warehouse_id = require_ends.source and s.id = l.source_bin_id
+  left join warehousing.bins d on d.tenant_id = v_tenant and d.warehouse_id = require_ends.destination and d.id = l.destination_bin_id
+  cross join lateral (values (1, i.id is null, 'item_id'), (1, s.id is null, 'source_bin_id'), (2, d.id is null, 'destination_bin_id')) e (turn, wrong, field)
+  where e.wrong
+  -- Where it leaves is judged before where it goes.
+  order by e.turn, l.position, e.field limit 1;
+  if found and v_bad.field = 'item_id' then
+    perform app.fail('inventory_item_not_found', jsonb_build_object('field', format('items.%s.item_id', v_bad.place), 'item_id', v_bad.item_id));
+  elsif found then
+    perform app.fail('bin_not_found', jsonb_build_object('field', format('items.%s.%s', v_bad.place, v_bad.field)));
+  end if;
 end $$;
 
 -- Moves stock, all of it or nothing; lots and serial numbers go along. {source_warehouse_id, destination_warehouse_id,
@@ -16603,18 +16647,15 @@ declare
   v_source uuid := (input ->> 'source_warehouse_id')::uuid;
   v_destination uuid := (input ->> 'destination_warehouse_id')::uuid;
   v_reference text := input ->> 'reference_number';
-  v_items jsonb := input -> 'items';
-  v_taken jsonb;
+  v_lines warehousing.inventory_transfer_items[];
 begin
   if v_source = v_destination then
     perform app.fail('warehouses_must_differ', '{"field": "destination_warehouse_id"}');
   end if;
   perform warehousing.require_warehouse(v_source, 'source_warehouse_id');
   perform warehousing.require_warehouse(v_destination, 'destination_warehouse_id');
-  perform warehousing.require_places(v_source, (select jsonb_agg(l || jsonb_build_object('bin_id', l -> 'source_bin_id') order by n)
-    from jsonb_array_elements(v_items) with ordinality e (l, n)), 'items', 'source_bin_id');
-  perform warehousing.require_places(v_destination, (select jsonb_agg(l || jsonb_build_object('bin_id', l -> 'destination_bin_id') order by n)
-    from jsonb_array_elements(v_items) with ordinality e (l, n)), 'items', 'destination_bin_id');
+  v_lines := warehousing.transfer_lines(input -> 'items');
+  perform warehousing.require_ends(v_lines, v_source, v_destination);
   while v_reference is null or (not input ? 'reference_number' and exists (
       select from warehousing.inventory_transfers t where t.tenant_id = v_tenant and t.reference_number = v_reference)) loop
     v_reference := 'INT-' || lpad(app.take_numbers('inventory_transfer')::text, 6, '0');
@@ -16623,30 +16664,12 @@ begin
   values (v_id, v_tenant, v_reference, v_source, v_destination, input ->> 'notes', app.user_id());
   insert into warehousing.inventory_transfer_items (tenant_id, transfer_id, position, item_id, quantity, source_warehouse_id, source_bin_id,
     destination_warehouse_id, destination_bin_id, lot_number, serial_number)
-  select v_tenant, v_id, l.line, l.item_id, l.quantity, v_source, l.source_bin_id, v_destination, l.destination_bin_id, l.lot_number, l.serial_number
-  from rows from (jsonb_to_recordset(v_items) as (item_id uuid, quantity bigint, source_bin_id uuid, destination_bin_id uuid, lot_number text,
-    serial_number text)) with ordinality l (item_id, quantity, source_bin_id, destination_bin_id, lot_number, serial_number, line);
-
-  -- Both ends at once, so that a transfer the other way waits instead of holding what this one needs.
-  perform private.stock_hold((
-    select jsonb_agg(jsonb_build_object('item_id', l -> 'item_id', 'bin_id', b.bin)) from jsonb_array_elements(v_items) l
-    cross join lateral (values (l -> 'source_bin_id'), (l -> 'destination_bin_id')) b (bin)));
-  v_taken := private.stock_allocate((
-    select jsonb_agg(l || jsonb_build_object('warehouse_id', v_source, 'bin_id', l -> 'source_bin_id', 'field', format('items.%s.quantity', n - 1)) order by n)
-    from jsonb_array_elements(v_items) with ordinality e (l, n)));
-  perform warehousing.stock_post((
-    select jsonb_agg(jsonb_build_object('item_id', f.item_id, 'quantity', f.quantity, 'reference_type', 'transfer', 'reference_id', v_id) || m.move
-      order by f.line, f.part, m.step)
-    from rows from (jsonb_to_recordset(v_taken) as (line integer, item_id uuid, bin_id uuid, lot_number text, serial_number text, quantity bigint))
-      with ordinality f (line, item_id, bin_id, lot_number, serial_number, quantity, part)
-    cross join lateral (select jsonb_strip_nulls(jsonb_build_object('lot_number', f.lot_number, 'serial_number', f.serial_number)) as tag) t
-    cross join lateral (values
-      (1, jsonb_build_object('type', 'transfer_out', 'warehouse_id', v_source, 'from', t.tag || jsonb_build_object('bin_id', f.bin_id))),
-      (2, jsonb_build_object('type', 'transfer_in', 'warehouse_id', v_destination,
-        'to', t.tag || jsonb_build_object('bin_id', v_items #> array[(f.line - 1)::text, 'destination_bin_id'])))) m (step, move)));
+  select v_tenant, v_id, l.position, l.item_id, l.quantity, v_source, l.source_bin_id, v_destination, l.destination_bin_id, l.lot_number, l.serial_number
+  from unnest(v_lines) l;
+  perform private.stock_transfer(v_id, v_source, v_destination, v_lines);
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory_transfer.completed', 'source_module', 'warehousing',
     'entity_type', 'inventory_transfer', 'entity_id', v_id, 'event_data', jsonb_build_object('reference_number', v_reference,
-      'source_warehouse_id', v_source, 'destination_warehouse_id', v_destination, 'lines', jsonb_array_length(v_items), 'actor_id', app.user_id()))));
+      'source_warehouse_id', v_source, 'destination_warehouse_id', v_destination, 'lines', cardinality(v_lines), 'actor_id', app.user_id()))));
   return warehousing.inventory_transfer_get(jsonb_build_object('id', v_id));
 end $$;
 
@@ -17859,36 +17882,49 @@ end $$;
 -- because a driver who picks a parcel up moves stock that he does not see. Each reads the caller's tenant
 -- alone; who may ask is the business of the core that calls it.
 
--- Movements as rows, in their order.
-create or replace function private.stock_lines(movements jsonb) returns table (
-  line integer, type text, item_id uuid, warehouse_id uuid, quantity bigint, field text,
-  comes boolean, from_bin uuid, from_status text, from_type text, from_for uuid,
-  goes boolean, to_bin uuid, to_status text, to_type text, to_for uuid,
-  from_lot text, from_serial text, to_lot text, to_serial text,
-  reference_type text, reference_id uuid, reason text)
-language sql immutable set search_path = '' as $$
-  select m.line::integer, m.type, m.item_id, m.warehouse_id, m.quantity, coalesce(m.field, 'quantity'),
-    m."from" is not null, (m."from" ->> 'bin_id')::uuid, coalesce(m."from" ->> 'status', 'available'),
-    m."from" ->> 'reserved_for_type', (m."from" ->> 'reserved_for_id')::uuid,
-    m."to" is not null, (m."to" ->> 'bin_id')::uuid, coalesce(m."to" ->> 'status', 'available'),
-    m."to" ->> 'reserved_for_type', (m."to" ->> 'reserved_for_id')::uuid,
-    m."from" ->> 'lot_number', m."from" ->> 'serial_number', m."to" ->> 'lot_number', m."to" ->> 'serial_number',
-    m.reference_type, m.reference_id, m.reason
-  from rows from (jsonb_to_recordset(movements) as (type text, item_id uuid, warehouse_id uuid, quantity bigint, field text,
-    "from" jsonb, "to" jsonb, reference_type text, reference_id uuid, reason text)) with ordinality
-    m (type, item_id, warehouse_id, quantity, field, "from", "to", reference_type, reference_id, reason, line)
-$$;
+-- A movement, with the rows of both its places once they are known; and what a row gains or loses by all of them.
+do $$
+begin
+  if to_regtype('private.stock_movement') is null then
+    create type private.stock_movement as (
+      line integer, type text, item_id uuid, warehouse_id uuid, quantity bigint, field text,
+      comes boolean, from_bin uuid, from_status text, from_for uuid, from_lot text, from_serial text, from_stock uuid,
+      goes boolean, to_bin uuid, to_status text, to_type text, to_for uuid, to_lot text, to_serial text, to_stock uuid,
+      reference_type text, reference_id uuid, reason text);
+  end if;
+  if to_regtype('private.stock_change') is null then
+    create type private.stock_change as (stock_id uuid, delta bigint, written_off boolean);
+  end if;
+end $$;
+
+-- Movements, read out of their JSON once, however often they are asked afterwards.
+create or replace function private.stock_movements(movements jsonb) returns private.stock_movement[]
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select array_agg((m.line, m.type, m.item_id, m.warehouse_id, m.quantity, coalesce(m.field, 'quantity'),
+      m."from" is not null, f.bin_id, coalesce(f.status, 'available'), f.reserved_for_id, f.lot_number, f.serial_number, null,
+      m."to" is not null, t.bin_id, coalesce(t.status, 'available'), t.reserved_for_type, t.reserved_for_id, t.lot_number, t.serial_number, null,
+      m.reference_type, m.reference_id, m.reason)::private.stock_movement order by m.line)
+    from rows from (jsonb_to_recordset(movements) as (type text, item_id uuid, warehouse_id uuid, quantity bigint, field text,
+      "from" jsonb, "to" jsonb, reference_type text, reference_id uuid, reason text)) with ordinality
+      m (type, item_id, warehouse_id, quantity, field, "from", "to", reference_type, reference_id, reason, line)
+    cross join lateral jsonb_to_record(coalesce(m."from", '{}')) as f (bin_id uuid, status text, reserved_for_id uuid,
+      lot_number text, serial_number text)
+    cross join lateral jsonb_to_record(coalesce(m."to", '{}')) as t (bin_id uuid, status text, reserved_for_type text, reserved_for_id uuid,
+      lot_number text, serial_number text));
+end $$;
 
 -- Refuses movements that name no warehouse, no bin of it (in use, where something goes), no item, or a quantity that is none; and a serial
 -- number that is missing where the item has them or counts more than one piece.
-create or replace function private.stock_check(movements jsonb) returns void
+create or replace function private.stock_check(movements private.stock_movement[]) returns void
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_bad record;
 begin
   select l.*, i.id as known_item, f.id as known_from, t.id as known_to, t.is_active as bin_in_use, w.id as known_warehouse into v_bad
-  from private.stock_lines(movements) l
+  from unnest(movements) l
   left join warehousing.warehouses w on w.tenant_id = v_tenant and w.id = l.warehouse_id and w.deleted_at is null
   left join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = l.item_id
   left join warehousing.bins f on f.tenant_id = v_tenant and f.warehouse_id = l.warehouse_id and f.id = l.from_bin
@@ -17916,6 +17952,28 @@ begin
   end if;
 end $$;
 
+-- The same movements with the rows of their places, asked line by line, each by its key; null where nothing ever lay.
+create or replace function private.stock_places(movements private.stock_movement[]) returns private.stock_movement[]
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return (
+    select array_agg((l.line, l.type, l.item_id, l.warehouse_id, l.quantity, l.field,
+      l.comes, l.from_bin, l.from_status, l.from_for, l.from_lot, l.from_serial,
+      coalesce(l.from_stock, (select s.id from warehousing.stock s
+        where s.tenant_id = v_tenant and s.bin_id = l.from_bin and s.item_id = l.item_id and s.status = l.from_status
+          and s.lot_number is not distinct from l.from_lot and s.serial_number is not distinct from l.from_serial
+          and s.reserved_for_id is not distinct from l.from_for and s.written_off_at is null)),
+      l.goes, l.to_bin, l.to_status, l.to_type, l.to_for, l.to_lot, l.to_serial,
+      coalesce(l.to_stock, (select s.id from warehousing.stock s
+        where s.tenant_id = v_tenant and s.bin_id = l.to_bin and s.item_id = l.item_id and s.status = l.to_status
+          and s.lot_number is not distinct from l.to_lot and s.serial_number is not distinct from l.to_serial
+          and s.reserved_for_id is not distinct from l.to_for and s.written_off_at is null)),
+      l.reference_type, l.reference_id, l.reason)::private.stock_movement order by l.line)
+    from unnest(movements) l);
+end $$;
+
 -- Moves whole units from one place to another, all or nothing, and notes each movement:
 --   [{type, item_id, warehouse_id, quantity, from?, to?, reference_type?, reference_id?, reason?, field?}, ...]
 --   from, to: {bin_id, status? ('available'), lot_number?, serial_number?, reserved_for_type?, reserved_for_id?}
@@ -17927,67 +17985,63 @@ end $$;
 -- warehouse_not_found, inventory_item_not_found, bin_not_found, bin_inactive.
 create or replace function warehousing.stock_post(movements jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
+begin
+  perform private.stock_move(private.stock_movements(movements));
+end $$;
+
+-- stock_post() of movements that were read already, in the order of their lines.
+create or replace function private.stock_move(movements private.stock_movement[]) returns void
+language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_actor uuid := app.user_id();
-  v_from uuid[];
-  v_to uuid[];
+  v_changes private.stock_change[];
+  v_serials boolean := exists (select from unnest(movements) l where l.to_serial is not null);
   v_short record;
 begin
-  if coalesce(jsonb_array_length(movements), 0) = 0 then
+  if coalesce(cardinality(movements), 0) = 0 then
     return;
   end if;
   -- Whoever closes a warehouse or a bin, or gives an item serial numbers, waits for what is still coming in,
   -- and what comes later is judged by the change.
   perform from warehousing.warehouses w where w.tenant_id = v_tenant
-    and w.id in (select l.warehouse_id from private.stock_lines(movements) l where l.goes) order by w.id for key share;
+    and w.id = any (array(select l.warehouse_id from unnest(movements) l where l.goes)) order by w.id for key share;
   perform from warehousing.bins b where b.tenant_id = v_tenant
-    and b.id in (select l.to_bin from private.stock_lines(movements) l where l.goes) order by b.id for key share;
+    and b.id = any (array(select l.to_bin from unnest(movements) l where l.goes)) order by b.id for key share;
   perform from warehousing.inventory_items i where i.tenant_id = v_tenant
-    and i.id in (select l.item_id from private.stock_lines(movements) l where l.goes) order by i.id for key share;
+    and i.id = any (array(select l.item_id from unnest(movements) l where l.goes)) order by i.id for key share;
   perform private.stock_check(movements);
 
-  -- In one order for everybody: two who open the same places would wait for each other in a circle.
-  insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_type, reserved_for_id)
-  select distinct v_tenant, l.warehouse_id, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_type, l.to_for
-  from private.stock_lines(movements) l where l.goes
-    and not exists (select from warehousing.stock s
-      where s.tenant_id = v_tenant and s.bin_id = l.to_bin and s.item_id = l.item_id and s.status = l.to_status
-        and s.lot_number is not distinct from l.to_lot and s.serial_number is not distinct from l.to_serial
-        and s.reserved_for_id is not distinct from l.to_for and s.written_off_at is null)
-  order by l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for
-  on conflict do nothing;
-
-  -- The row of each place, null where nothing ever lay. Asked line by line, each by its key.
-  select array_agg((select s.id from warehousing.stock s
-      where s.tenant_id = v_tenant and s.bin_id = l.from_bin and s.item_id = l.item_id and s.status = l.from_status
-        and s.lot_number is not distinct from l.from_lot and s.serial_number is not distinct from l.from_serial
-        and s.reserved_for_id is not distinct from l.from_for and s.written_off_at is null) order by l.line),
-    array_agg((select s.id from warehousing.stock s
-      where s.tenant_id = v_tenant and s.bin_id = l.to_bin and s.item_id = l.item_id and s.status = l.to_status
-        and s.lot_number is not distinct from l.to_lot and s.serial_number is not distinct from l.to_serial
-        and s.reserved_for_id is not distinct from l.to_for and s.written_off_at is null) order by l.line)
-  into v_from, v_to from private.stock_lines(movements) l;
-  perform from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_from || v_to) order by s.id for no key update;
-
-  select l.field, l.item_id into v_short from private.stock_lines(movements) l where l.comes and v_from[l.line] is null
-  order by l.line limit 1;
+  movements := private.stock_places(movements);
+  if exists (select from unnest(movements) l where l.goes and l.to_stock is null) then
+    -- In one order for everybody: two who open the same places would wait for each other in a circle.
+    insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_type, reserved_for_id)
+    select distinct v_tenant, l.warehouse_id, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_type, l.to_for
+    from unnest(movements) l where l.goes and l.to_stock is null
+    order by l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for
+    on conflict do nothing;
+    movements := private.stock_places(movements);
+  end if;
+  select l.field, l.item_id into v_short from unnest(movements) l where l.comes and l.from_stock is null order by l.line limit 1;
   if found then
     perform app.fail('insufficient_stock', jsonb_build_object('field', v_short.field, 'item_id', v_short.item_id));
   end if;
-  with net as (
-    select g.id, sum(g.delta) as delta from (
-      select v_from[l.line] as id, -l.quantity as delta from private.stock_lines(movements) l where l.comes
+  select array_agg((n.id, n.delta, n.written_off)::private.stock_change) into v_changes from (
+    select g.id, sum(g.delta)::bigint as delta, bool_or(g.written_off) as written_off from (
+      select l.from_stock as id, -l.quantity as delta, l.type = 'write_off' as written_off from unnest(movements) l where l.comes
       union all
-      select v_to[l.line], l.quantity from private.stock_lines(movements) l where l.goes) g
-    group by g.id
-  ), bad as materialized (
-    select s.id, s.quantity + n.delta > 1 as twice
-    from net n join warehousing.stock s on s.tenant_id = v_tenant and s.id = n.id
-    where s.written_off_at is not null or s.quantity + n.delta < 0 or (s.serial_number is not null and s.quantity + n.delta > 1)
-  )
+      select l.to_stock, l.quantity, false from unnest(movements) l where l.goes) g
+    group by g.id) n;
+  perform from warehousing.stock s
+  where s.tenant_id = v_tenant and s.id = any (array(select c.stock_id from unnest(v_changes) c)) order by s.id for no key update;
+
   select l.field, l.item_id, b.twice into v_short
-  from bad b join private.stock_lines(movements) l on b.id in (v_from[l.line], v_to[l.line])
+  from (
+    select s.id, s.quantity + c.delta > 1 as twice
+    from unnest(v_changes) c join warehousing.stock s on s.tenant_id = v_tenant and s.id = c.stock_id
+    where s.written_off_at is not null or s.quantity + c.delta < 0 or (s.serial_number is not null and s.quantity + c.delta > 1)
+    offset 0) b
+  join unnest(movements) l on b.id in (l.from_stock, l.to_stock)
   order by l.line limit 1;
   if found then
     perform app.fail(case when v_short.twice then 'serial_number_taken' else 'insufficient_stock' end,
@@ -17996,25 +18050,19 @@ begin
 
   insert into warehousing.inventory_transactions (tenant_id, transaction_type, item_id, warehouse_id, quantity, from_stock_id, to_stock_id,
     from_bin_id, to_bin_id, from_status, to_status, lot_number, serial_number, reference_type, reference_id, reason, performed_by)
-  select v_tenant, l.type, l.item_id, l.warehouse_id, l.quantity, v_from[l.line], v_to[l.line],
+  select v_tenant, l.type, l.item_id, l.warehouse_id, l.quantity, l.from_stock, l.to_stock,
     l.from_bin, l.to_bin, case when l.comes then l.from_status end, case when l.goes then l.to_status end,
     coalesce(l.to_lot, l.from_lot), coalesce(l.to_serial, l.from_serial), l.reference_type, l.reference_id, l.reason, v_actor
-  from private.stock_lines(movements) l
+  from unnest(movements) l
   order by l.line;
 
   -- What is left first: a serial number may not be in two places, not even for a moment.
   for sign in 0..1 loop
-    update warehousing.stock s set quantity = s.quantity + n.delta,
-      written_off_at = case when s.quantity + n.delta = 0 and n.written_off then clock_timestamp() end
-    from (
-      select g.id, sum(g.delta) as delta, bool_or(g.written_off) as written_off from (
-        select v_from[x.line] as id, -x.quantity as delta, x.type = 'write_off' as written_off
-        from private.stock_lines(movements) x where x.comes
-        union all
-        select v_to[x.line], x.quantity, false from private.stock_lines(movements) x where x.goes) g
-      group by g.id
-    ) n
-    where s.tenant_id = v_tenant and s.id = n.id and (sign = 0) = (n.delta < 0) and n.delta <> 0;
+    exit when sign = 1 and not v_serials;
+    update warehousing.stock s set quantity = s.quantity + c.delta,
+      written_off_at = case when s.quantity + c.delta = 0 and c.written_off then clock_timestamp() end
+    from unnest(v_changes) c
+    where s.tenant_id = v_tenant and s.id = c.stock_id and c.delta <> 0 and (not v_serials or (sign = 0) = (c.delta < 0));
   end loop;
 end $$;
 
@@ -18023,6 +18071,19 @@ grant execute on function warehousing.stock_post(jsonb) to barid_caller;
 -- sql/40_functions/warehousing/stock/20_allocate.sql
 
 -- Which rows a demand is met from.
+
+-- What is asked for, where null may be anything; `rank` is higher the more a line says. And what of a row meets it.
+do $$
+begin
+  if to_regtype('private.stock_demand') is null then
+    create type private.stock_demand as (
+      line integer, item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text, quantity bigint, field text, rank integer);
+  end if;
+  if to_regtype('private.stock_part') is null then
+    create type private.stock_part as (
+      line integer, stock_id uuid, item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text, quantity bigint);
+  end if;
+end $$;
 
 -- Locks what lies open at these places, [{item_id, bin_id}], in the order of ids: for those who take from
 -- some and put into others in two steps, so that an opposite move waits instead of meeting in the middle.
@@ -18041,81 +18102,93 @@ begin
   perform from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_rows) order by s.id for no key update;
 end $$;
 
--- Finds the rows that meet a demand, oldest first, and locks all that could.
---   lines: [{item_id, quantity, warehouse_id?, bin_id?, lot_number?, serial_number?, field?}, ...]; what is left out
---   may be anything. p_reserved_for: null takes available stock, otherwise what is reserved for that.
--- -> [{line, item_id, warehouse_id, bin_id, lot_number, serial_number, quantity}], line from 1
+-- Finds the rows that meet a demand, oldest first, and locks all that could; `beside` are rows to be locked with them.
+--   p_reserved_for: null takes available stock, otherwise what is reserved for that.
 -- Lines that say more choose first, so that a line for any lot does not take the lot another asks for.
 -- Fails: insufficient_stock (item_id, field).
-create or replace function private.stock_allocate(lines jsonb, p_reserved_for uuid default null) returns jsonb
-language plpgsql security definer set search_path = '' as $$
-#variable_conflict use_column
+create or replace function private.stock_take(demands private.stock_demand[], p_reserved_for uuid default null, beside uuid[] default '{}')
+returns private.stock_part[]
+-- Of an array PostgreSQL expects ten rows: it would compare each line with each row, a thousand with a thousand.
+language plpgsql security definer set search_path = '' set enable_nestloop = off as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_status text := case when p_reserved_for is null then 'available' else 'reserved' end;
   v_rows uuid[];
-  v_taken jsonb := '[]';
-  v_mask integer;
+  v_taken private.stock_part[] := '{}';
+  v_rank integer;
   v_short record;
 begin
   -- Asked line by line (offset 0), each by its item: a plan for all at once reads whole warehouses.
-  select array_agg(distinct c.id) into v_rows
-  from jsonb_to_recordset(lines) as l (item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text)
-  cross join lateral (
-    select s.id from warehousing.stock s
-    where s.tenant_id = v_tenant and s.item_id = l.item_id and s.status = v_status and s.quantity > 0
-      and s.reserved_for_id is not distinct from p_reserved_for and s.written_off_at is null
-      and (l.warehouse_id is null or s.warehouse_id = l.warehouse_id) and (l.bin_id is null or s.bin_id = l.bin_id)
-      and (l.lot_number is null or s.lot_number = l.lot_number) and (l.serial_number is null or s.serial_number = l.serial_number)
-    offset 0) c;
-  perform from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_rows) order by s.id for no key update;
+  v_rows := array(
+    select c.id from unnest(demands) l
+    cross join lateral (
+      select s.id from warehousing.stock s
+      where s.tenant_id = v_tenant and s.item_id = l.item_id and s.status = v_status and s.quantity > 0
+        and s.reserved_for_id is not distinct from p_reserved_for and s.written_off_at is null
+        and (l.warehouse_id is null or s.warehouse_id = l.warehouse_id) and (l.bin_id is null or s.bin_id = l.bin_id)
+        and (l.lot_number is null or s.lot_number = l.lot_number) and (l.serial_number is null or s.serial_number = l.serial_number)
+      offset 0) c);
+  perform from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_rows || beside) order by s.id for no key update;
 
-  for v_mask in
-    select distinct num_nonnulls(l.serial_number) * 8 + num_nonnulls(l.lot_number) * 4 + num_nonnulls(l.bin_id) * 2 + num_nonnulls(l.warehouse_id) as mask
-    from jsonb_to_recordset(lines) as l (warehouse_id uuid, bin_id uuid, lot_number text, serial_number text)
-    order by mask desc
-  loop
-    -- Demands of one kind do not overlap unless they are equal: laid end to end beside the rows that may
+  for v_rank in select distinct l.rank from unnest(demands) l order by l.rank desc loop
+    -- Demands of one rank do not overlap unless they are equal: laid end to end beside the rows that may
     -- meet them, each takes the stretch it covers.
-    with held as materialized (
-      select s.* from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_rows)
-    ), demand as materialized (
+    with demand as materialized (
       select l.line, l.item_id, l.warehouse_id, l.bin_id, l.lot_number, l.serial_number, l.quantity,
         dense_rank() over (order by l.item_id, l.warehouse_id, l.bin_id, l.lot_number, l.serial_number) as kind,
         sum(l.quantity) over (partition by l.item_id, l.warehouse_id, l.bin_id, l.lot_number, l.serial_number order by l.line) as until
-      from rows from (jsonb_to_recordset(lines) as (item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text,
-        quantity bigint)) with ordinality l (item_id, warehouse_id, bin_id, lot_number, serial_number, quantity, line)
-      where num_nonnulls(l.serial_number) * 8 + num_nonnulls(l.lot_number) * 4 + num_nonnulls(l.bin_id) * 2 + num_nonnulls(l.warehouse_id) = v_mask
+      from unnest(demands) l where l.rank = v_rank
+    ), held as materialized (
+      select s.id, s.item_id, s.warehouse_id, s.bin_id, s.lot_number, s.serial_number, s.created_at, s.quantity - coalesce(t.quantity, 0) as quantity
+      from warehousing.stock s
+      left join (select p.stock_id, sum(p.quantity) as quantity from unnest(v_taken) p group by p.stock_id) t on t.stock_id = s.id
+      where s.tenant_id = v_tenant and s.id = any (v_rows) and s.status = v_status and s.quantity > coalesce(t.quantity, 0)
     ), supply as materialized (
-      select k.kind, s.id, s.item_id, s.warehouse_id, s.bin_id, s.lot_number, s.serial_number, o.quantity,
-        sum(o.quantity) over (partition by k.kind order by s.created_at, s.id) as until
+      select k.kind, s.id, s.item_id, s.warehouse_id, s.bin_id, s.lot_number, s.serial_number, s.quantity,
+        sum(s.quantity) over (partition by k.kind order by s.created_at, s.id) as until
       from (select distinct on (d.kind) d.* from demand d order by d.kind) k
-      join held s on s.item_id = k.item_id and s.status = v_status and s.quantity > 0
+      join held s on s.item_id = k.item_id
         and (k.warehouse_id is null or s.warehouse_id = k.warehouse_id) and (k.bin_id is null or s.bin_id = k.bin_id)
         and (k.lot_number is null or s.lot_number = k.lot_number) and (k.serial_number is null or s.serial_number = k.serial_number)
-      cross join lateral (
-        select s.quantity - coalesce(sum(t.quantity), 0) as quantity
-        from jsonb_to_recordset(v_taken) as t (stock_id uuid, quantity bigint) where t.stock_id = s.id) o
-      where o.quantity > 0
     )
-    select v_taken || coalesce(jsonb_agg(jsonb_build_object('line', d.line, 'stock_id', p.id, 'item_id', p.item_id,
-      'warehouse_id', p.warehouse_id, 'bin_id', p.bin_id, 'lot_number', p.lot_number, 'serial_number', p.serial_number,
-      'quantity', least(d.until, p.until) - greatest(d.until - d.quantity, p.until - p.quantity)) order by d.line, p.until), '[]')
+    select v_taken || coalesce(array_agg((d.line, p.id, p.item_id, p.warehouse_id, p.bin_id, p.lot_number, p.serial_number,
+      least(d.until, p.until) - greatest(d.until - d.quantity, p.until - p.quantity))::private.stock_part order by d.line, p.until), '{}')
     into v_taken
     from demand d join supply p on p.kind = d.kind and p.until - p.quantity < d.until and d.until - d.quantity < p.until;
   end loop;
 
-  select l.item_id, coalesce(l.field, 'quantity') as field into v_short
-  from rows from (jsonb_to_recordset(lines) as (item_id uuid, quantity bigint, field text)) with ordinality l (item_id, quantity, field, line)
-  left join (
-    select t.line, sum(t.quantity) as quantity from jsonb_to_recordset(v_taken) as t (line bigint, quantity bigint) group by t.line
-  ) t on t.line = l.line
+  select l.item_id, l.field into v_short
+  from unnest(demands) l
+  left join (select p.line, sum(p.quantity) as quantity from unnest(v_taken) p group by p.line) t on t.line = l.line
   where l.quantity > coalesce(t.quantity, 0)
   order by l.line limit 1;
   if found then
     perform app.fail('insufficient_stock', jsonb_build_object('field', v_short.field, 'item_id', v_short.item_id));
   end if;
-  return (select coalesce(jsonb_agg(t.one - 'stock_id' order by (t.one ->> 'line')::integer), '[]') from jsonb_array_elements(v_taken) t (one));
+  return v_taken;
+end $$;
+
+-- stock_take() in JSON. lines: [{item_id, quantity, warehouse_id?, bin_id?, lot_number?, serial_number?, field?}, ...]; what is
+-- left out may be anything. -> [{line, item_id, warehouse_id, bin_id, lot_number, serial_number, quantity}], line from 1
+-- Fails: insufficient_stock (item_id, field).
+create or replace function private.stock_allocate(lines jsonb, p_reserved_for uuid default null) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_taken private.stock_part[] := private.stock_take((
+    select array_agg((l.line, l.item_id, l.warehouse_id, l.bin_id, l.lot_number, l.serial_number, l.quantity, coalesce(l.field, 'quantity'),
+      private.stock_rank(l.warehouse_id, l.bin_id, l.lot_number, l.serial_number))::private.stock_demand order by l.line)
+    from rows from (jsonb_to_recordset(lines) as (item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text,
+      quantity bigint, field text)) with ordinality l (item_id, warehouse_id, bin_id, lot_number, serial_number, quantity, field, line)),
+    p_reserved_for);
+begin
+  return (select coalesce(jsonb_agg(to_jsonb(p) - 'stock_id' order by p.line), '[]') from unnest(v_taken) p);
+end $$;
+
+-- How much a demand says of where it is met from: higher chooses first.
+create or replace function private.stock_rank(warehouse_id uuid, bin_id uuid, lot_number text, serial_number text) returns integer
+language plpgsql immutable set search_path = '' as $$
+begin
+  return num_nonnulls(serial_number) * 8 + num_nonnulls(lot_number) * 4 + num_nonnulls(bin_id) * 2 + num_nonnulls(warehouse_id);
 end $$;
 
 grant execute on function private.stock_hold(jsonb), private.stock_allocate(jsonb, uuid) to barid_caller;
@@ -18215,6 +18288,42 @@ $$;
 grant execute on function warehousing.stock_reserve(text, uuid, jsonb), warehousing.stock_release(text, uuid, jsonb),
   warehousing.stock_exit(text, uuid, text, text, uuid), warehousing.stock_receive(jsonb, text, text, uuid, text),
   warehousing.default_receiving_bin(uuid) to barid_caller;
+
+-- sql/40_functions/warehousing/stock/35_transfer.sql
+
+-- Moves what the lines of an inventory transfer ask for into their other warehouse; lots and serial numbers go along.
+-- Both ends are locked at once, so that a transfer the other way waits instead of holding what this one needs.
+-- Fails: insufficient_stock, and what stock_post() fails with.
+create or replace function private.stock_transfer(transfer uuid, source uuid, destination uuid, lines warehousing.inventory_transfer_items[]) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_taken private.stock_part[] := private.stock_take(
+    array(select (l.position, l.item_id, stock_transfer.source, l.source_bin_id, l.lot_number, l.serial_number, l.quantity,
+        format('items.%s.quantity', l.position - 1),
+        private.stock_rank(stock_transfer.source, l.source_bin_id, l.lot_number, l.serial_number))::private.stock_demand
+      from unnest(lines) l),
+    null,
+    array(select c.id from (select distinct l.item_id, l.destination_bin_id from unnest(lines) l) p
+      cross join lateral (
+        select s.id from warehousing.stock s
+        where s.tenant_id = v_tenant and s.bin_id = p.destination_bin_id and s.item_id = p.item_id and s.status = 'available'
+          and s.written_off_at is null
+        offset 0) c));
+begin
+  perform private.stock_move(array(
+    select (2 * p.n + m.step, m.type, p.item_id, m.warehouse_id, p.quantity, format('items.%s.quantity', p.line - 1),
+      m.leaves, case when m.leaves then p.bin_id end, 'available', null, case when m.leaves then p.lot_number end,
+      case when m.leaves then p.serial_number end, case when m.leaves then p.stock_id end,
+      not m.leaves, case when not m.leaves then lines[p.line].destination_bin_id end, 'available', null, null,
+      case when not m.leaves then p.lot_number end, case when not m.leaves then p.serial_number end, null,
+      'transfer', transfer, null)::private.stock_movement
+    from unnest(v_taken) with ordinality p (line, stock_id, item_id, warehouse_id, bin_id, lot_number, serial_number, quantity, n)
+    cross join lateral (values (0, 'transfer_out', source, true), (1, 'transfer_in', destination, false)) m (step, type, warehouse_id, leaves)
+    order by 1));
+end $$;
+
+grant execute on function private.stock_transfer(uuid, uuid, uuid, warehousing.inventory_transfer_items[]) to barid_caller;
 
 -- sql/40_functions/warehousing/stock/40_verify.sql
 

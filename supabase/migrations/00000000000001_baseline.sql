@@ -112,6 +112,19 @@ begin
   return current_setting('app.sees_tenant', true) = 'on';
 end $$;
 
+-- The warehouses that the caller's work is limited to, or null when it is to none: of warehouse staff, who look after
+-- nothing else, those they are active in. Every list and record of what is in a warehouse, or happens there, asks it.
+create or replace function app.own_warehouses() returns uuid[]
+language plpgsql stable set search_path = '' as $$
+begin
+  if not app.has_role('warehouse_staff') or app.has_permission('manage:operations:tenant') or app.has_permission('manage:module:warehouse') then
+    return null;
+  end if;
+  return array(
+    select s.warehouse_id from warehousing.warehouse_staff s
+    where s.tenant_id = app.tenant_id() and s.user_id = app.user_id() and s.is_active);
+end $$;
+
 -- A setting of the running request ('request_id', 'operation', 'language'), or null.
 create or replace function app.request_setting(setting text) returns text
 language plpgsql stable set search_path = '' as $$
@@ -2126,14 +2139,19 @@ create table if not exists warehousing.waybills (
   handed_over_at timestamptz,
   received_at timestamptz,
   closed_at timestamptz,
+  -- Called off before it was sealed: closed without having been on the road.
+  cancelled_at timestamptz,
   notes text,
   created_by uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
   constraint waybill_number_exists unique (tenant_id, waybill_number),
-  constraint sealed_before_the_road check (status = 'drafted' or (sealed_at is not null and handed_over_at is not null and driver_id is not null)),
-  constraint received_before_closed check ((status in ('received', 'closed')) = (received_at is not null) and (status = 'closed') = (closed_at is not null)),
+  constraint sealed_before_the_road check (status = 'drafted' or cancelled_at is not null
+    or (sealed_at is not null and handed_over_at is not null and driver_id is not null)),
+  constraint cancelled_before_the_seal check (cancelled_at is null or (status = 'closed' and sealed_at is null and received_at is null)),
+  constraint received_before_closed check ((status in ('received', 'closed') and cancelled_at is null) = (received_at is not null)
+    and (status = 'closed') = (closed_at is not null)),
   foreign key (tenant_id, source_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, destination_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
@@ -2152,7 +2170,7 @@ create table if not exists warehousing.waybill_deliveries (
   waybill_id uuid not null,
   delivery_id uuid not null,
   position integer not null check (position > 0),
-  -- True from the first attachment until the parcel is received, missed or the waybill closed.
+  -- True from the first attachment until the parcel is received, missed, gone otherwise, or the waybill closed.
   is_open boolean not null default true,
   received_state text check (received_state in ('received', 'missing')),
   primary key (tenant_id, waybill_id, delivery_id),
@@ -2167,7 +2185,7 @@ create table if not exists warehousing.waybill_discrepancies (
   tenant_id uuid not null,
   waybill_id uuid not null,
   delivery_id uuid not null,
-  type text not null default 'missing_on_receive' check (type in ('missing_on_receive')),
+  type text not null default 'missing_on_receive' check (type in ('missing_on_receive', 'left_before_handover')),
   status text not null default 'open' check (status in ('open', 'resolved')),
   resolution text,
   notes text,
@@ -3621,6 +3639,8 @@ grant select on tenancy.users_list to barid_caller;
 
 -- sql/30_views/warehousing/10_warehouses.sql
 
+-- Views show warehouse staff their own warehouses alone (app.own_warehouses). The tables below do not: whoever sends a parcel
+-- from one warehouse to another is told the name of both.
 drop view if exists warehousing.warehouses_list cascade;
 drop view if exists warehousing.bins_list cascade;
 drop view if exists warehousing.staff_list cascade;
@@ -3636,18 +3656,20 @@ select w.id, w.tenant_id, w.address_id, w.name, w.code, w.status, w.total_capaci
   a.city, a.country, w.created_at, w.updated_at, w.deleted_at
 from warehousing.warehouses w
 left join delivery.addresses a on a.tenant_id = w.tenant_id and a.id = w.address_id
-where w.deleted_at is null;
+where w.deleted_at is null and coalesce(w.id = any ((select app.own_warehouses())::uuid[]), true);
 
 create view warehousing.bins_list with (security_invoker = true) as
 select b.id, b.warehouse_id, b.code, b.name, b.location_type, b.capacity, b.filled_capacity, b.is_default_receiving, b.is_temporary,
   b.is_active, b.created_at, b.updated_at
-from warehousing.bins b;
+from warehousing.bins b
+where coalesce(b.warehouse_id = any ((select app.own_warehouses())::uuid[]), true);
 
 create view warehousing.staff_list with (security_invoker = true) as
 select s.id, s.warehouse_id, s.user_id, jsonb_build_object('id', s.user_id, 'full_name', coalesce(p.full_name, '')) as user,
   s.employee_id, s.role, s.is_active, s.created_at, s.updated_at
 from warehousing.warehouse_staff s
-left join tenancy.profiles p on p.id = s.user_id;
+left join tenancy.profiles p on p.id = s.user_id
+where coalesce(s.warehouse_id = any ((select app.own_warehouses())::uuid[]), true);
 
 grant select on warehousing.warehouses_list, warehousing.bins_list, warehousing.staff_list to barid_caller;
 
@@ -3674,7 +3696,7 @@ from warehousing.stock s
 left join warehousing.inventory_items i on i.tenant_id = s.tenant_id and i.id = s.item_id
 left join warehousing.bins b on b.tenant_id = s.tenant_id and b.id = s.bin_id
 left join warehousing.warehouses w on w.tenant_id = s.tenant_id and w.id = s.warehouse_id
-where s.quantity > 0;
+where s.quantity > 0 and coalesce(s.warehouse_id = any ((select app.own_warehouses())::uuid[]), true);
 
 create view warehousing.inventory_transfers_list with (security_invoker = true) as
 select t.id, t.tenant_id, t.reference_number, t.source_warehouse_id, t.destination_warehouse_id, t.status,
@@ -3688,7 +3710,8 @@ select t.id, t.tenant_id, t.reference_number, t.source_warehouse_id, t.destinati
 from warehousing.inventory_transfers t
 left join warehousing.warehouses s on s.tenant_id = t.tenant_id and s.id = t.source_warehouse_id
 left join warehousing.warehouses d on d.tenant_id = t.tenant_id and d.id = t.destination_warehouse_id
-left join tenancy.profiles p on p.id = t.performed_by;
+left join tenancy.profiles p on p.id = t.performed_by
+where coalesce((select app.own_warehouses()) && array[t.source_warehouse_id, t.destination_warehouse_id], true);
 
 grant select on warehousing.inventory_items_list, warehousing.inventory_list, warehousing.inventory_transfers_list to barid_caller;
 
@@ -3713,7 +3736,8 @@ select o.id, o.tenant_id, o.warehouse_id, o.reference_number, o.external_referen
 from warehousing.picking_orders o
 left join warehousing.warehouses w on w.tenant_id = o.tenant_id and w.id = o.warehouse_id
 left join tenancy.profiles c on c.id = o.created_by
-left join tenancy.profiles a on a.id = o.assigned_to;
+left join tenancy.profiles a on a.id = o.assigned_to
+where coalesce(o.warehouse_id = any ((select app.own_warehouses())::uuid[]), true);
 
 grant select on warehousing.picking_orders_list to barid_caller;
 
@@ -3737,7 +3761,8 @@ select r.id, r.tenant_id, r.reference_number, r.warehouse_id, r.source, r.status
 from warehousing.receiving_orders r
 join warehousing.warehouses w on w.tenant_id = r.tenant_id and w.id = r.warehouse_id
 left join delivery.deliveries d on d.tenant_id = r.tenant_id and d.id = r.delivery_id
-left join tenancy.profiles p on p.id = r.received_by;
+left join tenancy.profiles p on p.id = r.received_by
+where coalesce(r.warehouse_id = any ((select app.own_warehouses())::uuid[]), true);
 
 grant select on warehousing.receiving_orders_list to barid_caller;
 
@@ -3769,7 +3794,8 @@ select s.id, s.tenant_id, s.warehouse_id, s.status, s.started_at, s.ended_at, s.
     join warehousing.bins b on b.tenant_id = a.tenant_id and b.id = a.cage_location_id
     where a.tenant_id = s.tenant_id and a.session_id = s.id) as temporary_locations
 from warehousing.sorting_sessions s
-join warehousing.warehouses w on w.tenant_id = s.tenant_id and w.id = s.warehouse_id;
+join warehousing.warehouses w on w.tenant_id = s.tenant_id and w.id = s.warehouse_id
+where coalesce(s.warehouse_id = any ((select app.own_warehouses())::uuid[]), true);
 
 grant select on warehousing.sorting_assignments_list, warehousing.sorting_sessions_list to barid_caller;
 
@@ -3796,7 +3822,8 @@ select t.id, t.tenant_id, t.mode, t.operation_type, t.source_warehouse_id, t.des
     from warehousing.package_transfer_deliveries p
     join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
     where p.tenant_id = t.tenant_id and p.transfer_id = t.id limit 1) end as delivery
-from warehousing.package_transfers t;
+from warehousing.package_transfers t
+where coalesce((select app.own_warehouses()) && array[t.source_warehouse_id, t.destination_warehouse_id], true);
 
 create view warehousing.waybills_list with (security_invoker = true) as
 select w.id, w.tenant_id, w.waybill_number, w.status, w.source_warehouse_id, w.destination_warehouse_id,
@@ -3808,11 +3835,13 @@ select w.id, w.tenant_id, w.waybill_number, w.status, w.source_warehouse_id, w.d
     'full_name', coalesce((select p.full_name from tenancy.profiles p where p.id = w.driver_id), '')) end as driver,
   (select jsonb_build_object('id', v.id, 'name', v.name) from delivery.vehicles v
     where v.tenant_id = w.tenant_id and v.id = w.vehicle_id) as vehicle,
-  w.seal_number, w.sealed_at, w.handed_over_at, w.received_at, w.closed_at, w.notes, w.created_by, w.created_at, w.updated_at,
-  (select count(*) from warehousing.waybill_deliveries p where p.tenant_id = w.tenant_id and p.waybill_id = w.id) as delivery_count,
+  w.seal_number, w.sealed_at, w.handed_over_at, w.received_at, w.closed_at, w.cancelled_at, w.notes, w.created_by, w.created_at, w.updated_at,
+  (select count(*) from warehousing.waybill_deliveries p
+    where p.tenant_id = w.tenant_id and p.waybill_id = w.id and (p.is_open or p.received_state is not null)) as delivery_count,
   (select count(*) from warehousing.waybill_discrepancies p
     where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.status = 'open') as open_discrepancy_count
-from warehousing.waybills w;
+from warehousing.waybills w
+where coalesce((select app.own_warehouses()) && array[w.source_warehouse_id, w.destination_warehouse_id], true);
 
 grant select on warehousing.package_transfers_list, warehousing.waybills_list to barid_caller;
 
@@ -5296,6 +5325,20 @@ begin
               where s.tenant_id = d.tenant_id and s.reserved_for_id = p.id and s.item_id = i.item_id), 0))));
 end $$;
 
+-- True when things of the same parcel have an open exception on another of its legs, or on the delivery it comes back from.
+create or replace function delivery.has_item_exception_beside(d delivery.deliveries) returns boolean
+language plpgsql stable set search_path = '' as $$
+declare
+  v_beside uuid[] := array(
+    select o.id from delivery.deliveries o
+    where o.tenant_id = d.tenant_id and o.id <> d.id
+      and (o.parent_id = d.parent_id or o.id = d.original_delivery_id or o.parent_id = d.original_delivery_id));
+begin
+  return exists (
+    select from delivery.delivery_exceptions e
+    where e.tenant_id = d.tenant_id and e.delivery_id = any (v_beside) and e.status = 'open' and jsonb_array_length(e.items) > 0);
+end $$;
+
 -- Of these deliveries the ones that may not be given to a driver now, with the first reason:
 --   delivery_has_open_exception         an exception of its own, or missing from a waybill
 --   parent_exception_open               the same of its parcel
@@ -5307,6 +5350,8 @@ create or replace function delivery.preparation_problem(delivery_ids uuid[])
 returns table (delivery_id uuid, code text)
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
+declare
+  v_tenant uuid := app.tenant_id();
 begin
   return query
   select p.id, p.problem
@@ -5314,19 +5359,16 @@ begin
     select d.id, case
       when delivery.has_open_exception(d.id) then 'delivery_has_open_exception'
       when d.parent_id is not null and delivery.has_open_exception(d.parent_id) then 'parent_exception_open'
-      when delivery.leaves_warehouse(d) and exists (
-        select from delivery.deliveries o
-        join delivery.delivery_exceptions e on e.tenant_id = o.tenant_id and e.delivery_id = o.id and e.status = 'open'
-        where o.tenant_id = d.tenant_id and o.id <> d.id and jsonb_array_length(e.items) > 0
-          and (o.parent_id = d.parent_id or o.id = d.original_delivery_id or o.parent_id = d.original_delivery_id))
-        then 'warehouse_item_exception_open'
+      when delivery.leaves_warehouse(d) and delivery.has_item_exception_beside(d) then 'warehouse_item_exception_open'
       when delivery.leaves_warehouse(d) and not delivery.is_prepared(d) then 'warehouse_preparation_inconsistent'
       -- It travels to another warehouse first.
       when exists (select from warehousing.waybill_deliveries w
         where w.tenant_id = d.tenant_id and w.delivery_id = delivery.parcel_of(d) and w.is_open) then 'warehouse_preparation_inconsistent'
     end as problem
     from delivery.deliveries d
-    where d.tenant_id = app.tenant_id() and d.id = any (delivery_ids)
+    where d.tenant_id = v_tenant and d.id = any (delivery_ids)
+    -- Kept apart: flattened, every problem would be looked for twice.
+    offset 0
   ) p
   where p.problem is not null;
 end $$;
@@ -16752,25 +16794,39 @@ grant execute on function private.guard_picking_order() to barid_caller;
 -- answers ids that the caller still has to read through the policies.
 create or replace function private.picking_orders_with(part text) returns setof uuid
 language plpgsql stable security definer rows 50 set search_path = '' as $$
+declare
+  -- What every reference begins with is in the index once for each: only what follows is looked up there.
+  v_rare text := regexp_replace(part, '^p?k?o?-?0*', '', 'i');
 begin
-  -- Executed as text, so that each search is planned for its own pattern.
+  -- Executed as text, so that each search is planned for its own pattern. What is asked in full is asked of an
+  -- expression, which the index does not know.
   return query execute $query$
     select o.id from warehousing.picking_orders o
-    where o.tenant_id = $1 and o.reference_number operator(pg_catalog.~~*) $2
-  $query$ using app.tenant_id(), app.contains_pattern(part);
+    where o.tenant_id = $1 and o.reference_number operator(pg_catalog.~~*) $2 and (o.reference_number || '') operator(pg_catalog.~~*) $3
+  $query$ using app.tenant_id(), app.contains_pattern(v_rare), app.contains_pattern(part);
 end $$;
 
 grant execute on function private.picking_orders_with(text) to barid_caller;
 
--- How many picking orders are in each status, of a warehouse or of all: {pending, in_progress, completed,
+-- How many picking orders are in each status, of a warehouse or of all that the caller works in: {pending, in_progress, completed,
 -- handed_off, cancelled, total}. wanted: {} or {warehouse_id}
 create or replace function warehousing.picking_stats(wanted jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_object_agg(s.status, coalesce((t.by_status -> s.status ->> 'entries')::bigint, 0))
-    || jsonb_build_object('total', sum(coalesce((t.by_status -> s.status ->> 'entries')::bigint, 0)))
-  from (select app.tally_by('picking_orders', 'status', wanted) as by_status) t
-  cross join unnest(array['pending', 'in_progress', 'completed', 'handed_off', 'cancelled']) s (status)
-$$;
+language plpgsql stable set search_path = '' as $$
+declare
+  v_own uuid[] := app.own_warehouses();
+begin
+  return (
+    select jsonb_object_agg(s.status, coalesce(t.entries, 0)) || jsonb_build_object('total', coalesce(sum(t.entries), 0))
+    from unnest(array['pending', 'in_progress', 'completed', 'handed_off', 'cancelled']) s (status)
+    left join (
+      select c.status, sum((c.counted ->> 'entries')::bigint) as entries
+      from unnest(coalesce(v_own, array[null::uuid])) w (id)
+      cross join lateral jsonb_each(app.tally_by('picking_orders', 'status',
+        wanted || case when w.id is null then '{}' else jsonb_build_object('warehouse_id', w.id) end)) c (status, counted)
+      where w.id is null or lower(coalesce(wanted ->> 'warehouse_id', w.id::text)) = w.id::text
+      group by c.status
+    ) t on t.status = s.status);
+end $$;
 
 -- Refuses lines that cannot be picked: an item or a bin that is none, an item that never lay in the bin, more than
 -- lies there unreserved and available (lines of one place count together) or more picked than asked for.
@@ -17252,11 +17308,7 @@ begin
     perform private.deliveries_hold(array[r.delivery_id]);
   end if;
   select * into r from warehousing.receiving_orders o where o.id = v_id for no key update;
-  if not (app.has_permission('manage:operations:tenant') or app.has_permission('manage:module:warehouse')) and not exists (
-      select from warehousing.warehouse_staff s
-      where s.tenant_id = r.tenant_id and s.warehouse_id = r.warehouse_id and s.user_id = app.user_id() and s.is_active) then
-    perform app.fail('forbidden');
-  end if;
+  perform warehousing.require_works_in(r.warehouse_id);
   if r.status <> v_target then
     if r.status <> 'pending' then
       perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', v_target));
@@ -18743,7 +18795,8 @@ language sql stable set search_path = '' as $$
     'maintenanceCount', count(*) filter (where w.status = 'maintenance'), 'inactiveCount', count(*) filter (where w.status = 'inactive'),
     'totalCapacity', coalesce(sum(w.total_capacity), 0), 'availableCapacity', coalesce(sum(w.available_capacity), 0))
   from warehousing.warehouses w
-  where w.deleted_at is null and (customer_id is null or warehousing.warehouse_open_to(w, customer_id))
+  where w.deleted_at is null and coalesce(w.id = any ((select app.own_warehouses())::uuid[]), true)
+    and (customer_id is null or warehousing.warehouse_open_to(w, customer_id))
 $$;
 
 -- sql/40_functions/warehousing/warehouses/20_warehouses.sql
@@ -18934,6 +18987,35 @@ begin
   return warehousing.staff_get(input);
 end $$;
 
+-- sql/40_functions/warehousing/warehouses/40_carriers.sql
+
+-- What a warehouse is called at the carriers that collect from it.
+
+-- Notes a warehouse's number, and name, at a carrier, over what was noted before.
+-- {warehouse_id, carrier_code, external_id, external_name?} -> {carrier_warehouse}. Fails: warehouse_not_found, carrier_not_found.
+create or replace function warehousing.carrier_warehouse_set(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  c warehousing.carrier_warehouses := jsonb_populate_record(null::warehousing.carrier_warehouses,
+    input || jsonb_build_object('tenant_id', app.tenant_id()));
+begin
+  perform warehousing.require_warehouse(c.warehouse_id);
+  perform integration.carrier_of(c.carrier_code);
+  insert into warehousing.carrier_warehouses select c.*
+  on conflict (tenant_id, carrier_code, warehouse_id) do update set external_id = excluded.external_id, external_name = excluded.external_name;
+  return jsonb_build_object('carrier_warehouse', to_jsonb(c) - 'tenant_id');
+end $$;
+
+-- Forgets it; what is not noted stays so. {warehouse_id, carrier_code} -> {}. Fails: warehouse_not_found.
+create or replace function warehousing.carrier_warehouse_clear(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  perform warehousing.require_warehouse((input ->> 'warehouse_id')::uuid);
+  delete from warehousing.carrier_warehouses c
+  where c.tenant_id = app.tenant_id() and c.warehouse_id = (input ->> 'warehouse_id')::uuid and c.carrier_code = input ->> 'carrier_code';
+  return '{}';
+end $$;
+
 -- sql/40_functions/warehousing/waybills/10_create.sql
 
 -- Waybills come to be: parcels and pieces of inventory that travel together.
@@ -19110,17 +19192,17 @@ language sql set search_path = '' as $$
       'actor_id', app.user_id()) || more)))
 $$;
 
--- The parcels of a waybill, held. Fails: waybill_has_no_deliveries.
+-- The parcels that are still to travel on a waybill, held. Fails: waybill_has_no_deliveries.
 create or replace function warehousing.waybill_hold(w warehousing.waybills) returns uuid[]
 language plpgsql set search_path = '' as $$
 declare
   v_parcels uuid[] := array(select p.delivery_id from warehousing.waybill_deliveries p
-    where p.tenant_id = w.tenant_id and p.waybill_id = w.id order by p.position);
+    where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open order by p.position);
 begin
   perform private.deliveries_hold(v_parcels);
   -- As they are now: one may have been called off meanwhile.
   v_parcels := array(select p.delivery_id from warehousing.waybill_deliveries p
-    where p.tenant_id = w.tenant_id and p.waybill_id = w.id order by p.position);
+    where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open order by p.position);
   if v_parcels = '{}' then
     perform app.fail('waybill_has_no_deliveries');
   end if;
@@ -19143,8 +19225,60 @@ begin
   return warehousing.waybill_get(input);
 end $$;
 
+-- Calls off a drafted waybill: it is closed, its parcels stay where they lie and may travel otherwise, its stock is free
+-- again. Drafts that were made for pieces of inventory stay drafts, for another waybill. {id} -> {waybill}
+-- Fails: waybill_not_found, forbidden, waybill_action_not_allowed (sealed, or on its way).
+create or replace function warehousing.waybill_cancel(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  w warehousing.waybills := warehousing.waybill_lock((input ->> 'id')::uuid);
+  v_parcels uuid[];
+begin
+  perform warehousing.require_works_in(w.source_warehouse_id);
+  perform warehousing.require_waybill(w, 'drafted', false);
+  v_parcels := array(select p.delivery_id from warehousing.waybill_deliveries p where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open);
+  perform private.deliveries_hold(v_parcels);
+  update warehousing.waybills x set status = 'closed', closed_at = clock_timestamp(), cancelled_at = clock_timestamp()
+  where x.tenant_id = w.tenant_id and x.id = w.id;
+  update warehousing.waybill_deliveries p set is_open = false where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open;
+  delete from warehousing.waybill_items i where i.tenant_id = w.tenant_id and i.waybill_id = w.id;
+  perform warehousing.waybill_event(w, 'cancelled', jsonb_build_object('delivery_ids', to_jsonb(v_parcels)));
+  perform warehousing.stock_release('waybill', w.id);
+  return warehousing.waybill_get(input);
+end $$;
+
+-- Takes off a waybill what another company has carried away meanwhile, with the reason among its discrepancies, and gives
+-- its stock back. -> the parcels that stay on it. Fails: waybill_has_no_deliveries (all are gone).
+create or replace function warehousing.waybill_without_gone(w warehousing.waybills, parcels uuid[]) returns uuid[]
+language plpgsql set search_path = '' as $$
+declare
+  v_gone uuid[] := array(
+    select distinct coalesce(d.parent_id, d.id) from delivery.deliveries d
+    where d.tenant_id = w.tenant_id and (d.id = any (parcels) or d.parent_id = any (parcels)) and d.carrier_type = 'external'
+      and d.delivery_flow not in ('pnd_parent', 'pnd_inbound') and d.status not in ('draft', 'pending'));
+  v_items jsonb;
+begin
+  if v_gone = '{}' then
+    return parcels;
+  elsif parcels <@ v_gone then
+    perform app.fail('waybill_has_no_deliveries');
+  end if;
+  update warehousing.waybill_deliveries p set is_open = false
+  where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.delivery_id = any (v_gone);
+  insert into warehousing.waybill_discrepancies (tenant_id, waybill_id, delivery_id, type, status, resolution, resolved_by, resolved_at)
+  select w.tenant_id, w.id, g.id, 'left_before_handover', 'resolved', 'external_carrier', app.user_id(), clock_timestamp() from unnest(v_gone) g (id);
+  with taken as (
+    delete from warehousing.waybill_items i where i.tenant_id = w.tenant_id and i.waybill_id = w.id and i.delivery_id = any (v_gone)
+    returning i.item_id, i.quantity, i.lot_number, i.serial_number)
+  select jsonb_agg(to_jsonb(t)) into v_items from taken t;
+  if v_items is not null then
+    perform warehousing.stock_release('waybill', w.id, v_items);
+  end if;
+  return array(select p.id from unnest(parcels) with ordinality p (id, place) where p.id <> all (v_gone) order by p.place);
+end $$;
+
 -- Puts a sealed waybill into a driver's hands: its orders are on the road, its stock leaves the source. Drafts bind
--- nobody and stay drafts. {id, driver_id, vehicle_id?} -> {waybill}
+-- nobody and stay drafts; what another company has carried away is taken off. {id, driver_id, vehicle_id?} -> {waybill}
 -- Fails: waybill_not_found, forbidden, waybill_action_not_allowed, waybill_has_no_deliveries, driver_not_found, driver_inactive,
 -- vehicle_not_found, vehicle_inactive, waybill_delivery_not_ready (moved by somebody else).
 create or replace function warehousing.waybill_hand_over(input jsonb) returns jsonb
@@ -19159,6 +19293,7 @@ begin
   v_parcels := warehousing.waybill_hold(w);
   w.driver_id := (input ->> 'driver_id')::uuid;
   w.vehicle_id := warehousing.waybill_vehicle(w.driver_id, (input ->> 'vehicle_id')::uuid);
+  v_parcels := warehousing.waybill_without_gone(w, v_parcels);
   select d.id, d.status into v_stuck from delivery.deliveries d
   where d.tenant_id = w.tenant_id and d.id = any (v_parcels)
     and not (d.status in ('draft', 'pending') or (d.delivery_flow = 'pnd_parent' and exists (

@@ -32,6 +32,9 @@ const definitions = {
 
   // Clashes
   idempotency_conflict: 409,
+  version_conflict: { status: 412, fields: ["current_version"] },
+  precondition_not_supported: { status: 400, fields: ["field"] },
+  invalid_cursor: { status: 400, fields: ["field"] },
   conflict: 409,
 
   // Tenants and their people

@@ -75,7 +75,8 @@ declare
 begin
   perform warehousing.require_works_in(w.source_warehouse_id);
   perform warehousing.require_waybill(w, 'drafted', false);
-  v_parcels := array(select p.delivery_id from warehousing.waybill_deliveries p where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open);
+  v_parcels := array(select p.delivery_id from warehousing.waybill_deliveries p
+    where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open order by p.position);
   perform private.deliveries_hold(v_parcels);
   update warehousing.waybills x set status = 'closed', closed_at = clock_timestamp(), cancelled_at = clock_timestamp()
   where x.tenant_id = w.tenant_id and x.id = w.id;

@@ -3,7 +3,8 @@ import { secretsKey } from "./supabase/local/keys.ts";
 
 export default defineConfig({
   test: {
-    include: ["tests/**/*.test.ts"],
+    // Proofs without a form for every day run only when they are asked for.
+    include: ["tests/**/*.test.ts", ...(process.env.BARID_PROVE ? ["tests/prove/*.proof.ts"] : [])],
     globalSetup: ["tests/support/stack.ts"],
     setupFiles: ["tests/support/expect.ts"],
     // Tests seal and open what the functions of the stack open and sealed.

@@ -13,6 +13,7 @@ const commands = {
   test: "supabase/local/commands/test.ts",
   "test:debian": "supabase/local/commands/test-debian.ts",
   bench: "supabase/local/commands/bench.ts",
+  prove: "supabase/local/commands/prove.ts",
   check: "supabase/local/commands/check.ts",
   format: "supabase/local/commands/format.ts",
   "db:build": "sql/build.ts",

@@ -1,0 +1,30 @@
+/** A whole system of a test's own, for what would disturb the shared one: processes that die, connections that break. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Stack, type StackOptions, startStack } from "../../supabase/local/stack.ts";
+
+/** Starts it on free ports, in a folder that goes when it is stopped; without fsync and cron unless asked for. */
+export async function startOwnStack(options: StackOptions = {}): Promise<Stack> {
+  const dataDir = mkdtempSync(join(tmpdir(), "barid-own-"));
+  const remove = () => rmSync(dataDir, { recursive: true, force: true });
+  try {
+    const stack = await startStack({
+      dataDir,
+      port: 0,
+      dbPort: 0,
+      durable: false,
+      schedules: false,
+      ...options,
+    });
+    const { stop } = stack;
+    stack.stop = async () => {
+      await stop();
+      remove();
+    };
+    return stack;
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}

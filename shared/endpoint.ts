@@ -64,6 +64,8 @@ export interface Endpoint<
   response: Schema | "pdf" | "csv";
   /** Success status; 200 unless said otherwise. */
   status?: 200 | 201 | 202;
+  /** Another success status that single answers have, as `[status]` of the result. */
+  otherStatus?: 200 | 201 | 202;
   /** Text of `message`; `{ literal }` where the interface documents the key itself. */
   message?: MessageKey | { literal: string };
   /** The codes this endpoint adds to the common ones. */

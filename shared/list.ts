@@ -13,6 +13,7 @@ import {
   placeOf,
   type Walk,
   walkCondition,
+  walkFrom,
   walkOf,
   walkOrder,
 } from "./walk.ts";
@@ -38,8 +39,8 @@ export interface ListDeclaration {
   readBy?: string;
   /** Columns of the view that only this engine reads. */
   hidden?: readonly string[];
-  /** The view tells `changed` and `changed_at` (`app.followed`): who copies the rows can ask for what changed. */
-  changes?: true;
+  /** The table of the rows, where it is `app.followed`: who keeps a copy of them can ask for what changed. */
+  changes?: string;
   /** A column filter replaces the direct parameters of the same field instead of joining them. */
   columnsWin?: true;
   /**
@@ -243,11 +244,10 @@ function statementFor(list: ListDeclaration, query: ListQuery): string {
       .join(" and ");
   const where = rowsWhere();
   const pageWhere = query.walk ? `${where} and ${walkCondition(list, query.walk)}` : where;
-  const hidden = [...(list.hidden ?? []), ...(list.changes ? ["changed", "changed_at"] : [])];
+  const from = query.walk ? walkFrom(list, query.walk) : `${list.view} r`;
+  const { hidden = [] } = list;
   const row = ["to_jsonb(r)", ...hidden.map((column) => `'${column}'`)].join(" - ");
-  const placed = query.walk
-    ? ` || jsonb_build_object('place', r.${placeOf(list, query.walk)})`
-    : "";
+  const placed = query.walk ? ` || jsonb_build_object('place', ${placeOf(list, query.walk)})` : "";
   const counted = `(select count(*) from ${list.view} r where ${where})`;
   const names = conditions.map(({ name }) => name);
   const wanted = wantedOf(list, query, names);
@@ -264,7 +264,7 @@ function statementFor(list: ListDeclaration, query: ListQuery): string {
     : "";
   return `select jsonb_build_object(
     'rows', coalesce((select jsonb_agg(page.row) from (
-      select ${row}${extra}${placed} as row from ${list.view} r where ${pageWhere} order by ${order}
+      select ${row}${extra}${placed} as row from ${from} where ${pageWhere} order by ${order}
       limit ($1 ->> 'limit')::bigint offset ($1 ->> 'offset')::bigint) page), '[]'),
     'total', ${total}${told})`;
 }

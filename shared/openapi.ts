@@ -9,16 +9,42 @@ type Json = Record<string, unknown>;
 
 /** The document of one function, served at `/<function>/openapi.json`. */
 export function describeFunction(name: string, endpoints: readonly AnyEndpoint[]): Json {
-  const paths: Record<string, Json> = {};
-  const forClients = endpoints.filter((e) => !e.internal);
-  for (const endpoint of forClients) {
+  return document(`Barid ${name}`, describePaths(name, endpoints, tagOf));
+}
+
+/** One document of all functions: what clients are generated from. */
+export function describeAll(functions: Record<string, readonly AnyEndpoint[]>): Json {
+  const paths = Object.entries(functions).map(([name, endpoints]) =>
+    describePaths(name, endpoints, (endpoint) => `${name}: ${tagOf(endpoint)}`)
+  );
+  return document("Barid", Object.assign({}, ...paths));
+}
+
+type Paths = Record<string, Record<string, Described>>;
+type Described = Json & { tags: string[]; responses: Record<string, unknown> };
+
+function describePaths(
+  name: string,
+  endpoints: readonly AnyEndpoint[],
+  tagged: (endpoint: AnyEndpoint) => string,
+): Paths {
+  const paths: Paths = {};
+  for (const endpoint of endpoints.filter((e) => !e.internal)) {
     const path = `/${name}${endpoint.path === "/" ? "" : endpoint.path}`.replace(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [endpoint.method]: describe(path, endpoint) };
+    const operation = { ...describe(path, endpoint), tags: [tagged(endpoint)] };
+    paths[path] = { ...paths[path], [endpoint.method]: operation };
   }
+  return paths;
+}
+
+function document(title: string, paths: Paths): Json {
+  const tags = new Set(
+    Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags }) => tags)),
+  );
   return {
     openapi: "3.1.0",
     info: {
-      title: `Barid ${name}`,
+      title,
       version: "1",
       description:
         "Delivery operations. Every answer carries `success`; a refusal carries a stable `code` and a " +
@@ -26,12 +52,16 @@ export function describeFunction(name: string, endpoints: readonly AnyEndpoint[]
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/functions/v1" }],
-    tags: [...new Set(forClients.map((e) => tagOf(e)))].map((tag) => ({ name: tag })),
+    tags: [...tags].map((name) => ({
+      name,
+      description: `Paths below ${name.replace(": ", "/")}`,
+    })),
     security: [{ bearer: [] }],
     paths,
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
-      schemas: { Failure: failure() },
+      parameters: commonParameters,
+      responses: shareRefusals(paths),
     },
   };
 }
@@ -40,7 +70,7 @@ function tagOf(endpoint: AnyEndpoint): string {
   return endpoint.path.split("/")[1]?.replace(/^:.*/, "tenant") || "root";
 }
 
-function describe(path: string, endpoint: AnyEndpoint): Json {
+function describe(path: string, endpoint: AnyEndpoint): Json & { responses: Json } {
   const codes = [
     ...new Set([...(endpoint.errors ?? []), ...impliedCodes(endpoint), ...commonOf(endpoint)]),
   ];
@@ -48,7 +78,6 @@ function describe(path: string, endpoint: AnyEndpoint): Json {
     operationId: `${endpoint.method}_${
       path.slice(1).replace(/[{}]/g, "").replace(/[^a-z0-9A-Z]+/g, "_")
     }`,
-    tags: [tagOf(endpoint)],
     summary: endpoint.summary,
     description: [
       `Who: ${endpoint.access.says}.`,
@@ -58,17 +87,18 @@ function describe(path: string, endpoint: AnyEndpoint): Json {
     parameters: [
       ...parameters("path", endpoint.params),
       ...parameters("query", endpoint.query),
-      ...commonParameters(endpoint),
+      ...commonParametersOf(endpoint),
     ],
     ...(endpoint.body
       ? { requestBody: { required: true, content: json(schemaOf(endpoint.body, "input")) } }
       : {}),
     responses: {
       [endpoint.status ?? 200]: success(endpoint),
+      ...(endpoint.otherStatus && { [endpoint.otherStatus]: success(endpoint) }),
       ...(readsOnly(endpoint) && typeof endpoint.response !== "string"
         ? { 304: { description: "Not changed since the answer with this ETag" } }
         : {}),
-      ...refusals(codes),
+      ...refusals(codes, endpoint.keyless),
     },
   };
 }
@@ -96,7 +126,8 @@ function success(endpoint: AnyEndpoint): Json {
   const schema = schemaOf(endpoint.response, "output");
   const list = listOf(endpoint.query);
   return {
-    description: "Success",
+    // A file is said in words: as a second media type it would make every typed answer a text as well.
+    description: list ? "Success; with `format=csv` the rows as text/csv" : "Success",
     content: {
       ...json({
         ...schema,
@@ -111,40 +142,32 @@ function success(endpoint: AnyEndpoint): Json {
         },
         required: ["success", "message", ...((schema.required as string[]) ?? [])],
       }),
-      ...(list && { "text/csv": { schema: { type: "string" } } }),
     },
   };
 }
 
-function refusals(codes: ErrorCode[]): Json {
+/** Refusals by status; of an endpoint that keeps its codes to itself only the words. */
+function refusals(codes: ErrorCode[], keyless = false): Json {
   const byStatus: Record<number, ErrorCode[]> = {};
   for (const code of codes) (byStatus[statusOf(code)] ??= []).push(code);
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, list]) => [status, {
-      description: list.map((code) => `\`${code}\`: ${translate("en", code)}`).join("\n\n"),
+      description: list.map((code) => {
+        const text = translate("en", code);
+        return keyless ? text : `\`${code}\`: ${text}`;
+      }).join("\n\n"),
       content: json({
-        allOf: [{ $ref: "#/components/schemas/Failure" }, {
-          type: "object",
-          properties: {
-            code: { enum: list },
-            ...Object.fromEntries(list.flatMap(publicFieldsOf).map((field) => [field, {}])),
-          },
-        }],
+        type: "object",
+        required: ["success", ...(keyless ? [] : ["code"]), "message"],
+        properties: {
+          success: { const: false },
+          ...(keyless ? {} : { code: { enum: list } }),
+          message: { type: "string" },
+          ...Object.fromEntries(list.flatMap(publicFieldsOf).map((field) => [field, {}])),
+        },
       }),
     }]),
   );
-}
-
-function failure(): Json {
-  return {
-    type: "object",
-    required: ["success", "code", "message"],
-    properties: {
-      success: { const: false },
-      code: { type: "string" },
-      message: { type: "string" },
-    },
-  };
 }
 
 function parameters(place: "path" | "query", schema?: z.ZodType): Json[] {
@@ -161,44 +184,88 @@ function parameters(place: "path" | "query", schema?: z.ZodType): Json[] {
   }));
 }
 
-function commonParameters(endpoint: AnyEndpoint): Json[] {
-  const list: Json[] = [
-    { name: "language", in: "query", required: false, schema: { enum: ["en", "ar", "ku"] } },
-  ];
-  if ((endpoint.tenant ?? "required") !== "none" && endpoint.tenant !== "path") {
-    list.push({
-      name: "tenant_id",
-      in: "query",
-      required: false,
-      schema: { type: "string", format: "uuid" },
-    });
+/** What many operations take. */
+const commonParameters: Record<string, Json> = {
+  language: {
+    name: "language",
+    in: "query",
+    required: false,
+    description: "Language of messages; goes before Accept-Language",
+    schema: { enum: ["en", "ar", "ku"] },
+  },
+  tenant_id: {
+    name: "tenant_id",
+    in: "query",
+    required: false,
+    description: "Another tenant of yours than the token's",
+    schema: { type: "string", format: "uuid" },
+  },
+  idempotency_key: {
+    name: "Idempotency-Key",
+    in: "header",
+    required: false,
+    description: "The same key and input give the first answer again",
+    schema: { type: "string", maxLength: 200 },
+  },
+  if_match: {
+    name: "If-Match",
+    in: "header",
+    required: false,
+    description: "ETag of what you read: refused when the row has changed since",
+    schema: { type: "string" },
+  },
+  if_none_match: {
+    name: "If-None-Match",
+    in: "header",
+    required: false,
+    description: "ETag of what you have: 304 while it is still so",
+    schema: { type: "string" },
+  },
+};
+
+function commonParametersOf(endpoint: AnyEndpoint): Json[] {
+  const { tenant = "required", idempotency, version, response } = endpoint;
+  const shared = (name: string) => ({ $ref: `#/components/parameters/${name}` });
+  const list: Json[] = [shared("language")];
+  if (tenant !== "none" && tenant !== "path") list.push(shared("tenant_id"));
+  if (readsOnly(endpoint)) {
+    if (typeof response !== "string") list.push(shared("if_none_match"));
+    return list;
   }
-  if (!readsOnly(endpoint)) {
-    list.push({
-      name: "Idempotency-Key",
-      in: "header",
-      required: endpoint.idempotency === "required",
-      schema: { type: "string", maxLength: 200 },
-    });
-    if (endpoint.version) {
-      list.push({
-        name: "If-Match",
-        in: "header",
-        required: false,
-        description: "ETag of what you read: refused when the row has changed since",
-        schema: { type: "string" },
-      });
-    }
-  } else if (typeof endpoint.response !== "string") {
-    list.push({
-      name: "If-None-Match",
-      in: "header",
-      required: false,
-      description: "ETag of what you have: 304 while it is still so",
-      schema: { type: "string" },
-    });
-  }
+  list.push(
+    idempotency === "required"
+      ? { ...commonParameters.idempotency_key, required: true }
+      : shared("idempotency_key"),
+  );
+  if (version) list.push(shared("if_match"));
   return list;
+}
+
+/** Refusals that several operations give alike move to one place; what is left in theirs refers to it. */
+function shareRefusals(paths: Paths): Record<string, unknown> {
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  const places = operations.flatMap(({ responses }) =>
+    Object.keys(responses).filter((code) => Number(code) >= 300).map((code) => ({
+      responses,
+      code,
+    }))
+  );
+  const byText = new Map<string, typeof places>();
+  for (const place of places) {
+    const text = JSON.stringify(place.responses[place.code]);
+    byText.set(text, [...byText.get(text) ?? [], place]);
+  }
+  const shared: Record<string, unknown> = {};
+  for (const alike of [...byText.values()].filter(({ length }) => length > 1)) {
+    const [{ responses, code }] = alike;
+    const before = Object.keys(shared).filter((name) => name.startsWith(code)).length;
+    const name = before ? `${code}_${before + 1}` : code;
+    shared[name] = responses[code];
+    for (const place of alike) {
+      place.responses[place.code] = { $ref: `#/components/responses/${name}` };
+    }
+  }
+  return shared;
 }
 
 function json(schema: Json): Json {

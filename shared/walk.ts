@@ -75,17 +75,22 @@ function readCursor(cursor: string): Place {
   return { at, id };
 }
 
-type Walked = { readBy?: string };
+type Walked = { view: string; readBy?: string; changes?: string };
+
+/** What the rows are read from: for changes also their table, which alone knows them. */
+export function walkFrom({ view, changes }: Walked, { by }: Walk): string {
+  return by === "changes" ? `${view} r join ${changes} f on f.id = r.id` : `${view} r`;
+}
 
 /** The column that says a row's place. */
 export function placeOf({ readBy = "created_at" }: Walked, { by }: Walk): string {
-  return by === "changes" ? "changed" : readBy;
+  return by === "changes" ? "f.changed" : `r.${readBy}`;
 }
 
 /** What the rows of a step are ordered by; the lists' indexes are written this way. */
 export function walkOrder(list: Walked, walk: Walk): string {
-  const place = `r.${placeOf(list, walk)}`;
-  return walk.by === "changes" ? `${place}, r.id` : `${place} desc nulls last, r.id desc`;
+  const place = placeOf(list, walk);
+  return walk.by === "changes" ? `${place}, f.id` : `${place} desc nulls last, r.id desc`;
 }
 
 /** Which rows lie beyond the place. Values stand under `after` and `since` of the statement's input. */
@@ -93,14 +98,14 @@ export function walkCondition(list: Walked, walk: Walk): string {
   const id = "($1 #>> '{after,id}')::uuid";
   if (walk.by === "created") {
     if (!walk.after) return "true";
-    return `(r.${placeOf(list, walk)}, r.id) < (($1 #>> '{after,at}')::timestamptz, ${id})`;
+    return `(${placeOf(list, walk)}, r.id) < (($1 #>> '{after,at}')::timestamptz, ${id})`;
   }
   // A transaction that is still open may commit rows with a smaller number later: until then, they and all after
   // them wait. So whoever asks from place to place misses nothing.
-  const settled = "r.changed < (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint)";
+  const settled = "f.changed < (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint)";
   return walk.after
-    ? `(r.changed, r.id) > (($1 #>> '{after,at}')::bigint, ${id}) and ${settled}`
-    : `r.changed_at >= (select app.day_start($1 ->> 'since')) and ${settled}`;
+    ? `(f.changed, f.id) > (($1 #>> '{after,at}')::bigint, ${id}) and ${settled}`
+    : `f.updated_at >= (select app.day_start($1 ->> 'since')) and ${settled}`;
 }
 
 /** Notes where the step ended, and takes the places off the rows. */

@@ -3320,7 +3320,7 @@ where (d.pickup_zone_id is not null or f.latitude is not null)
 -- Assignments as lists show them. What stands beside a row is looked up for the rows of a page only, so
 -- each is a sub-select. customer, delivery_details and route are shown when asked for (`include`).
 create view delivery.assignments_list with (security_invoker = true) as
-select a.changed, a.updated_at as changed_at, a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assignment_id, a.assigned_by as assigned_by_id,
+select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assignment_id, a.assigned_by as assigned_by_id,
   a.assignment_time, a.status, a.status as assignment_status, a.status = 'pending' as requires_driver_response,
   a.sequence_number, a.estimated_pickup_time, a.estimated_delivery_time, a.notes, a.responded_at, a.response_reason,
   (select jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'external_reference_id', d.external_reference_id,
@@ -3376,8 +3376,7 @@ select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d
     left join tenancy.profiles p on p.id = x.driver_id
     where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status <> 'rejected'
     order by x.status in ('pending', 'assigned', 'accepted') desc, x.assignment_time desc limit 1) as assignment,
-  d.promised_at, d.picked_up_at, d.delivered_at, d.created_by, d.created_at, d.updated_at,
-  d.changed, d.updated_at as changed_at
+  d.promised_at, d.picked_up_at, d.delivered_at, d.created_by, d.created_at, d.updated_at
 from delivery.deliveries d;
 
 create view delivery.handoffs_list with (security_invoker = true) as
@@ -3519,7 +3518,7 @@ select c.id, c.delivery_id, c.driver_id, c.amount, c.currency,
     as delivery_details,
   jsonb_build_object('full_name', p.full_name, 'email', p.email, 'avatar', p.avatar_url) as driver_info,
   c.remitted_to_user_id, c.settlement_payment_id, c.external_reference_id,
-  c.customer_name, c.delivery_address, p.full_name as driver_name, c.changed, c.updated_at as changed_at
+  c.customer_name, c.delivery_address, p.full_name as driver_name
 from money.cod_collections c
 left join tenancy.profiles p on p.id = c.driver_id;
 grant select on money.cod_collections_list to barid_caller;
@@ -3651,8 +3650,7 @@ $$;
 -- What administrators see of an order in a list.
 create view storefront.orders_list with (security_invoker = true) as
 select o.id, o.order_number, o.market_id, o.user_id, o.status, o.status_group, o.payment_method, o.payment_status, o.city,
-  o.shipping_cost, o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at,
-  o.changed, o.updated_at as changed_at
+  o.shipping_cost, o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at
 from storefront.storefront_orders o
 where o.tenant_id = (select app.tenant_id());
 
@@ -3774,7 +3772,7 @@ select o.id, o.tenant_id, o.warehouse_id, o.reference_number, o.external_referen
       'start_time', null, 'end_time', null, 'picker_notes', null)
     from warehousing.picking_order_items i where i.tenant_id = o.tenant_id and i.picking_order_id = o.id)
     || o.picking_progress as picking_progress,
-  o.notes, o.due_date, o.completed_date, o.assigned_to, o.created_by, o.delivery_id, o.created_at, o.updated_at, o.changed, o.updated_at as changed_at,
+  o.notes, o.due_date, o.completed_date, o.assigned_to, o.created_by, o.delivery_id, o.created_at, o.updated_at,
   case when o.created_by is not null then jsonb_build_object('id', o.created_by, 'full_name', coalesce(c.full_name, '')) end as created_by_user,
   case when o.assigned_to is not null then jsonb_build_object('id', o.assigned_to, 'full_name', coalesce(a.full_name, '')) end as assigned_to_user,
   jsonb_build_object('id', o.warehouse_id, 'name', w.name, 'code', w.code) as warehouse
@@ -6878,7 +6876,7 @@ language plpgsql stable set search_path = '' as $$
 declare
   v_institution jsonb;
 begin
-  select to_jsonb(i) into v_institution from delivery.institutions_list i where i.id = (input ->> 'id')::uuid;
+  select to_jsonb(i) - 'created_at' into v_institution from delivery.institutions_list i where i.id = (input ->> 'id')::uuid;
   if v_institution is null then
     perform app.fail('institution_not_found');
   end if;
@@ -14916,7 +14914,7 @@ $$;
 -- The administrators' view of one order: snake_case.
 create or replace function storefront.order_for_admin(o storefront.storefront_orders) returns jsonb
 language sql stable set search_path = '' as $$
-  select to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id}'::text[]
+  select to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id,changed}'::text[]
     || jsonb_build_object(
     'customer', (
       select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'email', p.email, 'phone', p.phone)

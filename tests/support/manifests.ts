@@ -112,7 +112,7 @@ export async function newManifest(
     }::text, ${status}, ${institution}, b.id, a.id,
         jsonb_build_object(
           'branch', jsonb_build_object('id', b.id, 'name', b.name, 'code', b.code, 'contact_info', b.contact_info),
-          'address', to_jsonb(a) - '{tenant_id,owner_user_id}'::text[],
+          'address', to_jsonb(a) - '{tenant_id,owner_user_id,zone_chosen,in_address_book}'::text[],
           'institution', jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)),
         coalesce(${options.point ?? null}, b.default_processing_point_id), ${
       options.driver === undefined ? tenant.driver.id : options.driver

@@ -86,6 +86,7 @@ export const assignments: AnyEndpoint[] = [
     body: CreateBulk,
     response: BulkResponse,
     status: 201,
+    otherStatus: 200,
     errors: [...obstacles, "deliveries_zone_context_incomplete"],
     async run({ db, body, language }) {
       const answer = await db.call<BulkAnswer>("delivery.assignment_bulk_create", body);

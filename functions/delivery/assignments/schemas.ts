@@ -138,7 +138,7 @@ const ofDelivery = (
 const assignments = defineList({
   view: "delivery.assignments_list",
   readBy: "assignment_time",
-  changes: true,
+  changes: "delivery.assignments",
   sort: ["assignment_time"],
   params: {
     status: oneOf("status", assignmentStatuses),

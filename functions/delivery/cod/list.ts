@@ -44,7 +44,7 @@ const found: Filter = {
 
 export const collections = defineList({
   view: "money.cod_collections_list",
-  changes: true,
+  changes: "money.cod_collections",
   sort: [
     "collected_at",
     "delivery_code",

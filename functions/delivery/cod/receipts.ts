@@ -33,6 +33,7 @@ export const codReceipts: AnyEndpoint[] = [
     access: cashPeople,
     params: ids("settlement_payment_id"),
     response: ReceiptResponse,
+    otherStatus: 202,
     errors: ["settlement_not_found", "settlement_receipt_failed"],
     async run({ db, params }) {
       const receipt = await db.call<Receipt>("money.receipt_get", params);
@@ -49,6 +50,7 @@ export const codReceipts: AnyEndpoint[] = [
     access: cashPeople,
     params: ids("settlement_payment_id"),
     response: ReceiptResponse,
+    otherStatus: 202,
     errors: ["settlement_not_found"],
     run: async ({ db, params }) => await answer(await db.call("money.receipt_retry", params)),
   }),
@@ -59,6 +61,7 @@ export const codReceipts: AnyEndpoint[] = [
     access: cashPeople,
     params: ids("id"),
     response: ReceiptResponse,
+    otherStatus: 202,
     errors: ["cod_collection_not_found", "cod_collection_not_settled", "settlement_not_found"],
     run: async ({ db, params }) => await answer(await db.call("money.receipt_first", params)),
   }),

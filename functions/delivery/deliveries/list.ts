@@ -46,7 +46,7 @@ const filters = {
 
 export const deliveriesList = defineList({
   view: "delivery.deliveries_list",
-  changes: true,
+  changes: "delivery.deliveries",
   sort: ["created_at", "delivery_code", "status"],
   params: {
     ...filters,

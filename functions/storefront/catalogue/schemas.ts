@@ -14,6 +14,7 @@ export const UpdateCategory = CreateCategory.partial();
 
 export const Category = z.object({
   id: Id,
+  tenant_id: Id,
   market_id: Id,
   name: Kept,
   title: z.string(),
@@ -79,6 +80,7 @@ export const Variant = z.object({
 
 export const Product = z.object({
   id: Id,
+  tenant_id: Id,
   market_id: Id,
   category_id: Id.nullable(),
   name: Kept,
@@ -153,6 +155,7 @@ const rating = {
 
 export const reviews = defineList({
   view: "storefront.reviews_list",
+  hidden: ["tenant_id", "user_id", "updated_at"],
   search: ["comment"],
   sort: ["created_at", "rating", "status", "reviewed_at"],
   params: {

@@ -26,6 +26,8 @@ const CustomDomain = z.object({
     purpose: z.enum(["routing", "ownership"]),
   })),
   dns_verified_at: Timestamp.nullable(),
+  /** The last time the records were looked for. */
+  dns_checked_at: Timestamp.nullable(),
   created_at: Timestamp,
   updated_at: Timestamp,
   disconnected_at: Timestamp.nullable(),

@@ -166,7 +166,7 @@ const sortColumns = {
 
 export const adminOrders = defineList({
   view: "storefront.orders_list",
-  changes: true,
+  changes: "storefront.storefront_orders",
   search: ["order_number", "id"],
   sort: ["createdAt", "finalAmount", "deliveryFee", "discountAmount", "totalItems", "status"],
   sortColumns,

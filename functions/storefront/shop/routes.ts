@@ -95,6 +95,7 @@ export const shop: AnyEndpoint[] = [
     tenant,
     params: StoreName,
     response: Joined,
+    otherStatus: 201,
     message: "shop_joined",
     errors: ["market_not_found"],
     async run({ db, params }) {

@@ -28,10 +28,12 @@ export const ShopResponse = z.object({
 });
 
 export const ShopCategories = z.object({
-  categories: z.array(Category.omit({ is_active: true, created_at: true, updated_at: true })),
+  categories: z.array(
+    Category.omit({ tenant_id: true, is_active: true, created_at: true, updated_at: true }),
+  ),
 });
 
-const ShopProduct = Product.omit({ is_active: true }).extend({
+const ShopProduct = Product.omit({ tenant_id: true, is_active: true }).extend({
   variants: z.array(Variant.omit({ inventory_item_id: true, is_active: true })),
 });
 export const ShopProducts = z.object({ products: z.array(ShopProduct), pagination: Pagination });

@@ -6,7 +6,7 @@ language plpgsql stable set search_path = '' as $$
 declare
   v_institution jsonb;
 begin
-  select to_jsonb(i) into v_institution from delivery.institutions_list i where i.id = (input ->> 'id')::uuid;
+  select to_jsonb(i) - 'created_at' into v_institution from delivery.institutions_list i where i.id = (input ->> 'id')::uuid;
   if v_institution is null then
     perform app.fail('institution_not_found');
   end if;

@@ -4,6 +4,7 @@ import { filesIn, textOf } from "./files.ts";
 /** Text written by a program, and tables of data: their length says nothing. */
 const generated = [
   /^shared\/pdf\/font-data\.ts$/,
+  /^shared\/client\/paths\.d\.ts$/,
   /^sql\/80_reference\//,
   /^sql\/90_demo\//,
   /^supabase\/local\/platform\.sql$/,

@@ -32,6 +32,13 @@ export const staticSteps: Step[] = [
   },
   { name: "House rules", run: () => Promise.resolve(findings(brokenHouseRules())) },
   {
+    name: "Client types are what endpoints declare",
+    run: async () =>
+      verdict(
+        await runPackage("tsx/dist/cli.mjs", ["supabase/local/commands/api.ts", "--check"]),
+      ),
+  },
+  {
     name: "Migrations are what sql/ says",
     run: async () => verdict(await runPackage("tsx/dist/cli.mjs", ["sql/build.ts", "--check"])),
   },

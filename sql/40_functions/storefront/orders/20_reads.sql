@@ -58,7 +58,7 @@ $$;
 -- The administrators' view of one order: snake_case.
 create or replace function storefront.order_for_admin(o storefront.storefront_orders) returns jsonb
 language sql stable set search_path = '' as $$
-  select to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id}'::text[]
+  select to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id,changed}'::text[]
     || jsonb_build_object(
     'customer', (
       select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'email', p.email, 'phone', p.phone)

@@ -1,0 +1,36 @@
+/**
+ * `npm run api`: writes the types that integrators build on, from the declarations of the endpoints, to
+ * shared/client/paths.d.ts. With `--check` it only says whether they are up to date.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import openapiTypes, { astToString } from "openapi-typescript";
+import { root } from "../paths.ts";
+import { wholeDocument } from "../whole-document.ts";
+
+// Once through JSON: what is written is what is served.
+const document = JSON.parse(JSON.stringify(await wholeDocument()));
+const types = astToString(await openapiTypes(document, { alphabetize: true }));
+const text = `// Written by npm run api.\n${types}`;
+const name = "shared/client/paths.d.ts";
+const file = join(root, name);
+
+if (process.argv.includes("--check")) {
+  if (readFile() !== text) {
+    console.log(`${name} is not what the endpoints declare: npm run api`);
+    process.exitCode = 1;
+  }
+} else {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  console.log(`${name}: ${Object.keys(document.paths).length} paths`);
+}
+
+function readFile(): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

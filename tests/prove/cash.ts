@@ -90,7 +90,7 @@ export class Cash extends Asking {
   settle = (step: Step) => this.settleCash(step, "settle-by-wallet");
 
   private async settleCash(
-    { a, b, c }: Operation,
+    { a, b, c }: Step,
     way: "remit" | "settle-by-wallet",
   ): Promise<void> {
     const { place } = this;

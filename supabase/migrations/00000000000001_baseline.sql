@@ -293,10 +293,27 @@ begin
   execute format('create trigger append_only_truncate before truncate on %s for each statement execute function private.refuse_change()', target);
 end $$;
 
+-- Says when a row was changed, and that it still was what the caller expected (private.version_expect).
 create or replace function private.touch() returns trigger
 language plpgsql set search_path = '' as $$
 begin
+  if current_setting('app.expected_version', true) <> '' then
+    perform private.version_held(current_setting('app.expected_version')::jsonb, to_jsonb(old), tg_relid);
+  end if;
   new.updated_at := clock_timestamp();
+  return new;
+end $$;
+
+-- The same for rows that others keep copies of: `changed` is the number of the transaction, which puts changes in an
+-- order that no later commit can come before (see shared/walk.ts).
+create or replace function private.touch_followed() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if current_setting('app.expected_version', true) <> '' then
+    perform private.version_held(current_setting('app.expected_version')::jsonb, to_jsonb(old), tg_relid);
+  end if;
+  new.updated_at := clock_timestamp();
+  new.changed := pg_current_xact_id()::text::bigint;
   return new;
 end $$;
 
@@ -306,6 +323,14 @@ language plpgsql set search_path = '' as $$
 begin
   execute format('drop trigger if exists touch on %s', target);
   execute format('create trigger touch before update on %s for each row execute function private.touch()', target);
+end $$;
+
+-- Keeps updated_at and changed current: for tables with a column `changed`, whose lists say what changed since.
+create or replace function app.followed(target regclass) returns void
+language plpgsql set search_path = '' as $$
+begin
+  execute format('drop trigger if exists touch on %s', target);
+  execute format('create trigger touch before update on %s for each row execute function private.touch_followed()', target);
 end $$;
 
 -- sql/10_foundation/60_values.sql
@@ -1461,6 +1486,8 @@ create table if not exists delivery.deliveries (
   created_by uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- The transaction that last changed the row: what readers of changes go by.
+  changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   constraint delivery_code_taken unique (tenant_id, delivery_code),
   constraint leg_of_a_parent check ((parent_id is null) = (leg is null) and (parent_id is null) = (sequence_plan is null)),
@@ -1482,6 +1509,7 @@ create table if not exists delivery.deliveries (
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete restrict,
   foreign key (tenant_id, manifest_item_id) references delivery.transfer_manifest_items (tenant_id, id) on delete restrict
 );
+create index if not exists deliveries_changed on delivery.deliveries (tenant_id, changed, id);
 -- One order per manifest item, and one physical parcel per barcode (legs share their parent's).
 create unique index if not exists item_already_has_order on delivery.deliveries (tenant_id, manifest_item_id) where manifest_item_id is not null;
 create unique index if not exists delivery_barcode_taken on delivery.deliveries (tenant_id, barcode) where parent_id is null;
@@ -1729,12 +1757,15 @@ create table if not exists warehousing.picking_orders (
   delivery_id uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- The transaction that last changed the row: what readers of changes go by.
+  changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   constraint picking_reference_exists unique (tenant_id, reference_number),
   foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, assigned_to) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
+create index if not exists picking_orders_changed on warehousing.picking_orders (tenant_id, changed, id);
 -- One pick of a delivery at a time; after its hand-over a returned parcel may be picked again.
 create unique index if not exists delivery_already_picked on warehousing.picking_orders (tenant_id, delivery_id)
   where delivery_id is not null and status not in ('cancelled', 'handed_off');
@@ -1856,12 +1887,15 @@ create table if not exists delivery.assignments (
   route_details jsonb,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- The transaction that last changed the row: what readers of changes go by.
+  changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete restrict,
   foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete restrict
 );
+create index if not exists assignments_changed on delivery.assignments (tenant_id, changed, id);
 -- A delivery is one driver's at a time.
 create unique index if not exists delivery_already_assigned on delivery.assignments (tenant_id, delivery_id)
   where status in ('pending', 'assigned', 'accepted');
@@ -2336,6 +2370,8 @@ create table if not exists money.cod_collections (
   search_text text not null generated always as (delivery_code::text || ' ' || customer_name || ' ' || delivery_address) stored,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- The transaction that last changed the row: what readers of changes go by.
+  changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   constraint cash_is_its_parts check (amount = cod_amount + delivery_fee_amount),
   constraint cash_already_collected unique nulls not distinct (tenant_id, delivery_id, collection_stage),
@@ -2347,6 +2383,7 @@ create table if not exists money.cod_collections (
   foreign key (tenant_id, remitted_to_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, settlement_payment_id) references money.payments (tenant_id, id) on delete restrict
 );
+create index if not exists cod_collections_changed on money.cod_collections (tenant_id, changed, id);
 create index if not exists cod_collections_recent on money.cod_collections (tenant_id, collected_at desc nulls last, id desc);
 create index if not exists cod_collections_driver on money.cod_collections (tenant_id, driver_id, collected_at desc nulls last, id desc);
 create index if not exists cod_collections_pending on money.cod_collections (tenant_id, driver_id, collected_at) where status = 'collected';
@@ -2713,6 +2750,8 @@ create table if not exists storefront.storefront_orders (
   delivery_id uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- The transaction that last changed the row: what readers of changes go by.
+  changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   constraint order_number_taken unique (tenant_id, order_number),
   constraint cart_already_ordered unique (tenant_id, cart_id),
@@ -2726,6 +2765,7 @@ create table if not exists storefront.storefront_orders (
   foreign key (tenant_id, address_id) references delivery.addresses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
+create index if not exists storefront_orders_changed on storefront.storefront_orders (tenant_id, changed, id);
 -- The administrators' list: newest first, and one index for each filter that is also an order.
 create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc nulls last, id desc);
 create index if not exists orders_market on storefront.storefront_orders (tenant_id, market_id, created_at desc nulls last, id desc);
@@ -3030,7 +3070,7 @@ select p.id, p.full_name, p.email, p.phone, p.avatar_url as avatar,
     order by a.currency = coalesce((select s.settings ->> 'currency_code' from tenancy.tenant_settings s
       where s.tenant_id = u.tenant_id and s.module = 'general' and s.group_key = 'currency'), 'IQD') desc, a.created_at, a.id
     limit 1) as wallet,
-  u.is_active
+  u.is_active, u.created_at
 from tenancy.tenant_users u
 join tenancy.profiles p on p.id = u.user_id
 where u.tenant_id = (select app.tenant_id()) and u.tenant_user_type = 'institution'
@@ -3259,7 +3299,7 @@ where (d.pickup_zone_id is not null or f.latitude is not null)
 -- Assignments as lists show them. What stands beside a row is looked up for the rows of a page only, so
 -- each is a sub-select. customer, delivery_details and route are shown when asked for (`include`).
 create view delivery.assignments_list with (security_invoker = true) as
-select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assignment_id, a.assigned_by as assigned_by_id,
+select a.changed, a.updated_at as changed_at, a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assignment_id, a.assigned_by as assigned_by_id,
   a.assignment_time, a.status, a.status as assignment_status, a.status = 'pending' as requires_driver_response,
   a.sequence_number, a.estimated_pickup_time, a.estimated_delivery_time, a.notes, a.responded_at, a.response_reason,
   (select jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'external_reference_id', d.external_reference_id,
@@ -3315,7 +3355,8 @@ select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d
     left join tenancy.profiles p on p.id = x.driver_id
     where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status <> 'rejected'
     order by x.status in ('pending', 'assigned', 'accepted') desc, x.assignment_time desc limit 1) as assignment,
-  d.promised_at, d.picked_up_at, d.delivered_at, d.created_by, d.created_at, d.updated_at
+  d.promised_at, d.picked_up_at, d.delivered_at, d.created_by, d.created_at, d.updated_at,
+  d.changed, d.updated_at as changed_at
 from delivery.deliveries d;
 
 create view delivery.handoffs_list with (security_invoker = true) as
@@ -3457,7 +3498,7 @@ select c.id, c.delivery_id, c.driver_id, c.amount, c.currency,
     as delivery_details,
   jsonb_build_object('full_name', p.full_name, 'email', p.email, 'avatar', p.avatar_url) as driver_info,
   c.remitted_to_user_id, c.settlement_payment_id, c.external_reference_id,
-  c.customer_name, c.delivery_address, p.full_name as driver_name
+  c.customer_name, c.delivery_address, p.full_name as driver_name, c.changed, c.updated_at as changed_at
 from money.cod_collections c
 left join tenancy.profiles p on p.id = c.driver_id;
 grant select on money.cod_collections_list to barid_caller;
@@ -3589,7 +3630,8 @@ $$;
 -- What administrators see of an order in a list.
 create view storefront.orders_list with (security_invoker = true) as
 select o.id, o.order_number, o.market_id, o.user_id, o.status, o.status_group, o.payment_method, o.payment_status, o.city,
-  o.shipping_cost, o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at
+  o.shipping_cost, o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at,
+  o.changed, o.updated_at as changed_at
 from storefront.storefront_orders o
 where o.tenant_id = (select app.tenant_id());
 
@@ -3706,7 +3748,7 @@ select o.id, o.tenant_id, o.warehouse_id, o.reference_number, o.external_referen
       'start_time', null, 'end_time', null, 'picker_notes', null)
     from warehousing.picking_order_items i where i.tenant_id = o.tenant_id and i.picking_order_id = o.id)
     || o.picking_progress as picking_progress,
-  o.notes, o.due_date, o.completed_date, o.assigned_to, o.created_by, o.delivery_id, o.created_at, o.updated_at,
+  o.notes, o.due_date, o.completed_date, o.assigned_to, o.created_by, o.delivery_id, o.created_at, o.updated_at, o.changed, o.updated_at as changed_at,
   case when o.created_by is not null then jsonb_build_object('id', o.created_by, 'full_name', coalesce(c.full_name, '')) end as created_by_user,
   case when o.assigned_to is not null then jsonb_build_object('id', o.assigned_to, 'full_name', coalesce(a.full_name, '')) end as assigned_to_user,
   jsonb_build_object('id', o.warehouse_id, 'name', w.name, 'code', w.code) as warehouse
@@ -12682,9 +12724,11 @@ revoke execute on function money.verify_books() from barid_caller;
 -- same caller, operation, key and input; jsonb is canonical, so key order and spacing do not matter.
 -- `made` in the input is what the function made for this call, a secret for instance: another at every
 -- attempt, so it is no part of what a key stands for.
--- Answers {data, replayed, jobs, events, language}; jobs tells that background work waits for a runner,
+-- rule.version names the row the endpoint is about: its version is told, and when `expected` lists the versions that
+-- the client knows, the row must have one of them from before the work until its first change.
+-- Answers {data, replayed, jobs, events, language, version}; jobs tells that background work waits for a runner,
 -- events that somebody listens to what happened.
--- Fails: what private.enter and the core fail with, idempotency_conflict (or the rule's `conflict`).
+-- Fails: what private.enter and the core fail with, idempotency_conflict (or the rule's `conflict`), version_conflict.
 create or replace function private.call(claims jsonb, rule jsonb, work text, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -12700,11 +12744,15 @@ begin
       return jsonb_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'call_id', claims ->> 'call_id');
     end if;
   end if;
+  if rule #> '{version,expected}' is not null then
+    perform private.version_expect(rule -> 'version');
+  end if;
   execute format('select %I.%I($1)', split_part(work, '.', 1), split_part(work, '.', 2)) into v_answer using input;
   if v_key is not null then
     perform private.idempotency_store(claims ->> 'operation', v_key, coalesce(v_answer, 'null'));
   end if;
   return jsonb_build_object('data', v_answer, 'language', v_language, 'call_id', claims ->> 'call_id',
+    'version', case when rule ? 'version' then private.version_of(rule -> 'version') end,
     'jobs', coalesce(nullif(current_setting('app.jobs_queued', true), ''), 'off') = 'on',
     'events', coalesce(nullif(current_setting('app.events_queued', true), ''), 'off') = 'on');
 end $$;
@@ -12718,7 +12766,8 @@ declare
   v_answer jsonb;
 begin
   execute statement into v_answer using params;
-  return jsonb_build_object('data', v_answer, 'language', v_language, 'call_id', claims ->> 'call_id');
+  return jsonb_build_object('data', v_answer, 'language', v_language, 'call_id', claims ->> 'call_id',
+    'version', case when rule ? 'version' then private.version_of(rule -> 'version') end);
 end $$;
 
 -- Only the checks that come before the input's: asked when the input is already known to be wrong.
@@ -13388,6 +13437,61 @@ end $$;
 
 grant execute on function private.members_of(uuid), private.wizard_take_back(uuid) to barid_caller;
 grant execute on function private.wizard_take_back(uuid) to barid_api;
+
+-- sql/40_functions/private/version.sql
+
+-- Versions of rows, so that nobody overwrites what he has not read.
+--
+-- version: table, column, key (null: the tenant's only row), expected (the versions a change may find).
+-- A version is updated_at in microseconds, as hexadecimal text: every update sets it (app.touched).
+
+-- The row's version now; null when the caller reaches no such row.
+create or replace function private.version_of(version jsonb) returns text
+language plpgsql stable set search_path = '' as $$
+declare
+  v_version text;
+begin
+  execute format('select to_hex((extract(epoch from r.updated_at) * 1000000)::bigint) from %s r where r.%I = $1',
+      (version ->> 'table')::regclass, version ->> 'column')
+    into v_version using coalesce((version ->> 'key')::uuid, app.tenant_id());
+  return v_version;
+end $$;
+
+-- Refuses unless the row has one of the expected versions, and lets private.touch look again when the row is locked
+-- and changed: between here and there somebody else may have changed it. No lock is taken here, since the cores lock
+-- in an order of their own. A row that is not there is the core's to refuse.
+-- Fails: version_conflict (current_version).
+create or replace function private.version_expect(version jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_current text := private.version_of(version);
+begin
+  if v_current is null then
+    return;
+  end if;
+  if not (version -> 'expected') ? v_current then
+    perform app.fail('version_conflict', jsonb_build_object('current_version', v_current));
+  end if;
+  perform set_config('app.expected_version', jsonb_build_object('table', (version ->> 'table')::regclass::oid,
+    'column', version ->> 'column', 'key', coalesce(version ->> 'key', app.tenant_id()::text), 'version', v_current)::text, true);
+end $$;
+
+-- Called by private.touch for the first change of the expected row.
+create or replace function private.version_held(expected jsonb, changed jsonb, relation oid) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_current text := to_hex((extract(epoch from (changed ->> 'updated_at')::timestamptz) * 1000000)::bigint);
+begin
+  if (expected ->> 'table')::oid <> relation or changed ->> (expected ->> 'column') is distinct from lower(expected ->> 'key') then
+    return;
+  end if;
+  if v_current <> expected ->> 'version' then
+    perform app.fail('version_conflict', jsonb_build_object('current_version', v_current));
+  end if;
+  perform set_config('app.expected_version', '', true);
+end $$;
+
+grant execute on function private.version_of(jsonb), private.version_expect(jsonb), private.version_held(jsonb, jsonb, oid) to barid_caller;
 
 -- sql/40_functions/storefront/carts.sql
 
@@ -19384,10 +19488,11 @@ select app.touched(t) from unnest(array[
   'tenancy.profiles', 'tenancy.tenants', 'tenancy.tenant_users', 'tenancy.tenant_settings', 'tenancy.tenant_modules', 'tenancy.subscriptions', 'delivery.zones', 'delivery.addresses',
   'delivery.transfer_processing_points', 'delivery.institution_branches', 'delivery.vehicles', 'delivery.drivers',
   'warehousing.warehouses', 'delivery.delivery_services', 'money.accounts', 'money.payments',
-  'delivery.transfer_manifests', 'delivery.transfer_manifest_items', 'delivery.deliveries',
-  'delivery.delivery_exceptions', 'delivery.assignments', 'public.delivery_realtime_assignments', 'delivery.package_handoffs',
-  'warehousing.bins', 'warehousing.inventory_items', 'warehousing.stock', 'warehousing.warehouse_staff', 'warehousing.picking_orders',
-  'warehousing.receiving_orders', 'warehousing.waybills', 'warehousing.sorting_sessions', 'money.cod_collections', 'money.settlement_receipts', 'money.cash_handovers']::regclass[]) t;
+  'delivery.transfer_manifests', 'delivery.transfer_manifest_items',
+  'delivery.delivery_exceptions', 'public.delivery_realtime_assignments', 'delivery.package_handoffs',
+  'warehousing.bins', 'warehousing.inventory_items', 'warehousing.stock', 'warehousing.warehouse_staff',
+  'warehousing.receiving_orders', 'warehousing.waybills', 'warehousing.sorting_sessions', 'money.settlement_receipts', 'money.cash_handovers']::regclass[]) t;
+select app.followed(t) from unnest(array['delivery.deliveries', 'delivery.assignments', 'money.cod_collections', 'warehousing.picking_orders']::regclass[]) t;
 
 -- Of a subscription a tenant's administrators know, and the system's.
 drop policy tenant on tenancy.subscriptions;
@@ -19689,8 +19794,9 @@ select app.append_only('storefront.storefront_order_items');
 select app.append_only('storefront.storefront_order_history');
 
 select app.touched(t) from unnest(array['storefront.markets', 'storefront.custom_domains', 'storefront.product_categories',
-  'storefront.products', 'storefront.product_variants', 'storefront.product_reviews', 'storefront.carts', 'storefront.cart_items',
-  'storefront.storefront_orders']::regclass[]) t;
+  'storefront.products', 'storefront.product_variants', 'storefront.product_reviews', 'storefront.carts',
+  'storefront.cart_items']::regclass[]) t;
+select app.followed('storefront.storefront_orders');
 
 -- Markets: staff their own, everybody in it once it is open; those who manage the system review them all.
 drop policy tenant on storefront.markets;

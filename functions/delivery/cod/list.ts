@@ -44,6 +44,7 @@ const found: Filter = {
 
 export const collections = defineList({
   view: "money.cod_collections_list",
+  changes: true,
   sort: [
     "collected_at",
     "delivery_code",

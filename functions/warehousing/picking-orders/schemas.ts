@@ -117,6 +117,7 @@ export const OrdersResponse = z.object({
 
 const list = defineList({
   view: "warehousing.picking_orders_list",
+  changes: true,
   search: ["reference_number"],
   sort: ["created_at", "priority", "due_date", "reference_number", "status", "updated_at"],
   params: {

@@ -1,4 +1,4 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { operators, viewers } from "../people.ts";
@@ -55,6 +55,7 @@ export const warehouses: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/warehouses/:warehouse_id",
+    version: row("warehousing.warehouses", "warehouse_id"),
     summary: "Read a warehouse",
     access: viewers,
     params: ids("warehouse_id"),
@@ -65,6 +66,7 @@ export const warehouses: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/warehouses/:warehouse_id",
+    version: row("warehousing.warehouses", "warehouse_id"),
     summary: "Change a warehouse; what is not sent stays",
     access: operators,
     params: ids("warehouse_id"),

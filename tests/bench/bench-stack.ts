@@ -22,6 +22,7 @@ export async function startBench(env: Record<string, string> = {}): Promise<Benc
     dbPort: 0,
     seed: true,
     schedules: false,
+    installation: process.env.BARID_PROVE_POSTGRES,
     env: { BARID_DB_POOL: "8", BARID_STRICT: "0", BARID_LOG_LEVEL: "warn", ...env },
   });
   const [row] = await stack.sql`select u.user_id, u.tenant_id from tenancy.tenant_users u

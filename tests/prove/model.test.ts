@@ -66,10 +66,9 @@ function operation(model: Model, { kind, dice: [a, b, c, d] }: Draft): Op | unde
       return settlement(model, kind, a, b, c, d);
     case "again": {
       const known = model.sent[a % Math.max(model.sent.length, 1)];
-      if (!known || !model.names.row.length) return known;
-      // With its key: as it was, or with other rows.
-      return;
-      b % 3 ? known : { ...known, rows: known.rows === "all" ? [one(model.names.row)] : "all" };
+      if (!known || !model.names.row.length || b % 3) return known;
+      // With its key, and with other rows.
+      return { ...known, rows: known.rows === "all" ? [one(model.names.row)] : "all" };
     }
     case "adjust":
       return { type: "adjust", driver: a % drivers, amount: 1 + b * 10, credit: c % 2 === 0 };

@@ -44,9 +44,10 @@ export interface ListDeclaration {
   columnsWin?: true;
   /**
    * The kept totals of this list (`app.counted`) and the filters they are kept by: as long as nothing else
-   * narrows the rows, whoever sees the whole tenant gets the total at a constant price.
+   * narrows the rows, whoever sees the whole tenant gets the total at a constant price. `readers` says in SQL who
+   * does, where not all who see the tenant see the whole list.
    */
-  tally?: { name: string; filters: readonly string[] };
+  tally?: { name: string; filters: readonly string[]; readers?: string };
   /** What is told beside the rows: SQL of a jsonb value over `rows r where …`, and the filters it ignores. */
   summary?: { sql: (rows: string, narrowed: Narrowed) => string; ignores?: readonly string[] };
 }
@@ -250,7 +251,8 @@ function statementFor(list: ListDeclaration, query: ListQuery): string {
   const counted = `(select count(*) from ${list.view} r where ${where})`;
   const names = conditions.map(({ name }) => name);
   const wanted = wantedOf(list, query, names);
-  const total = query.walk ? "0" : wanted === null ? counted : `case when (select app.sees_tenant())
+  const readers = list.tally?.readers ?? "app.sees_tenant()";
+  const total = query.walk ? "0" : wanted === null ? counted : `case when (select ${readers})
     then (app.tally('${list.tally!.name}', ${wanted}) ->> 'entries')::bigint else ${counted} end`;
   const { summary } = list;
   const told = summary

@@ -8,7 +8,7 @@ import { isReachable, openDatabase } from "./db.ts";
 import type { AnyEndpoint, Result, Run } from "./endpoint.ts";
 import { AppError, statusOf } from "./errors.ts";
 import { isLanguage } from "./i18n/index.ts";
-import { type JobHandlers, runJobs } from "./jobs.ts";
+import { first, type JobHandlers, runJobs } from "./jobs.ts";
 import { describeError, log } from "./log.ts";
 import { corsHeaders, preflightHeaders, refuse, respond } from "./reply.ts";
 import { claimsOf, keyOf, readInput, ruleOf, sentKey, type Started, started } from "./request.ts";
@@ -109,7 +109,7 @@ function route(
     app.on(
       endpoint.method.toUpperCase(),
       endpoint.path,
-      (c) => answer(name, endpoint, c.req.raw, c.req.param(), loadJobs),
+      (c) => first(() => answer(name, endpoint, c.req.raw, c.req.param(), loadJobs)),
     );
   }
   for (const path of new Set(ordered.map((endpoint) => endpoint.path))) {

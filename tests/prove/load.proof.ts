@@ -1,7 +1,8 @@
 /** Settlements over HTTP as fast as they go: tokens, row-level security, keys, events, receipts queued; fsync on. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Bench, startBench } from "../bench/bench-stack.ts";
-import { people, prepare } from "../bench/cod.ts";
+import { people } from "../bench/cod/rows.ts";
+import { prepare } from "../bench/cod/settlements.ts";
 import { load } from "../bench/load.ts";
 import { figure, of, say } from "./proof.ts";
 

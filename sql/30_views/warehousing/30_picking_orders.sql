@@ -17,6 +17,7 @@ select o.id, o.tenant_id, o.warehouse_id, o.reference_number, o.external_referen
 from warehousing.picking_orders o
 left join warehousing.warehouses w on w.tenant_id = o.tenant_id and w.id = o.warehouse_id
 left join tenancy.profiles c on c.id = o.created_by
-left join tenancy.profiles a on a.id = o.assigned_to;
+left join tenancy.profiles a on a.id = o.assigned_to
+where coalesce(o.warehouse_id = any ((select app.own_warehouses())::uuid[]), true);
 
 grant select on warehousing.picking_orders_list to barid_caller;

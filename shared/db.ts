@@ -186,7 +186,7 @@ async function execute(
         const answer = rows[0]?.answer as Answer | undefined;
         if (answer?.call_id !== callId) throw new ForeignAnswer();
         return answer;
-      });
+      }, whoseOf(claims));
     } catch (error) {
       const verdict = judge(error, callId);
       const attemptsMax = verdict.kind === "clash"
@@ -201,6 +201,11 @@ async function execute(
       throw verdict.error;
     }
   }
+}
+
+/** Among whom connections are shared: tenants, as the token says; what a caller merely asks for is not believed. */
+function whoseOf({ tenant_id, sub, api_key_hash }: Claims): string {
+  return tenant_id ?? sub ?? api_key_hash ?? "";
 }
 
 interface Verdict {

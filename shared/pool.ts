@@ -11,6 +11,7 @@ import postgres from "postgres";
 import { databasePool, databasePrepare, databaseUrl, databaseWaitMs } from "./env.ts";
 import { AppError } from "./errors.ts";
 import { log } from "./log.ts";
+import { openPlaces } from "./places.ts";
 
 /** An answer that belongs to another statement. Never shown to anybody. */
 export class ForeignAnswer extends Error {}
@@ -64,8 +65,7 @@ function openPool(): Pool {
 }
 
 let current = openPool();
-let underWay = 0;
-const waiting: { take(): void; give(error: Error): void }[] = [];
+const places = openPlaces(databasePool, databaseWaitMs, unavailable);
 
 /** Sets a pool aside for good; what is under way there may end. */
 function retire(pool: Pool, why: unknown): void {
@@ -79,9 +79,15 @@ function retire(pool: Pool, why: unknown): void {
   );
 }
 
-/** Does work on a free connection; waits for one, at most `databaseWaitMs`. */
-export async function withConnection<T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  await place();
+/**
+ * Does work on a free connection; waits for one, at most `databaseWaitMs`. `whose`: the connections are shared fairly
+ * among those who are named here.
+ */
+export async function withConnection<T>(
+  work: (sql: postgres.Sql) => Promise<T>,
+  whose = "",
+): Promise<T> {
+  const leave = await places.take(whose);
   const pool = current;
   try {
     await reach(pool);
@@ -90,28 +96,8 @@ export async function withConnection<T>(work: (sql: postgres.Sql) => Promise<T>)
     if (isConnectionFailure(error)) retire(pool, error);
     throw error;
   } finally {
-    const next = waiting.shift();
-    if (next) next.take();
-    else underWay--;
+    leave();
   }
-}
-
-function place(): Promise<void> {
-  if (underWay < databasePool) {
-    underWay++;
-    return Promise.resolve();
-  }
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      waiting.splice(waiting.indexOf(entry), 1);
-      entry.give(unavailable());
-    }, databaseWaitMs);
-    const entry = {
-      take: () => (clearTimeout(timer), resolve()),
-      give: reject,
-    };
-    waiting.push(entry);
-  });
 }
 
 /** Sets the pool in use aside, since one of its connections mixed up its answers. */

@@ -62,7 +62,7 @@ create table if not exists money.ledger_entries (
   foreign key (tenant_id, transaction_id) references money.ledger_transactions (tenant_id, id) on delete restrict,
   foreign key (tenant_id, account_id) references money.accounts (tenant_id, id) on delete restrict
 );
-create index if not exists ledger_entries_account on money.ledger_entries (tenant_id, account_id, version desc);
+create index if not exists ledger_entries_account on money.ledger_entries (tenant_id, account_id, id desc nulls last);
 create index if not exists ledger_entries_transaction on money.ledger_entries (tenant_id, transaction_id);
 
 create table if not exists money.payments (

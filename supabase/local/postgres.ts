@@ -21,6 +21,8 @@ export interface PostgresOptions {
   installation?: string;
   /** More settings of the server. */
   settings?: Record<string, string>;
+  /** More environment for the server. */
+  env?: Record<string, string>;
   /** Every line the server writes. */
   log?: (line: string) => void;
   /** The server ended without `stop` or `kill` having been called. */
@@ -138,7 +140,7 @@ async function launch(
       // Its own process group: Ctrl-C reaches only us, and we stop the parts in the right order.
       detached: true,
       stdio: ["ignore", "ignore", "pipe"],
-      env: serverEnvironment(),
+      env: { ...serverEnvironment(), ...options.env },
     },
   );
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));

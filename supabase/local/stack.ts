@@ -40,6 +40,10 @@ export interface StackOptions {
   watch?: boolean;
   /** More environment for the functions; the caller's own BARID_* variables are passed on anyway. */
   env?: Record<string, string>;
+  /** Folder with `bin/postgres` of another installation than the embedded one. */
+  installation?: string;
+  /** More environment for Postgres. */
+  databaseEnv?: Record<string, string>;
   /** A step is done; `ms` is how long it took. */
   onStep?: (step: string, ms: number) => void;
   /** A line of a worker or a service. */
@@ -179,7 +183,7 @@ async function assemble(
 }
 
 async function startDatabase(
-  { dataDir, reset, durable, dbPort, watch, log }: StackOptions & {
+  { dataDir, reset, durable, dbPort, watch, installation, databaseEnv, log }: StackOptions & {
     dataDir: string;
     log: (line: string) => void;
   },
@@ -199,6 +203,8 @@ async function startDatabase(
     port: dbPort ?? 54322,
     durable,
     reset,
+    installation,
+    env: databaseEnv,
     log: (line) => void file.write(`${line}\n`),
     onCrash() {
       log("Postgres ended unexpectedly: see logs/postgres.log of the data folder");

@@ -25,6 +25,7 @@ export async function startBench(
     dbPort: 0,
     seed: true,
     schedules: false,
+    installation: process.env.BARID_PROVE_POSTGRES,
     workers,
     env: { BARID_DB_POOL: "8", BARID_STRICT: "0", BARID_LOG_LEVEL: "warn", ...env },
   });

@@ -10,22 +10,38 @@ export interface LoadResult {
   p99: number;
   answers: number;
   notOk: number;
+  /** Of them, 5xx. */
+  faults: number;
 }
 
-/** Sends GETs over `connections` sockets for `seconds`. Costs a few microseconds a request. */
+/**
+ * Sends GETs over `connections` sockets for `seconds`; POSTs where `bodies` gives each its body, until it has no more.
+ * Costs a few microseconds a request.
+ */
 export async function load(
   url: string,
   headers: Record<string, string>,
   connections: number,
   seconds: number,
+  bodies?: () => string | undefined,
 ): Promise<LoadResult> {
   const { hostname, port, pathname, search } = new URL(url);
   const lines = Object.entries({ host: `${hostname}:${port}`, ...headers }).map(([name, value]) =>
     `${name}: ${value}\r\n`
   );
-  const request = Buffer.from(`GET ${pathname}${search} HTTP/1.1\r\n${lines.join("")}\r\n`);
+  const head = `${pathname}${search} HTTP/1.1\r\n${lines.join("")}`;
+  const request = Buffer.from(`GET ${head}\r\n`);
+  const next = () => {
+    if (!bodies) return request;
+    const body = bodies();
+    return body &&
+      `POST ${head}content-type: application/json\r\ncontent-length: ${
+        Buffer.byteLength(body)
+      }\r\n\r\n${body}`;
+  };
   const times: number[] = [];
   let notOk = 0;
+  let faults = 0;
   const until = performance.now() + seconds * 1000;
   const started = performance.now();
   await Promise.all(
@@ -35,9 +51,10 @@ export async function load(
         let sentAt = 0;
         let seen = Buffer.alloc(0);
         const send = () => {
-          if (performance.now() >= until) return socket.end();
+          const question = performance.now() < until && next();
+          if (!question) return socket.end();
           sentAt = performance.now();
-          socket.write(request);
+          socket.write(question);
         };
         socket.setNoDelay(true);
         socket.on("connect", send);
@@ -49,7 +66,9 @@ export async function load(
           if (!length) return reject(new Error("an answer without content-length"));
           if (seen.length < end + 4 + Number(length[1])) return;
           times.push(performance.now() - sentAt);
-          if (seen.toString("latin1", 9, 12) !== "200") notOk++;
+          const status = Number(seen.toString("latin1", 9, 12));
+          if (status !== 200) notOk++;
+          if (status >= 500) faults++;
           seen = Buffer.alloc(0);
           send();
         });
@@ -58,7 +77,13 @@ export async function load(
       })),
   );
   const took = (performance.now() - started) / 1000;
-  return { perSecond: times.length / took, ...percentiles(times), answers: times.length, notOk };
+  return {
+    perSecond: times.length / took,
+    ...percentiles(times),
+    answers: times.length,
+    notOk,
+    faults,
+  };
 }
 
 /** Milliseconds below which half, 95 and 99 of a hundred lie. */

@@ -294,6 +294,28 @@ test("the office lists wallets by owner, kind and currency; nobody else does", a
   ).toEqual([]);
 });
 
+test("a statement is in the order of booking, also when one began earlier and was booked later", async () => {
+  const owner = await newPerson(a.id, "institution", "institution");
+  const id = await newWallet(a, owner, "institution");
+  const post = (tx: Pick<typeof sql, "unsafe">, amount: number) =>
+    tx.unsafe(
+      `select set_config('app.tenant_id', $1, true), money.post(jsonb_build_array(
+        j || jsonb_build_object('account_id', $2::text, 'amount', $3::numeric),
+        j || jsonb_build_object('account_id', money.account_of('external', 'tenant', null, 'IQD'), 'amount', -$3::numeric)))
+      from (select jsonb_build_object('journal', 'j', 'kind', 'fund', 'reference_type', 'test', 'reference_id', gen_random_uuid()) as j) x
+      cross join set_config('app.tenant_id', $1, true)`,
+      [a.id, id, String(amount)],
+    );
+  await sql.begin(async (slow) => {
+    await slow`select now()`;
+    await sql.begin((quick) => post(quick, 100));
+    await post(slow, 10);
+  });
+  const { body } = await a.admin.get(`/delivery/wallets/${id}/transactions`);
+  expect(body.data.map((row: Body) => [row.amount, row.balance_after]))
+    .toEqual([[10, 110], [100, 100]]);
+});
+
 test("the transactions of a wallet, newest first, for its owner and the office alone", async () => {
   const id = await newWallet(a, a.institution2, "institution");
   for (const amount of [100, 200, 300]) await adjust(a.admin, id, amount);

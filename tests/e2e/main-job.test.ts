@@ -3,24 +3,19 @@
  * gateway. And what is left when a process is killed in the middle of it.
  */
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import WebSocket from "ws";
-import { type Stack, startStack } from "../../supabase/local/stack.ts";
+import type { Stack } from "../../supabase/local/stack.ts";
+import { startOwnStack } from "../support/own-stack.ts";
 import { openPdf, scan } from "../support/pdf.ts";
 
 let stack: Stack;
-let dataDir: string;
 let dispatcher: SupabaseClient;
 
 beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), "barid-e2e-"));
-  stack = await startStack({
-    dataDir,
-    port: 0,
-    dbPort: 0,
+  stack = await startOwnStack({
+    durable: true,
+    schedules: true,
     seed: true,
     watch: true,
     workers: 2,
@@ -31,7 +26,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await stack?.stop();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 async function signIn(email: string): Promise<SupabaseClient> {

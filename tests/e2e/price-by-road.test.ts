@@ -1,16 +1,13 @@
 /** Prices by road: preview and order agree, and a routing service that fails changes nothing but the length. */
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Stack, startStack } from "../../supabase/local/stack.ts";
+import type { Stack } from "../../supabase/local/stack.ts";
 import type { Body } from "../support/api.ts";
+import { startOwnStack } from "../support/own-stack.ts";
 
 let routing: Server;
 let stack: Stack;
-let dataDir: string;
 let headers: Record<string, string>;
 let service: string;
 let addresses: { id: string; latitude: number; longitude: number }[];
@@ -26,14 +23,8 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => routing.listen(0, "127.0.0.1", resolve));
   const { port } = routing.address() as AddressInfo;
-  dataDir = mkdtempSync(join(tmpdir(), "barid-road-"));
-  stack = await startStack({
-    dataDir,
-    port: 0,
-    dbPort: 0,
-    durable: false,
+  stack = await startOwnStack({
     seed: true,
-    schedules: false,
     env: {
       BARID_STRICT: "1",
       BARID_LOG_LEVEL: "error",
@@ -63,7 +54,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await stack?.stop();
   routing?.close();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 async function post(path: string, body: unknown): Promise<Body> {

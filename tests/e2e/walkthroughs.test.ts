@@ -3,13 +3,14 @@
  * data of `npm start`. All on one stack, one after the other, so that each begins where another may have ended.
  */
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseStartOptions } from "../../supabase/local/options.ts";
-import { type Stack, startStack } from "../../supabase/local/stack.ts";
+import type { Stack } from "../../supabase/local/stack.ts";
 import { supabase } from "../deploy/cli.ts";
+import { startOwnStack } from "../support/own-stack.ts";
 import { anchorsOf, commandsOf, linksOf, pages } from "./documents.ts";
 
 const folder = resolve("tests/walkthrough");
@@ -20,14 +21,9 @@ let scratch: string;
 
 beforeAll(async () => {
   scratch = mkdtempSync(join(tmpdir(), "barid-walks-"));
-  // Postgres's user has to pass through, also when the tests run as root.
-  chmodSync(scratch, 0o711);
-  stack = await startStack({
-    dataDir: join(scratch, "data"),
-    port: 0,
-    dbPort: 0,
+  stack = await startOwnStack({
+    schedules: true,
     seed: true,
-    durable: false,
     env: { BARID_LOG_LEVEL: "error" },
   });
 });

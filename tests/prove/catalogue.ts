@@ -18,4 +18,64 @@ export const proofs: Readonly<Record<string, Proof>> = {
     files: ["tests/contract/fuzz.test.ts"],
     minutes: 15,
   },
+  crash: {
+    shows: "crashes of Postgres and functions, cut connections: nothing lost, doubled or mixed up",
+    files: ["tests/prove/crash.test.ts"],
+    minutes: 15,
+  },
+  model: {
+    shows: "cash, wallets, stock and orders do what a model does; all invariants after every step",
+    files: ["tests/prove/model.test.ts"],
+    minutes: 45,
+  },
+  cash: {
+    shows: "random histories of cash under cut connections, compared with every answer",
+    files: ["tests/e2e/cash-history.test.ts"],
+    minutes: 30,
+  },
+  driver: {
+    shows: "the database driver gives no answer to another's question, whatever breaks",
+    files: ["tests/shared/driver.test.ts"],
+    minutes: 5,
+  },
+  storm: {
+    shows: "one key and 200 requests at once: one settlement, equal answers",
+    files: ["tests/prove/storm.test.ts"],
+    minutes: 15,
+  },
+  doublespend: {
+    shows: "fifty want one unit of cash, balance, stock or room: one gets it",
+    files: ["tests/prove/doublespend.proof.ts"],
+    minutes: 20,
+  },
+  deadlock: {
+    shows: "bulk calls over the same rows in every order never wait in a circle",
+    files: ["tests/prove/deadlock.proof.ts"],
+    minutes: 30,
+  },
+  isolation: {
+    shows: "what HTTP clients saw has a serial order; a ledger without its lock is caught",
+    files: ["tests/prove/history.test.ts", "tests/prove/isolation.proof.ts"],
+    minutes: 30,
+  },
+  load: {
+    shows: "settlements a second over HTTP",
+    files: ["tests/prove/load.proof.ts"],
+    minutes: 10,
+  },
+  exhaustion: {
+    shows: "500 callers on ten connections are answered; who floods waits for himself",
+    files: ["tests/prove/exhaustion.proof.ts"],
+    minutes: 5,
+  },
+  skew: {
+    shows: "clocks of functions and Postgres two days apart",
+    files: ["tests/prove/skew.proof.ts"],
+    minutes: 10,
+  },
+  soak: {
+    shows: "mixed load for half an hour: memory, connections, failures, work left over",
+    files: ["tests/prove/soak.proof.ts"],
+    minutes: 36,
+  },
 };

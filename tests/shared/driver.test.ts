@@ -3,45 +3,28 @@
  * that belongs to another request is worse than none, and no count of rows would show it.
  */
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Stack, startStack } from "../../supabase/local/stack.ts";
+import { freePort } from "../../supabase/local/ports.ts";
+import type { Stack } from "../../supabase/local/stack.ts";
+import { figure, of } from "../prove/proof.ts";
 import { type FaultyWire, startFaultyWire } from "../support/faulty-wire.ts";
+import { startOwnStack } from "../support/own-stack.ts";
 
-const seconds = Number(process.env.BARID_CHAOS_SECONDS ?? 60);
+const seconds = of({ test: 60, short: 60, full: 180 });
 const callers = 32;
 
 let stack: Stack;
 let wire: FaultyWire;
-let dataDir: string;
 let token: string;
 let address: string;
 const tenant = randomUUID();
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), "barid-driver-"));
   wire = await startFaultyWire();
   wire.target = await freePort();
-  stack = await startStack({
-    dataDir,
-    port: 0,
+  stack = await startOwnStack({
     dbPort: wire.target,
-    durable: false,
-    schedules: false,
     watch: true,
-    log: (line) => process.env.BARID_CHAOS_LOG && console.error(line),
     env: {
       BARID_DB_URL: `postgresql://barid_api:barid-local@127.0.0.1:${wire.port}/postgres`,
       BARID_DB_POOL: "6",
@@ -67,7 +50,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await stack?.stop();
   wire?.close();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 interface Seen {
@@ -174,6 +156,13 @@ test(
     console.log(
       `driver: ${count.answered} answers, ${count.unavailable} of them 503, ${count.faults} broken connections, ${created.size} points`,
     );
+    figure({
+      what:
+        `answers to another question or lost, of ${count.answered} with ${count.faults} broken connections`,
+      asked: "0",
+      reached: wrong.length,
+      holds: wrong.length === 0,
+    });
     expect(wrong).toEqual([]);
     expect(stack.workers.pids.join()).toBe(workers);
     const rows = await stack

@@ -1,15 +1,46 @@
 /** The database as its owner sees it: for making what a test needs and looking at what it left. */
 import postgres from "postgres";
 import { afterAll, inject } from "vitest";
+import type { Stack } from "../../supabase/local/stack.ts";
+import { startMinter } from "./minter.ts";
+import type { StackAddresses } from "./stack.ts";
 
-export const stack = inject("stack");
-export const sql = postgres(stack.dbUrl, {
-  max: 4,
-  onnotice: () => {},
-  types: {
-    bigint: postgres.BigInt,
-    numeric: { to: 1700, from: [1700], parse: Number, serialize: String },
-  },
-});
+export let stack: StackAddresses = inject("stack");
+export let sql = open(stack.dbUrl);
 
 afterAll(() => sql.end());
+
+function open(url: string) {
+  return postgres(url, {
+    max: 4,
+    onnotice: () => {},
+    types: {
+      bigint: postgres.BigInt,
+      numeric: { to: 1700, from: [1700], parse: Number, serialize: String },
+    },
+  });
+}
+
+/**
+ * From now on `stack`, `sql` and every builder that stands on them are about a stack of the test's own. Answers how to
+ * end what that needs.
+ */
+export async function moveTo(own: Stack): Promise<() => Promise<void>> {
+  const minter = await startMinter(own);
+  await sql.end();
+  sql = open(own.dbUrl);
+  stack = {
+    ...stack,
+    url: own.url,
+    functionsUrl: own.apiUrl,
+    dbUrl: own.dbUrl,
+    publishableKey: own.publishableKey,
+    secretKey: own.secretKey,
+    minterUrl: minter.url,
+    pid: process.pid,
+  };
+  return async () => {
+    await sql.end({ timeout: 1 });
+    minter.close();
+  };
+}

@@ -1,4 +1,4 @@
-/** A TCP proxy before Postgres that can lose connections: at once, or in the middle of an answer. */
+/** A TCP proxy that can lose connections: at once, or in the middle of what one side says; and that can hold them up. */
 import { connect, createServer, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 
@@ -6,36 +6,52 @@ export interface FaultyWire {
   port: number;
   /** Where new connections go; the server may start after the wire. */
   target: number;
-  /** Cuts every connection now. */
+  /** Each answers how many connections it meets. Cuts every connection now. */
   cutAll(): number;
   /** Cuts every connection after a random number of bytes of its next answer. */
   cutInAnswers(): number;
+  /** Cuts every connection after a random number of bytes of its next question. */
+  cutInQuestions(): number;
+  /** Holds every connection up for so long; bytes keep their order. */
+  delay(ms: number): number;
   close(): void;
 }
 
+interface Pair {
+  client: Socket;
+  server: Socket;
+  /** Bytes until the cut, by who says them. */
+  left: { client?: number; server?: number };
+}
+
 export async function startFaultyWire(): Promise<FaultyWire> {
-  const pairs = new Set<{ client: Socket; server: Socket; cutAfter?: number }>();
+  const pairs = new Set<Pair>();
   const listener = createServer((client) => {
     const server = connect(wire.target, "127.0.0.1");
-    const pair: { client: Socket; server: Socket; cutAfter?: number } = { client, server };
+    const pair: Pair = { client, server, left: {} };
     pairs.add(pair);
     const drop = () => {
       pairs.delete(pair);
       client.destroy();
       server.destroy();
     };
-    for (const socket of [client, server]) socket.on("error", drop).on("close", drop);
-    client.on("data", (bytes) => server.write(bytes));
-    server.on("data", (bytes) => {
-      if (pair.cutAfter === undefined) return client.write(bytes);
-      if (bytes.length < pair.cutAfter) {
-        pair.cutAfter -= bytes.length;
-        return client.write(bytes);
+    for (const socket of [client, server]) {
+      socket.setNoDelay(true).on("error", drop).on("close", drop);
+    }
+    const carry = (from: "client" | "server", to: Socket) => (bytes: Buffer) => {
+      const left = pair.left[from];
+      if (left === undefined || bytes.length < left) {
+        if (left !== undefined) pair.left[from] = left - bytes.length;
+        return void to.write(bytes);
       }
-      client.write(bytes.subarray(0, pair.cutAfter), drop);
-    });
+      to.write(bytes.subarray(0, left), drop);
+    };
+    client.on("data", carry("client", server));
+    server.on("data", carry("server", client));
   });
   await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  // An answer of one row has some hundred bytes, an error fewer: cuts fall before, in and after it.
+  const soon = () => 1 + Math.floor(Math.random() * 400);
   const wire: FaultyWire = {
     port: (listener.address() as AddressInfo).port,
     target: 0,
@@ -45,8 +61,20 @@ export async function startFaultyWire(): Promise<FaultyWire> {
       return cut.length;
     },
     cutInAnswers() {
-      // An answer of one row has some hundred bytes, an error fewer: cuts fall before, in and after it.
-      for (const pair of pairs) pair.cutAfter = 1 + Math.floor(Math.random() * 400);
+      for (const pair of pairs) pair.left.server = soon();
+      return pairs.size;
+    },
+    cutInQuestions() {
+      for (const pair of pairs) pair.left.client = soon();
+      return pairs.size;
+    },
+    delay(ms) {
+      for (const { client, server } of pairs) {
+        for (const socket of [client, server]) {
+          socket.pause();
+          setTimeout(() => socket.resume(), ms);
+        }
+      }
       return pairs.size;
     },
     close() {

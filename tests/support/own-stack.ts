@@ -15,6 +15,7 @@ export async function startOwnStack(options: StackOptions = {}): Promise<Stack> 
       dbPort: 0,
       durable: false,
       schedules: false,
+      installation: process.env.BARID_PROVE_POSTGRES,
       ...options,
     });
     const { stop } = stack;

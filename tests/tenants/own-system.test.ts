@@ -2,28 +2,19 @@
  * What needs a system of its own: function processes that die in the middle of the wizard, and the
  * setting that asks every tenant for a subscription.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Stack, startStack } from "../../supabase/local/stack.ts";
+import type { Stack } from "../../supabase/local/stack.ts";
 import type { Body } from "../support/api.ts";
+import { startOwnStack } from "../support/own-stack.ts";
 import { wizardBody } from "../support/wizard.ts";
 
 let stack: Stack;
-let dataDir: string;
 let system: string;
 
 beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), "barid-wizard-"));
-  stack = await startStack({
-    dataDir,
-    port: 0,
-    dbPort: 0,
-    durable: false,
+  stack = await startOwnStack({
     seed: true,
     watch: true,
-    schedules: false,
     env: { BARID_STRICT: "1", BARID_LOG_LEVEL: "error" },
   });
   system = (await signIn("system@barid.test", "Barid-demo-1"))!;
@@ -31,7 +22,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await stack?.stop();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 interface Answer {

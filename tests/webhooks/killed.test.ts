@@ -1,26 +1,22 @@
 /** The sender's process is killed after a subscriber has the event and before anybody wrote that down. */
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newWebhookSecret, seal } from "../../shared/secrets.ts";
-import { type Stack, startStack } from "../../supabase/local/stack.ts";
+import type { Stack } from "../../supabase/local/stack.ts";
+import { startOwnStack } from "../support/own-stack.ts";
 import { type Receiver, startReceiver, until, verified } from "../support/receiver.ts";
 
-const dataDir = mkdtempSync(join(tmpdir(), "barid-killed-"));
 let stack: Stack;
 let receiver: Receiver;
 beforeAll(async () => {
   [stack, receiver] = await Promise.all([
-    startStack({ dataDir, port: 0, dbPort: 0, durable: false, schedules: false, workers: 2 }),
+    startOwnStack({ workers: 2 }),
     startReceiver(),
   ]);
 }, 60_000);
 afterAll(async () => {
   await receiver.close();
   await stack.stop();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const wake = () =>

@@ -69,6 +69,8 @@ export const transactions = defineList({
   view: "money.wallet_transactions_list",
   search: ["description"],
   sort: ["created_at", "amount"],
+  // As they were booked: a transaction that began earlier may have waited for the wallet and been booked later.
+  sortColumns: { created_at: "id" },
   params: { direction: oneOf("direction", Direction.options as [string, ...string[]]) },
   columns: { wallet_id: id("wallet_id"), created_at: period("created_at") },
   limit: { default: 20, max: 100 },

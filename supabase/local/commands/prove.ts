@@ -1,8 +1,8 @@
 /**
- * `npm run prove -- <name ...> [--seed N] [--short]` and `npm run prove -- all`: the proofs of tests/prove, each with
- * its seed, bounded in time. Figures are written to tests/prove/results.md with machine and date.
+ * `npm run prove -- <name ...> [--seed N] [--short] [--postgres DIR]` and `npm run prove -- all`: the proofs of
+ * tests/prove, each with its seed, bounded in time. Figures are written to tests/prove/results.md with machine and date.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { proofs } from "../../../tests/prove/catalogue.ts";
@@ -11,7 +11,7 @@ import { readResults, writeResults } from "../../../tests/prove/results.ts";
 import { closing, prove } from "../proof/steps.ts";
 import { vitestStep } from "../proof/vitest.ts";
 
-const { names, size, seed } = readArguments(process.argv.slice(2));
+const { names, size, seed, postgres } = readArguments(process.argv.slice(2));
 const dir = mkdtempSync(join(tmpdir(), "barid-prove-"));
 const total = { passed: 0, failed: 0, skipped: 0 };
 const results = readResults();
@@ -33,6 +33,7 @@ async function run(name: string): Promise<void> {
       BARID_PROVE: size,
       BARID_PROVE_SEED: String(seed),
       BARID_PROVE_FIGURES: file,
+      ...(postgres ? { BARID_PROVE_POSTGRES: postgres } : {}),
     }),
   ]]);
   const figures = readFigures(file);
@@ -60,10 +61,13 @@ function readFigures(file: string): Figure[] {
   }
 }
 
-function readArguments(args: string[]): { names: string[]; size: Size; seed: number } {
+function readArguments(
+  args: string[],
+): { names: string[]; size: Size; seed: number; postgres?: string } {
   const names: string[] = [];
   let size: Size = "full";
   let seed = Date.now() % 1_000_000_000;
+  let postgres: string | undefined;
   while (args.length) {
     const argument = args.shift()!;
     if (argument === "all") {
@@ -71,11 +75,13 @@ function readArguments(args: string[]): { names: string[]; size: Size; seed: num
       size = "short";
     } else if (argument === "--short") size = "short";
     else if (argument === "--seed" && /^\d+$/.test(args[0] ?? "")) seed = Number(args.shift());
-    else if (Object.hasOwn(proofs, argument)) names.push(argument);
+    else if (argument === "--postgres" && existsSync(join(args[0] ?? "", "bin", "postgres"))) {
+      postgres = args.shift();
+    } else if (Object.hasOwn(proofs, argument)) names.push(argument);
     else usage(`Unknown: "${argument}".`);
   }
   if (!names.length) usage("Say which.");
-  return { names, size, seed };
+  return { names, size, seed, postgres };
 }
 
 function usage(problem: string): never {
@@ -83,6 +89,9 @@ function usage(problem: string): never {
   for (const [name, { shows }] of Object.entries(proofs)) {
     console.error(`  ${name.padEnd(12)}${shows}`);
   }
-  console.error("Options: --seed N repeats a run, --short runs the form of `all`.");
+  console.error("Options: --seed N repeats a run, --short runs the form of `all`,");
+  console.error(
+    "--postgres DIR takes that installation (/usr/lib/postgresql/15) instead of the embedded one.",
+  );
   process.exit(2);
 }

@@ -1,0 +1,54 @@
+/** A client who judges the answers he gets and keeps what they said. */
+import type { Attempt, Caller } from "./caller.ts";
+import type { Facts } from "./facts.ts";
+import type { DriverOf, Member, Place } from "./world.ts";
+
+/** What to do; the letters are dice. */
+export interface Step {
+  a: number;
+  b: number;
+  c: number;
+}
+
+export class Asking {
+  constructor(
+    protected readonly place: Place,
+    private readonly caller: Caller,
+    protected readonly facts: Facts,
+  ) {}
+
+  /** Asks until it is known, and judges the answer: done as `right` says, or refused with one of `codes`. */
+  protected async ask(
+    who: Member,
+    method: string,
+    path: string,
+    body: unknown,
+    right: (answer: Attempt["body"]) => boolean,
+    codes: readonly string[] = [],
+  ): Promise<Attempt["body"] | undefined> {
+    const seen = await this.caller.surely({ token: who.token, method, path, body });
+    if (seen.status >= 200 && seen.status < 300 && fits(right, seen.body)) {
+      this.facts.acknowledged++;
+      return seen.body;
+    }
+    if (seen.status < 400 || seen.status >= 500 || !codes.includes(seen.body.code)) {
+      this.facts.wrong.push(
+        `${method} ${path} ${JSON.stringify(body).slice(0, 300)}: ${seen.status} ${
+          seen.text.slice(0, 300)
+        }`,
+      );
+    }
+  }
+
+  protected driver = (index: number): DriverOf =>
+    this.place.drivers[index % this.place.drivers.length];
+}
+
+/** An answer to another question may lack what is looked at. */
+function fits(right: (answer: Attempt["body"]) => boolean, answer: Attempt["body"]): boolean {
+  try {
+    return right(answer);
+  } catch {
+    return false;
+  }
+}

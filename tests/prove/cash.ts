@@ -1,0 +1,151 @@
+/** What moves parcels and cash: orders, assignments, deliveries, settlements, adjustments. */
+import { randomUUID } from "node:crypto";
+import { sql } from "../support/db.ts";
+import { order as deliveryOf } from "../support/deliveries.ts";
+import { Asking, type Step } from "./asking.ts";
+import { steadily } from "./world.ts";
+
+export class Cash extends Asking {
+  private async newDelivery(cod: number): Promise<string | undefined> {
+    const reference = randomUUID();
+    const made = await this.ask(
+      this.place.ops,
+      "POST",
+      "/delivery/deliveries",
+      deliveryOf(this.place.ground, { cod_amount: cod, barcode: reference }),
+      ({ delivery }) => delivery?.barcode === reference,
+    );
+    if (made) this.facts.told("ordered", reference, `${made.delivery.id} ${cod}`);
+    return made?.delivery.id;
+  }
+
+  /** Ordered, given to a driver, carried to its receiver, who pays for both. */
+  async deliver({ a, b }: Step): Promise<void> {
+    const cod = 250 + 250 * (a % 90);
+    const driver = this.driver(b);
+    const id = await this.newDelivery(cod);
+    if (!id) return;
+    const given = await this.ask(this.place.ops, "POST", "/delivery/assignments", {
+      delivery_id: id,
+      driver_id: driver.id,
+    }, (answer) => typeof answer.id === "string");
+    if (!given) return;
+    this.facts.told("assigned", id, driver.id);
+    const status = "accepted";
+    await this.ask(
+      driver,
+      "PUT",
+      `/delivery/assignments/${given.id}`,
+      { status },
+      (answer) => answer.id === given.id && answer.status === status,
+      // Orders on their way from the sender's door need no answer by the driver.
+      ["assignment_not_pending", "assignment_response_not_required"],
+    );
+    for (const step of ["pickup", "depart", "complete"]) {
+      const moved = await this.ask(
+        driver,
+        "POST",
+        `/delivery/deliveries/${id}/${step}`,
+        {},
+        (answer) => answer.delivery?.id === id,
+      );
+      if (!moved) return;
+      if (step === "complete") {
+        const { cod_amount, price } = moved.delivery;
+        this.facts.told("collected", id, `${driver.id} 1 ${cod_amount + price}`);
+      }
+    }
+  }
+
+  /** Three at once for one driver, in any order; one of them taken back. */
+  async bulk({ a, b, c }: Step): Promise<void> {
+    const driver = this.driver(b);
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n++) {
+      const id = await this.newDelivery(0);
+      if (id) ids.push(id);
+    }
+    if (!ids.length) return;
+    const made = await this.ask(
+      this.place.dispatcher,
+      "POST",
+      "/delivery/assignments/bulk",
+      { driver_id: driver.id, delivery_ids: c % 2 ? ids : [...ids].reverse() },
+      (answer) => answer.count === ids.length && answer.assignment_ids.length === ids.length,
+    );
+    if (!made) return;
+    for (const id of ids) this.facts.told("assigned", id, driver.id);
+    const assignment: string = made.assignment_ids[a % ids.length];
+    const back = await this.ask(
+      this.place.ops,
+      "POST",
+      `/delivery/assignments/${assignment}/unassign`,
+      {},
+      (answer) => answer.id === assignment && ids.includes(answer.delivery_id),
+    );
+    if (back) this.facts.ended("assigned", back.delivery_id);
+  }
+
+  remit = (step: Step) => this.settleCash(step, "remit");
+  settle = (step: Step) => this.settleCash(step, "settle-by-wallet");
+
+  private async settleCash(
+    { a, b, c }: Step,
+    way: "remit" | "settle-by-wallet",
+  ): Promise<void> {
+    const { place } = this;
+    const driver = this.driver(a);
+    const all = c % 4 === 0;
+    const rows = all
+      ? []
+      : await steadily(() =>
+        sql`select id from money.cod_collections where tenant_id = ${place.id} and driver_id = ${driver.id}
+        and status = 'collected' order by random() limit ${1 + b % 5}`
+      );
+    if (!all && rows.length === 0) return;
+    const reference = randomUUID();
+    const ids: string[] = rows.map(({ id }) => id);
+    const settled = await this.ask(
+      c % 2 ? place.dispatcher : driver,
+      "POST",
+      `/delivery/cod-collections/${way}`,
+      all
+        ? { scope: "all", driver_id: driver.id, reference }
+        : { scope: "selected", cod_collection_ids: ids, reference },
+      ({ data }) => {
+        const list = data.remitted_collections ?? data.settled_collections;
+        const taken: string[] = list.map((row: { cod_collection_id: string }) =>
+          row.cod_collection_id
+        );
+        return all || (taken.length === ids.length && ids.every((id) => taken.includes(id)));
+      },
+      ["cod_collections_not_pending", "no_pending_collections", "insufficient_wallet_balance"],
+    );
+    if (!settled) return;
+    const { data } = settled;
+    this.facts.told(
+      "settled",
+      reference,
+      way === "remit"
+        ? `${data.settlement_payment_id} remit ${data.total_remitted} ${data.remitted_count}`
+        : `${data.settlement_payment_id} wallet ${data.total_settled} ${data.settled_count}`,
+    );
+  }
+
+  /** Money from outside into a driver's wallet, or out of it. */
+  async adjust({ a, b, c }: Step): Promise<void> {
+    const { wallet } = this.driver(a);
+    const [amount, direction, reason] = [1 + b, c % 3 ? "credit" : "debit", randomUUID()];
+    const done = await this.ask(
+      this.place.admin,
+      "POST",
+      `/delivery/wallets/${wallet}/adjust`,
+      { amount, direction, reason },
+      ({ wallet: shown, transaction }) =>
+        shown.id === wallet && transaction.description === reason &&
+        Math.abs(transaction.amount) === amount && transaction.direction === direction,
+      ["insufficient_wallet_balance"],
+    );
+    if (done) this.facts.told("adjusted", reason, `${done.payment_id} ${amount} ${direction}`);
+  }
+}

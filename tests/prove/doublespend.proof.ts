@@ -1,0 +1,184 @@
+/** Rounds of fifty who want one unit at the same moment - of cash, balance, stock, capacity - and exactly one gets it. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newDelivery, newDriver } from "../support/assignments.ts";
+import { newCash } from "../support/cod.ts";
+import { sql } from "../support/db.ts";
+import { fundWallet } from "../support/money.ts";
+import { newCart, orderOf } from "../support/orders.ts";
+import { newItem, stockIn } from "../support/warehouses.ts";
+import { type Asked, atOnce, type Attempt, Caller, tally } from "./caller.ts";
+import { allBreaches } from "./invariants.ts";
+import { figure, of, say } from "./proof.ts";
+import { type Place, startWorld, type World } from "./world.ts";
+
+const rounds = of({ test: 6, short: 18, full: 200 });
+const wanting = 50;
+
+let world: World;
+let place: Place;
+beforeAll(async () => {
+  world = await startWorld({ customers: wanting });
+  [place] = world.places;
+}, 120_000);
+afterAll(() => world?.stop());
+
+interface Contest {
+  /** What each of them asks; prepared before the start. */
+  calls: Asked[];
+  /** What the losers are told. */
+  refusals: string[];
+}
+
+const assignable = (driver: string, delivery: string): Asked => ({
+  token: place.ops.token,
+  path: "/delivery/assignments",
+  body: { delivery_id: delivery, driver_id: driver },
+});
+
+const contests: Record<string, () => Promise<Contest>> = {
+  /** One row of cash, settled in both ways by the driver and the office. */
+  async "a row of cash"() {
+    const driver = place.drivers[0];
+    const { id } = await newCash(place.tenant, { driver: driver.id });
+    return {
+      calls: Array.from({ length: wanting }, (_, n) => ({
+        token: n % 3 ? place.dispatcher.token : driver.token,
+        path: `/delivery/cod-collections/${n % 2 ? "remit" : "settle-by-wallet"}`,
+        body: { scope: "selected", cod_collection_ids: [id] },
+      })),
+      refusals: ["400 cod_collections_not_pending"],
+    };
+  },
+  /** A wallet that can pay for one of fifty rows. */
+  async "a balance"() {
+    const driver = await newDriver(place.tenant);
+    await fundWallet(place.tenant, "driver", driver.id, 1_999);
+    const rows = [];
+    for (let n = 0; n < wanting; n++) {
+      rows.push(await newCash(place.tenant, { driver: driver.id, cod: 1_000, fee: 0 }));
+    }
+    return {
+      calls: rows.map(({ id }) => ({
+        token: place.dispatcher.token,
+        path: "/delivery/cod-collections/settle-by-wallet",
+        body: { scope: "selected", cod_collection_ids: [id] },
+      })),
+      refusals: ["400 insufficient_wallet_balance", "409 insufficient_wallet_balance"],
+    };
+  },
+  /** The last unit of an item, wanted by fifty picks. */
+  async "a unit of stock"() {
+    const { warehouse, bin } = place.shelves[0];
+    const item = await newItem(place.tenant);
+    await stockIn(place.tenant, {
+      item_id: item,
+      warehouse_id: warehouse,
+      bin_id: bin,
+      quantity: 1,
+    });
+    return {
+      calls: Array.from({ length: wanting }, (_, n) => ({
+        token: place.ops.token,
+        path: "/warehousing/picking-orders",
+        body: {
+          warehouse_id: warehouse,
+          order_type: "individual",
+          status: n % 2 ? "in_progress" : "completed",
+          item_details: [{ item_id: item, bin_id: bin, quantity: 1 }],
+        },
+      })),
+      refusals: ["409 insufficient_stock"],
+    };
+  },
+  /** The last unit of a product, in fifty orders that are approved. */
+  async "a unit for sale"() {
+    const { shop } = place;
+    const item = await newItem(place.tenant);
+    await sql`update storefront.product_variants set inventory_item_id = ${item} where id = ${shop.product.variant}`;
+    const { warehouse, bin } = shop.shelf;
+    await stockIn(place.tenant, {
+      item_id: item,
+      warehouse_id: warehouse,
+      bin_id: bin,
+      quantity: 1,
+    });
+    const buying = new Caller(world.ports, false);
+    const ids: string[] = [];
+    for (const customer of place.customers) {
+      const cart = await newCart(shop, 1, customer.id);
+      const { body } = await buying.surely({
+        token: customer.token,
+        path: "/storefront/orders/confirm",
+        body: orderOf(shop, cart),
+      });
+      ids.push(body.order.id);
+    }
+    return {
+      calls: ids.map((id) => ({
+        token: place.admin.token,
+        method: "PUT",
+        path: `/storefront/orders/${id}/approve`,
+        body: {},
+      })),
+      refusals: ["409 insufficient_stock"],
+    };
+  },
+  /** One delivery, given to fifty drivers. */
+  async "a delivery"() {
+    const delivery = await newDelivery(place.tenant);
+    return {
+      calls: Array.from(
+        { length: wanting },
+        (_, n) => assignable(place.drivers[n % place.drivers.length].id, delivery),
+      ),
+      refusals: ["409 delivery_already_assigned"],
+    };
+  },
+  /** A van with room for one of fifty deliveries. */
+  async "room in a van"() {
+    const driver = await newDriver(place.tenant, { capacity: 1 });
+    const deliveries = [];
+    for (let n = 0; n < wanting; n++) deliveries.push(await newDelivery(place.tenant));
+    return {
+      calls: deliveries.map((delivery) => assignable(driver.id, delivery)),
+      refusals: ["409 insufficient_vehicle_capacity"],
+    };
+  },
+};
+
+test(`${rounds} rounds of ${wanting} at once: exactly one winner in each`, async () => {
+  const caller = new Caller(world.ports, false);
+  const names = Object.keys(contests);
+  const misses: string[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const name = names[round % names.length];
+    const { calls, refusals } = await contests[name]();
+    const keyed = calls.map((call) => ({ ...call, key: randomUUID() }));
+    const first = await atOnce(wanting, (n) => caller.once(keyed[n]));
+    // Who was told to come back does, with his key.
+    const last: Attempt[] = await Promise.all(
+      first.map((seen, n) => seen.status === 503 ? caller.surely(keyed[n]) : seen),
+    );
+    const counts = tally(last);
+    const won = last.filter(({ status }) => status >= 200 && status < 300).length;
+    const refused = refusals.reduce((sum, code) => sum + (counts[code] ?? 0), 0);
+    if (won !== 1 || refused !== wanting - 1) misses.push(`${name}: ${JSON.stringify(counts)}`);
+    say(`round ${round + 1}: ${name}: ${JSON.stringify(counts)}`);
+  }
+  const breaches = await allBreaches(sql);
+  figure({
+    what: `rounds of ${wanting} without exactly one winner, of ${rounds}`,
+    asked: "0",
+    reached: misses.length,
+    holds: misses.length === 0,
+  });
+  figure({
+    what: "invariants broken",
+    asked: "0",
+    reached: breaches.length,
+    holds: !breaches.length,
+  });
+  expect(misses).toEqual([]);
+  expect(breaches).toEqual([]);
+}, of({ test: 60_000, short: 240_000, full: 1_200_000 }));

@@ -1,0 +1,98 @@
+/**
+ * What clients were told, against what the database has. A fact is something an acknowledged answer said; it must be there
+ * exactly once, as it was said, and nothing may be there that nobody was told of.
+ */
+import { sql } from "../support/db.ts";
+
+/** Kinds of facts, each with the query of all there are: `marker` is what the client chose, `value` what he was told. */
+const kinds = {
+  adjusted:
+    `select snapshot ->> 'reason' as marker, id || ' ' || amount::float8 || ' ' || (snapshot ->> 'direction') as value
+    from money.payments where tenant_id = $1 and type = 'WALLET_ADJUSTMENT'`,
+  settled:
+    `select reference as marker, payment_id || ' ' || method || ' ' || total::float8 || ' ' || collections as value
+    from money.cod_settlements where tenant_id = $1`,
+  received:
+    `select reason as marker, reference_id || ' ' || sum(quantity) as value from warehousing.inventory_transactions
+    where tenant_id = $1 and reference_type = 'receipt' group by reason, reference_id`,
+  corrected:
+    `select reason as marker, reference_id || ' ' || sum(case when to_stock_id is null then -quantity else quantity end) as value
+    from warehousing.inventory_transactions where tenant_id = $1 and reference_type = 'adjustment' group by reason, reference_id`,
+  transferred:
+    `select t.reference_number as marker, t.id || ' ' || sum(i.quantity) as value from warehousing.inventory_transfers t
+    join warehousing.inventory_transfer_items i on i.tenant_id = t.tenant_id and i.transfer_id = t.id
+    where t.tenant_id = $1 group by t.id`,
+  picked:
+    `select reference_number as marker, id || ' ' || status as value from warehousing.picking_orders
+    where tenant_id = $1 and delivery_id is null`,
+  ordered:
+    `select barcode as marker, id || ' ' || cod_amount::float8 as value from delivery.deliveries
+    where tenant_id = $1 and barcode ~ '^[0-9a-f-]{36}$' and parent_id is null`,
+  collected:
+    `select delivery_id::text as marker, driver_id || ' ' || count(*) || ' ' || sum(amount)::float8 as value
+    from money.cod_collections where tenant_id = $1 group by delivery_id, driver_id`,
+  assigned: `select delivery_id::text as marker, driver_id::text as value from delivery.assignments
+    where tenant_id = $1 and status not in ('returned', 'rejected')`,
+  destined:
+    `select i.id::text as marker, d.id::text as value from delivery.transfer_manifest_items i
+    join delivery.deliveries d on d.tenant_id = i.tenant_id and d.manifest_item_id = i.id and d.parent_id is null where i.tenant_id = $1`,
+  bought: `select cart_id::text as marker, id || ' ' || status || ' ' || payment_status as value
+    from storefront.storefront_orders where tenant_id = $1`,
+  refunded: `select order_id::text as marker, sum(amount)::float8::text as value from money.payments
+    where tenant_id = $1 and type = 'REFUND' and status = 'SUCCESS' and order_id is not null group by order_id`,
+} as const;
+
+export type Kind = keyof typeof kinds;
+
+export class Facts {
+  readonly #told = new Map<Kind, Map<string, string>>();
+  /** Answers that no answer to that question can be. */
+  readonly wrong: string[] = [];
+  /** Answers that said what was done. */
+  acknowledged = 0;
+
+  /** A client was told this; the last word about a marker counts. */
+  told(kind: Kind, marker: string, value: string): void {
+    const known = this.#told.get(kind) ?? new Map<string, string>();
+    this.#told.set(kind, known.set(marker, value));
+  }
+
+  /** Takes back what an earlier answer said: a later one ended it. */
+  ended(kind: Kind, marker: string): void {
+    this.#told.get(kind)?.delete(marker);
+  }
+
+  /** What was said against what is there: lost, doubled, or there without anybody having been told. */
+  async compare(
+    tenant: string,
+  ): Promise<{ facts: number; lost: string[]; doubled: string[]; untold: string[] }> {
+    const result = {
+      facts: 0,
+      lost: [] as string[],
+      doubled: [] as string[],
+      untold: [] as string[],
+    };
+    for (const kind of Object.keys(kinds) as Kind[]) {
+      const told = this.#told.get(kind) ?? new Map<string, string>();
+      const there = new Map<string, string[]>();
+      for (const { marker, value } of await sql.unsafe(kinds[kind], [tenant])) {
+        there.set(marker, [...there.get(marker) ?? [], value]);
+      }
+      result.facts += told.size;
+      for (const [marker, value] of told) {
+        const found = there.get(marker) ?? [];
+        if (!found.includes(value)) {
+          result.lost.push(
+            `${kind} ${marker}: told ${value}, there: ${found.join(" and ") || "none"}`,
+          );
+        } else if (found.length > 1) {
+          result.doubled.push(`${kind} ${marker}: ${found.join(" and ")}`);
+        }
+      }
+      for (const [marker, found] of there) {
+        if (!told.has(marker)) result.untold.push(`${kind} ${marker}: ${found.join(" and ")}`);
+      }
+    }
+    return result;
+  }
+}

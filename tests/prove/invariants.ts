@@ -1,0 +1,254 @@
+/**
+ * What must hold of money, stock, orders and assignments in every committed state: each by a name, as a query whose rows
+ * are the breaches. Those of one tenant (`$1`) read what his keys lead to and may be asked after every step of a test;
+ * the others read whole tables.
+ */
+import type postgres from "postgres";
+
+export interface Invariant {
+  name: string;
+  /** Rows are breaches; `$1` is the tenant. */
+  sql: string;
+}
+
+/** About one tenant, cheap. */
+export const ofTenant: readonly Invariant[] = [
+  {
+    name: "money: in each currency all accounts of a tenant add up to what came from outside",
+    sql: `select a.currency, sum(a.balance) from money.accounts a where a.tenant_id = $1
+      group by a.currency having sum(a.balance) <> 0`,
+  },
+  {
+    name: "money: a balance is the sum of its entries, and its version counts them",
+    sql: `select a.id from money.accounts a
+      left join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id
+      where a.tenant_id = $1 group by a.id
+      having a.balance <> coalesce(sum(e.amount), 0) or a.version <> count(e.id)`,
+  },
+  {
+    name: "money: each entry goes on from the one before it, without a gap",
+    sql: `select e.id from (
+        select e.*, lag(e.balance_after, 1, 0) over w as before, row_number() over w as place
+        from money.ledger_entries e where e.tenant_id = $1 window w as (partition by e.account_id order by e.version)) e
+      where e.balance_after <> e.before + e.amount or e.version <> e.place`,
+  },
+  {
+    name: "money: every journal adds up to nothing",
+    sql: `select e.transaction_id from money.ledger_entries e where e.tenant_id = $1
+      group by e.transaction_id, e.currency having sum(e.amount) <> 0`,
+  },
+  {
+    name: "money: nothing is spent that is not there",
+    sql: `select a.id from money.accounts a where a.tenant_id = $1 and a.balance < a.floor
+      union all
+      select e.account_id from money.ledger_entries e join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id
+      where e.tenant_id = $1 and a.kind in ('wallet', 'driver_cash') and e.balance_after < a.floor`,
+  },
+  {
+    name: "cash: a row is collected, or went one way, once, by a settlement that took it as it is",
+    sql: `select c.id from money.cod_collections c
+      left join money.cod_settlement_items i on i.tenant_id = c.tenant_id and i.cod_collection_id = c.id
+      left join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
+      where c.tenant_id = $1 and (
+        (c.status = 'collected') <> (i.payment_id is null)
+        or (c.status = 'collected') <> (c.settlement_payment_id is null)
+        or (c.status = 'remitted') <> (c.remitted_at is not null)
+        or (c.status = 'settled_by_wallet') <> (c.settled_at is not null)
+        or i.payment_id <> c.settlement_payment_id or s.driver_id <> c.driver_id or s.currency <> c.currency
+        or (i.amount, i.cod_amount, i.delivery_fee_amount) is distinct from (case when i.amount is not null then c.amount end,
+          case when i.amount is not null then c.cod_amount end, case when i.amount is not null then c.delivery_fee_amount end)
+        or c.status <> case s.method when 'remit' then 'remitted' when 'wallet' then 'settled_by_wallet' else c.status end)`,
+  },
+  {
+    name: "cash: a settlement is the sum of its rows, and its payment says so",
+    sql: `select s.payment_id from money.cod_settlements s
+      left join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
+        and p.type = 'COD_SETTLEMENT' and p.status = 'SUCCESS' and p.amount = s.total and p.currency = s.currency
+      left join lateral (select count(*) as n, sum(i.amount) as amount, sum(i.delivery_fee_amount) as fees
+        from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id) i on true
+      where s.tenant_id = $1 and (p.id is null or (i.n, i.amount, i.fees) is distinct from (s.collections::bigint, s.total, s.fee_total))`,
+  },
+  {
+    name:
+      "cash: a settlement has its journal, its event and its receipt, each once; a payment has its settlement",
+    sql: `select s.payment_id from money.cod_settlements s where s.tenant_id = $1 and (
+        1 <> (select count(*) from money.ledger_transactions t where t.tenant_id = s.tenant_id and t.kind = 'cod_settlement'
+          and t.reference_type = 'payment' and t.reference_id = s.payment_id)
+        or 1 <> (select count(*) from integration.system_events e where e.tenant_id = s.tenant_id
+          and e.event_type = 'cod_settlement.created' and e.entity_id = s.payment_id)
+        or 1 <> (select count(*) from money.settlement_receipts r where r.tenant_id = s.tenant_id and r.payment_id = s.payment_id))
+      union all
+      select p.id from money.payments p where p.tenant_id = $1 and p.type = 'COD_SETTLEMENT'
+        and not exists (select from money.cod_settlements s where s.tenant_id = p.tenant_id and s.payment_id = p.id)`,
+  },
+  {
+    name:
+      "cash: handing it in moves no wallet; paying from one takes the total there and gives the tenant the fees",
+    sql: `select s.payment_id from money.cod_settlements s
+      join money.ledger_transactions t on t.tenant_id = s.tenant_id and t.kind = 'cod_settlement' and t.reference_id = s.payment_id
+      left join lateral (
+        select coalesce(sum(e.amount) filter (where a.owner_type = 'driver' and a.owner_user_id = s.driver_id), 0) as driver,
+          coalesce(sum(e.amount) filter (where a.owner_type = 'tenant'), 0) as tenant,
+          count(*) filter (where a.owner_type not in ('driver', 'tenant')) as others
+        from money.ledger_entries e join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'wallet'
+        where e.tenant_id = t.tenant_id and e.transaction_id = t.id) w on true
+      where s.tenant_id = $1 and (w.driver, w.tenant, w.others) is distinct from
+        case s.method when 'remit' then (0::numeric, 0::numeric, 0::bigint) else (-s.total, s.fee_total, 0::bigint) end`,
+  },
+  {
+    name: "cash: what a driver holds in the ledger is what his rows say",
+    sql: `select d.user_id from delivery.drivers d where d.tenant_id = $1 and
+      coalesce((select sum(c.amount) from money.cod_collections c
+        where c.tenant_id = d.tenant_id and c.driver_id = d.user_id and c.status = 'collected'), 0)
+      <> coalesce((select sum(a.balance) from money.accounts a
+        where a.tenant_id = d.tenant_id and a.owner_user_id = d.user_id and a.kind = 'driver_cash'), 0)`,
+  },
+  {
+    name: "cash: one settlement a key",
+    sql:
+      `select s.idempotency_key from money.cod_settlements s where s.tenant_id = $1 and s.idempotency_key is not null
+      group by s.actor_id, s.idempotency_key having count(*) > 1`,
+  },
+  {
+    name: "wallets: an adjustment is one payment with one journal of its amount",
+    sql:
+      `select p.id from money.payments p where p.tenant_id = $1 and p.type = 'WALLET_ADJUSTMENT' and p.amount is distinct from (
+        select sum(abs(e.amount)) from money.ledger_transactions t
+        join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
+        where t.tenant_id = p.tenant_id and t.kind = 'WALLET_ADJUSTMENT' and t.reference_id = p.id)`,
+  },
+  {
+    name: "stock: a row holds what its movements left in it, never less than nothing",
+    sql: `select s.id from warehousing.stock s
+      left join lateral (select coalesce(sum(case when t.to_stock_id = s.id then t.quantity else 0 end
+          - case when t.from_stock_id = s.id then t.quantity else 0 end), 0) as moved
+        from warehousing.inventory_transactions t where t.tenant_id = s.tenant_id and t.item_id = s.item_id
+          and (t.to_stock_id = s.id or t.from_stock_id = s.id)) m on true
+      where s.tenant_id = $1 and (s.quantity < 0 or s.quantity <> m.moved)`,
+  },
+  {
+    name: "stock: what leaves one warehouse in a transfer comes to the other",
+    sql: `select t.id from warehousing.inventory_transfers t
+      left join lateral (select coalesce(sum(m.quantity) filter (where m.transaction_type = 'transfer_out'), 0) as gone,
+          coalesce(sum(m.quantity) filter (where m.transaction_type = 'transfer_in'), 0) as come
+        from warehousing.inventory_transactions m where m.tenant_id = t.tenant_id and m.reference_id = t.id) m on true
+      left join lateral (select sum(i.quantity) as asked from warehousing.inventory_transfer_items i
+        where i.tenant_id = t.tenant_id and i.transfer_id = t.id) i on true
+      where t.tenant_id = $1 and (m.gone <> m.come or m.gone <> i.asked)`,
+  },
+  {
+    name: "stock: a confirmed order's goods are set aside, once; nobody else's are",
+    sql: `select o.id from storefront.storefront_orders o
+      where o.tenant_id = $1 and o.approved_at is not null and o.status = 'confirmed' and (
+        select coalesce(sum(i.quantity), 0) from storefront.storefront_order_items i
+        where i.tenant_id = o.tenant_id and i.order_id = o.id and i.inventory_item_id is not null) <> (
+        select coalesce(sum(s.quantity), 0) from warehousing.stock s
+        where s.tenant_id = o.tenant_id and s.reserved_for_type = 'order' and s.reserved_for_id = o.id)
+      union all
+      select s.reserved_for_id from warehousing.stock s
+      where s.tenant_id = $1 and s.quantity > 0 and s.reserved_for_type = 'order' and not exists (
+        select from storefront.storefront_orders o where o.tenant_id = s.tenant_id and o.id = s.reserved_for_id and o.status = 'confirmed')`,
+  },
+  {
+    name:
+      "stock: a pick under way has what it asks for set aside; a cancelled or ended one nothing",
+    sql: `select p.id from warehousing.picking_orders p where p.tenant_id = $1 and (
+        select coalesce(sum(s.quantity), 0) from warehousing.stock s
+        where s.tenant_id = p.tenant_id and s.reserved_for_type = 'picking_order' and s.reserved_for_id = p.id)
+      <> case when p.status = 'in_progress' or (p.status = 'completed' and p.delivery_id is not null)
+        then (select coalesce(sum(i.quantity), 0) from warehousing.picking_order_items i
+          where i.tenant_id = p.tenant_id and i.picking_order_id = p.id) else 0 end`,
+  },
+  {
+    name: "stock: a serial number is in one place",
+    sql:
+      `select s.serial_number from warehousing.stock s where s.tenant_id = $1 and s.serial_number is not null and s.quantity > 0
+      group by s.item_id, s.serial_number having sum(s.quantity) > 1`,
+  },
+  {
+    name: "orders: paid means exactly one payment of its amount and currency",
+    sql:
+      `select o.id from storefront.storefront_orders o where o.tenant_id = $1 and (o.payment_status = 'paid') <> (
+        select count(*) = 1 and bool_and(p.amount = o.total_price and p.currency = o.currency) from money.payments p
+        where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and p.status = 'SUCCESS')`,
+  },
+  {
+    name: "assignments: at most one live one a delivery, and the delivery knows",
+    sql: `select d.id from delivery.deliveries d
+      left join lateral (select count(*) as n from delivery.assignments a
+        where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted')) a on true
+      where d.tenant_id = $1 and (a.n > 1 or (d.status in ('assigned', 'accepted') and a.n <> 1))`,
+  },
+  {
+    name:
+      "assignments: a driver's load is what his live assignments add up to, and his vehicle carries it",
+    sql: `select d.user_id from delivery.drivers d
+      left join delivery.vehicles v on v.tenant_id = d.tenant_id and v.id = d.vehicle_id
+      where d.tenant_id = $1 and (d.capacity_used > coalesce(v.unit_capacity, d.capacity_used) or d.capacity_used <> (
+        select coalesce(sum(a.units), 0) from delivery.assignments a
+        where a.tenant_id = d.tenant_id and a.driver_id = d.user_id and a.status in ('pending', 'assigned', 'accepted')))`,
+  },
+  {
+    name: "manifests: an item is ordered exactly when it has its one delivery",
+    sql: `select i.id from delivery.transfer_manifest_items i
+      left join lateral (select count(*) as n, bool_or(d.id = i.delivery_id) as named from delivery.deliveries d
+        where d.tenant_id = i.tenant_id and d.manifest_item_id = i.id and d.parent_id is null) d on true
+      where i.tenant_id = $1 and ((i.status = 'order_created') <> (i.delivery_id is not null)
+        or d.n > 1 or (i.delivery_id is not null and d.named is not true))`,
+  },
+  {
+    name: "deliveries: a fee is paid once",
+    sql: `select p.delivery_id from money.payments p
+      where p.tenant_id = $1 and p.type = 'DELIVERY_FEE' and p.status in ('pending', 'SUCCESS') group by p.delivery_id having count(*) > 1`,
+  },
+];
+
+/** About everything, by what the system checks itself with every night. */
+export const ofAll: readonly Invariant[] = [
+  { name: "the books (money.verify_books)", sql: "select * from money.verify_books()" },
+  { name: "the stock (warehousing.verify_stock)", sql: "select * from warehousing.verify_stock()" },
+  {
+    name: "the cash of every tenant (money.cod_differences)",
+    sql:
+      "select d.* from tenancy.tenants t cross join lateral money.cod_differences(t.id, 'infinity') d",
+  },
+  {
+    name: "the kept totals of lists (private.tallies_verify)",
+    sql: "select * from private.tallies_verify()",
+  },
+  {
+    name: "no row points into another tenant's",
+    sql:
+      `select e.id from money.ledger_entries e join money.accounts a on a.id = e.account_id where a.tenant_id <> e.tenant_id
+      union all
+      select t.id from warehousing.inventory_transactions t join warehousing.stock s on s.id in (t.from_stock_id, t.to_stock_id)
+      where s.tenant_id <> t.tenant_id`,
+  },
+];
+
+/** How many there are. */
+export const invariantCount = ofTenant.length + ofAll.length;
+
+// One statement, so that all see one state of the database.
+const together = ofTenant
+  .map(({ sql }, index) =>
+    `select ${index} as nr, to_jsonb(x) as breach from (${sql.replaceAll("$1", "$1::uuid")}) x`
+  ).join("\nunion all\n");
+
+/** The breaches of a tenant's invariants in one state of the database, by name; empty when all hold. */
+export async function breachesOf(sql: postgres.Sql, tenant: string): Promise<string[]> {
+  const rows = await sql.unsafe(together, [tenant], { prepare: true });
+  return rows.map(({ nr, breach }) => `${ofTenant[nr]!.name}: ${JSON.stringify(breach)}`);
+}
+
+/** All breaches of all tenants. */
+export async function allBreaches(sql: postgres.Sql): Promise<string[]> {
+  const found: string[] = [];
+  for (const { name, sql: query } of ofAll) {
+    for (const row of await sql.unsafe(query)) found.push(`${name}: ${JSON.stringify(row)}`);
+  }
+  for (const { id } of await sql`select id from tenancy.tenants`) {
+    found.push(...await breachesOf(sql, id));
+  }
+  return found;
+}

@@ -1,0 +1,55 @@
+/** Settlements over HTTP as fast as they go: tokens, row-level security, keys, events, receipts queued; fsync on. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Bench, startBench } from "../bench/bench-stack.ts";
+import { people } from "../bench/cod/rows.ts";
+import { prepare } from "../bench/cod/settlements.ts";
+import { load } from "../bench/load.ts";
+import { figure, of, say } from "./proof.ts";
+
+const seconds = of({ test: 3, short: 15, full: 60 });
+const clients = 32;
+const rows = of({ test: 5_000, short: 20_000, full: 80_000 });
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await startBench({ BARID_DB_POOL: "8" });
+  await people(bench);
+  await prepare(bench, rows);
+}, 600_000);
+afterAll(() => bench?.stop());
+
+test(`${seconds} s of settlements over ${clients} connections`, async () => {
+  const { stack, token } = bench;
+  const list = await stack.sql`select id from bench.rows order by n`;
+  let next = 0;
+  const result = await load(
+    `${stack.apiUrl}/delivery/cod-collections/remit`,
+    { authorization: `Bearer ${token}` },
+    clients,
+    seconds,
+    () => {
+      const row = list[next++];
+      return row && JSON.stringify({ scope: "selected", cod_collection_ids: [row.id] });
+    },
+  );
+  say(JSON.stringify(result));
+  figure({
+    what: `settlements a second over HTTP, ${clients} clients, one function process`,
+    asked: "at least 400",
+    reached: Math.round(result.perSecond),
+    holds: result.perSecond >= 400,
+  });
+  figure({
+    what: "p99, ms",
+    asked: "at most 250",
+    reached: Math.round(result.p99),
+    holds: result.p99 <= 250,
+  });
+  figure({ what: "5xx", asked: "0", reached: result.faults, holds: result.faults === 0 });
+  const [{ n }] = await stack
+    .sql`select count(*)::int as n from money.cod_settlements where scope = 'selected' and tenant_id = ${bench.tenantId}
+      and payment_id in (select settlement_payment_id from money.cod_collections c join bench.rows r on r.id = c.id)`;
+  expect(result.notOk).toBe(0);
+  expect(n).toBe(result.answers);
+  expect(await stack.sql`select * from money.verify_books()`).toEqual([]);
+}, 300_000);

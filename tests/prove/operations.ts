@@ -1,0 +1,227 @@
+/** Every call that moves money or stock, as clients make it; each compares its answers with what it asked. */
+import fc from "fast-check";
+import { randomUUID } from "node:crypto";
+import { newManifest } from "../support/manifests.ts";
+import { orderOf } from "../support/orders.ts";
+import type { Step } from "./asking.ts";
+import { Cash } from "./cash.ts";
+import { type Member, steadily } from "./world.ts";
+
+export const kinds = [
+  "deliver",
+  "bulk",
+  "remit",
+  "settle",
+  "adjust",
+  "receive",
+  "correct",
+  "transfer",
+  "pick",
+  "destine",
+  "buy",
+] as const;
+
+/** What to do, and the dice for it. */
+export interface Operation extends Step {
+  kind: typeof kinds[number];
+}
+
+const die = fc.nat(9_999);
+const arbitrary: fc.Arbitrary<Operation> = fc.record({
+  kind: fc.constantFrom(...kinds, "deliver" as const, "remit" as const, "settle" as const),
+  a: die,
+  b: die,
+  c: die,
+});
+
+/** Operations without end; the same ones for a seed. */
+export function* operations(seed: number): Generator<Operation> {
+  for (let page = 0;; page++) yield* fc.sample(arbitrary, { seed: seed + page, numRuns: 500 });
+}
+
+export class Actor extends Cash {
+  /** Those who are not buying at the moment: everybody has one cart. */
+  readonly #customers: Member[] = [...this.place.customers];
+
+  async run(step: Operation): Promise<void> {
+    await this[step.kind](step);
+  }
+
+  private lines(a: number, b: number, quantity: (line: number) => number) {
+    const count = 1 + a % 3;
+    return Array.from({ length: count }, (_, line) => ({
+      item_id: this.place.items[(b + line * (a % 2 ? 1 : 3)) % this.place.items.length],
+      quantity: quantity(line),
+    }));
+  }
+
+  async receive({ a, b, c }: Step): Promise<void> {
+    const { warehouse, bin } = this.place.shelves[c % 2];
+    const notes = randomUUID();
+    const items = this.lines(a, b, (line) => 1 + (c + line) % 50)
+      .map((line) => ({ ...line, bin_id: bin }));
+    const total = items.reduce((sum, { quantity }) => sum + quantity, 0);
+    const done = await this.ask(
+      this.place.ops,
+      "POST",
+      "/warehousing/inventory/receipts",
+      { warehouse_id: warehouse, notes, items },
+      ({ transactions }) => sumOf(transactions) === total,
+    );
+    if (done) this.facts.told("received", notes, `${done.receipt_id} ${total}`);
+  }
+
+  async correct({ a, b, c }: Step): Promise<void> {
+    const { warehouse, bin } = this.place.shelves[c % 2];
+    const delta = (a % 2 ? 1 : -1) * (1 + b % 40);
+    const reason = randomUUID();
+    const done = await this.ask(
+      this.place.ops,
+      "POST",
+      "/warehousing/inventory/adjustments",
+      { warehouse_id: warehouse, bin_id: bin, item_id: this.place.items[b % 4], delta, reason },
+      ({ transactions }) => sumOf(transactions) === Math.abs(delta),
+      ["insufficient_stock"],
+    );
+    if (done) this.facts.told("corrected", reason, `${done.adjustment_id} ${delta}`);
+  }
+
+  async transfer({ a, b, c }: Step): Promise<void> {
+    const [from, to] = c % 2 ? this.place.shelves : [...this.place.shelves].reverse();
+    const reference_number = randomUUID();
+    const items = this.lines(a, b, (line) => 1 + (b + line) % 30)
+      .map((line) => ({ ...line, source_bin_id: from.bin, destination_bin_id: to.bin }));
+    const total = items.reduce((sum, { quantity }) => sum + quantity, 0);
+    const done = await this.ask(
+      this.place.ops,
+      "POST",
+      "/warehousing/inventory-transfers",
+      {
+        source_warehouse_id: from.warehouse,
+        destination_warehouse_id: to.warehouse,
+        reference_number,
+        items,
+      },
+      ({ inventory_transfer: made }) => made.reference_number === reference_number,
+      ["insufficient_stock"],
+    );
+    if (done) {
+      this.facts.told("transferred", reference_number, `${done.inventory_transfer.id} ${total}`);
+    }
+  }
+
+  /** A pick that is begun, and then ended or given up. */
+  async pick({ a, b, c }: Step): Promise<void> {
+    const { warehouse, bin } = this.place.shelves[c % 2];
+    const reference_number = randomUUID();
+    const path = "/warehousing/picking-orders";
+    const made = await this.ask(
+      this.place.ops,
+      "POST",
+      path,
+      {
+        warehouse_id: warehouse,
+        order_type: "individual",
+        status: "in_progress",
+        reference_number,
+        item_details: this.lines(a, b, (line) => 1 + (b + line) % 20)
+          .map((line) => ({ ...line, bin_id: bin })),
+      },
+      ({ order }) => order.reference_number === reference_number,
+      ["insufficient_stock"],
+    );
+    if (!made) return;
+    const { id } = made.order;
+    this.facts.told("picked", reference_number, `${id} in_progress`);
+    const status = b % 3 ? "completed" : "cancelled";
+    const moved = await this.ask(
+      this.place.ops,
+      "PUT",
+      `${path}/${id}`,
+      { status },
+      ({ order }) => order.id === id && order.status === status,
+    );
+    if (moved) this.facts.told("picked", reference_number, `${id} ${status}`);
+  }
+
+  /** A manifest's items received and ordered in one action. */
+  async destine({ a, c }: Step): Promise<void> {
+    const { tenant, branch, ground } = this.place;
+    const items = 1 + a % 4;
+    const manifest = await steadily(() => newManifest(tenant, { items, branch }));
+    const item_ids = c % 2 ? manifest.itemIds : [...manifest.itemIds].reverse();
+    const done = await this.ask(
+      this.place.dispatcher,
+      "POST",
+      "/delivery/transfer-manifest-items/bulk/set-destination",
+      { item_ids, destination_branch_id: branch, delivery_service_id: ground.service },
+      ({ data }) =>
+        data.created_count === items &&
+        data.created.every((row: { item_id: string }, place: number) =>
+          row.item_id === item_ids[place]
+        ),
+    );
+    for (const { item_id, delivery } of done?.data.created ?? []) {
+      this.facts.told("destined", item_id, delivery.id);
+    }
+  }
+
+  /** A cart that is ordered, approved, and perhaps cancelled, which gives back what was paid. */
+  async buy({ a, b, c }: Step): Promise<void> {
+    const customer = this.#customers.shift();
+    if (!customer) return await this.adjust({ a, b, c });
+    try {
+      await this.order(customer, a, b, c);
+    } finally {
+      this.#customers.push(customer);
+    }
+  }
+
+  private async order(customer: Member, a: number, b: number, c: number): Promise<void> {
+    const { shop, admin } = this.place;
+    const opened = await this.ask(customer, "POST", "/storefront/carts", {
+      marketId: shop.store.id,
+    }, ({ data }) => data.status === "active" && data.items.length === 0);
+    if (!opened) return;
+    const cart: string = opened.data.id;
+    const quantity = 1 + a % 3;
+    const filled = await this.ask(customer, "POST", `/storefront/carts/${cart}/items`, {
+      variantId: shop.product.variant,
+      quantity,
+    }, ({ data }) => data.id === cart && data.totalItems === quantity);
+    if (!filled) return;
+    const wallet = c % 2 === 0;
+    const confirmed = await this.ask(
+      customer,
+      "POST",
+      "/storefront/orders/confirm",
+      orderOf(shop, cart, wallet ? "wallet" : "cash"),
+      ({ order }) => order.totalItems === quantity,
+    );
+    if (!confirmed) return;
+    const { id, totalPrice } = confirmed.order;
+    const paid = wallet ? "paid" : "pending";
+    this.facts.told("bought", cart, `${id} pending ${paid}`);
+    if (b % 4) {
+      const approved = await this.ask(
+        admin,
+        "PUT",
+        `/storefront/orders/${id}/approve`,
+        {},
+        ({ data }) => data.order.id === id,
+      );
+      if (!approved) return;
+      this.facts.told("bought", cart, `${id} confirmed ${paid}`);
+    }
+    if (b % 2) return;
+    const cancelled = await this.ask(admin, "PUT", `/storefront/orders/${id}/cancel`, {
+      reason: "other",
+    }, ({ data }) => data.order.id === id);
+    if (!cancelled) return;
+    this.facts.told("bought", cart, `${id} cancelled ${paid}`);
+    if (wallet) this.facts.told("refunded", id, String(totalPrice));
+  }
+}
+
+const sumOf = (transactions: { quantity: number }[]) =>
+  transactions.reduce((sum, { quantity }) => sum + quantity, 0);

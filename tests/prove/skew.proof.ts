@@ -1,0 +1,103 @@
+/**
+ * Clocks that disagree: the functions two days ahead or behind, Postgres two days ahead or behind. Money and stock stay
+ * right, work that is due is done, and whether a token is valid is decided by one clock, that of the functions.
+ *
+ * Needs libfaketime, which is loaded into single processes: `apt-get install libfaketime`, or BARID_LIBFAKETIME names the
+ * file of a copy that Postgres's user can read. Without it the proof is skipped.
+ */
+import { existsSync } from "node:fs";
+import { expect, test } from "vitest";
+import { sql } from "../support/db.ts";
+import { Caller, lanes } from "./caller.ts";
+import { Facts } from "./facts.ts";
+import { allBreaches } from "./invariants.ts";
+import { Actor, operations } from "./operations.ts";
+import { figure, of, say, seed } from "./proof.ts";
+import { startWorld } from "./world.ts";
+
+const library = [
+  process.env.BARID_LIBFAKETIME ?? "",
+  "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
+  "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
+].find((file) => file && existsSync(file));
+if (!library) say("skipped: apt-get install libfaketime, or set BARID_LIBFAKETIME");
+
+const seconds = of({ test: 4, short: 6, full: 60 });
+const hour = 3_600;
+
+const clock = (days: number) => ({
+  LD_PRELOAD: library!,
+  FAKETIME: `${days < 0 ? "-" : "+"}${Math.abs(days)}d`,
+  // Time that is only measured goes on as it does.
+  FAKETIME_DONT_FAKE_MONOTONIC: "1",
+});
+
+test.skipIf(!library).each(
+  [
+    ["functions", 2],
+    ["functions", -2],
+    ["database", 2],
+    ["database", -2],
+  ] as const,
+)(`the %s %i days off (seed ${seed})`, async (whose, days) => {
+  const world = await startWorld(
+    whose === "functions" ? { env: clock(days) } : { databaseEnv: clock(days) },
+  );
+  try {
+    const [place] = world.places;
+    const [{ now }] = await sql`select extract(epoch from clock_timestamp())::float8 as now`;
+    const offDays = Math.round((now - Date.now() / 1000) / 86_400) || 0;
+    expect(offDays).toBe(whose === "database" ? days : 0);
+    const caller = new Caller(world.ports);
+    const ask = async (expires: number) => {
+      const token = await world.stack.jwtSign({
+        sub: place.admin.id,
+        app_metadata: { tenant_id: place.id },
+        exp: Math.floor(Date.now() / 1000) + expires,
+      });
+      const path = `/delivery/wallets/${place.drivers[0].wallet}/transactions`;
+      return (await caller.surely({ token, method: "GET", path, key: false })).status;
+    };
+    // By the clock of the functions alone.
+    const shift = whose === "functions" ? days * 86_400 : 0;
+    expect([await ask(shift + hour), await ask(shift - hour)]).toEqual([200, 401]);
+
+    const facts = new Facts();
+    const actor = new Actor(place, caller, facts);
+    const steps = operations(seed);
+    const until = performance.now() + seconds * 1000;
+    await lanes(8, () => performance.now() < until, () => actor.run(steps.next().value!));
+    const due = () =>
+      sql`select kind, status, last_error from app.jobs where status <> 'done' and run_at <= clock_timestamp()`;
+    const patience = Date.now() + 60_000;
+    while ((await due()).length > 0 && Date.now() < patience) {
+      await fetch(`http://127.0.0.1:${world.ports()[0]}/delivery/internal/jobs`, {
+        method: "POST",
+        headers: { apikey: world.stack.secretKey },
+      }).then((response) => response.body?.cancel());
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+    const left = await due();
+    const { lost, doubled, untold } = await facts.compare(place.id);
+    const breaches = await allBreaches(sql);
+    const wrong = [...facts.wrong, ...lost, ...doubled, ...untold, ...breaches];
+    figure({
+      what:
+        `${whose} ${days} days off: wrong, lost, doubled, untold, invariants broken, of ${facts.acknowledged} calls`,
+      asked: "0",
+      reached: wrong.length,
+      holds: wrong.length === 0,
+    });
+    figure({
+      what: `${whose} ${days} days off: work that is due and not done`,
+      asked: "0",
+      reached: left.length,
+      holds: left.length === 0,
+    });
+    expect(wrong.slice(0, 5)).toEqual([]);
+    expect(left.slice(0, 3)).toEqual([]);
+    expect(facts.acknowledged).toBeGreaterThan(10);
+  } finally {
+    await world.stop();
+  }
+}, 240_000);

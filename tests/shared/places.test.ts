@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import { openPlaces } from "../../shared/places.ts";
+
+/** Everybody asks at once; the order in which they are seated, each leaving before the next. */
+async function seated(count: number, callers: string): Promise<string> {
+  const places = openPlaces(count, 1_000, () => new Error("late"));
+  let order = "";
+  await Promise.all([...callers].map(async (whose) => {
+    const leave = await places.take(whose);
+    order += whose;
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    leave();
+  }));
+  return order;
+}
+
+test("one who floods the queue waits for himself, not the others for him", async () => {
+  expect(await seated(1, "AAAAAAB")).toBe("ABAAAAA");
+  expect(await seated(1, "AAAABBBC")).toBe("ABCABABA");
+  // Of two places A holds both; the first that is free goes to B, who holds none.
+  expect(await seated(2, "AAAAAB")).toBe("AABAAA");
+  // Of three the first two that are free go to B, who asks for less; A keeps one.
+  expect(await seated(3, "AAAAAAAABB")).toMatch(/^AAABBA/);
+});
+
+test("a crowd has a quarter of the places as long as others come, and all of them afterwards", async () => {
+  let time = 0;
+  const places = openPlaces(8, 10_000, () => new Error("late"), () => time);
+  const held: (() => void)[] = [];
+  let seats = 0;
+  const crowd = Array.from({ length: 40 }, () =>
+    places.take("A").then((leave) => {
+      seats++;
+      held.push(leave);
+    }));
+  const settled = () => new Promise((resolve) => setTimeout(resolve));
+  await settled();
+  expect(seats).toBe(8);
+  const other = places.take("B");
+  held.shift()!();
+  (await other)();
+  // They all leave: only two of the crowd sit, and the others' places stay free for whoever comes.
+  for (let n = 0; n < 7; n++) held.shift()!();
+  await settled();
+  expect(held).toHaveLength(2);
+  for (let n = 0; n < 6; n++) (await places.take("B"))();
+  time += 1_001;
+  held.shift()!();
+  await settled();
+  expect(held).toHaveLength(8);
+  while (held.length) {
+    held.shift()!();
+    await settled();
+  }
+  await Promise.all(crowd);
+});
+
+test("one alone has all the places, in the order he asked", async () => {
+  expect(await seated(3, "AAAAAAA")).toBe("AAAAAAA");
+});
+
+test("whoever waits too long is told so, and nobody keeps a place for him", async () => {
+  const places = openPlaces(1, 20, () => new Error("late"));
+  const leave = await places.take("A");
+  await expect(places.take("B")).rejects.toThrow("late");
+  leave();
+  (await places.take("B"))();
+  const again = await places.take("A");
+  const next = places.take("B");
+  again();
+  (await next)();
+});

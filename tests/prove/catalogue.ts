@@ -8,14 +8,20 @@ export interface Proof {
 }
 
 export const proofs: Readonly<Record<string, Proof>> = {
-  tenants: {
-    shows: "no id of another tenant reads, changes or reveals anything",
-    files: ["tests/contract/tenants.test.ts"],
-    minutes: 10,
-  },
+  // Against attack and wrong input.
   fuzz: {
     shows: "whatever is sent, an answer in time and in form, and nothing changed elsewhere",
     files: ["tests/contract/fuzz.test.ts"],
     minutes: 15,
+  },
+  mutants: {
+    shows: "each guard that is taken out of the source fails a test",
+    files: ["tests/prove/mutants.test.ts"],
+    minutes: 20,
+  },
+  tenants: {
+    shows: "no id of another tenant reads, changes or reveals anything",
+    files: ["tests/contract/tenants.test.ts"],
+    minutes: 10,
   },
 };

@@ -1,0 +1,105 @@
+/** What is sent to subscribers, each with one guard less. */
+import type { Mutant } from "./mutant.ts";
+
+const sender = "sql/40_functions/integration/30_sender.sql";
+const send = "functions/webhooks/sender/send.ts";
+const sendingTest = "tests/webhooks/sending.test.ts";
+const guard = "shared/address-guard.ts";
+const guardTest = "tests/shared/address-guard.test.ts";
+
+export const webhooks: Mutant[] = [
+  {
+    name: "a retry by hand takes what is being sent",
+    file: "sql/40_functions/integration/50_by_hand.sql",
+    from: "((w.status = 'failed' and w.claim_token is null)",
+    to: "(w.status in ('failed', 'retrying')",
+    test: [
+      "tests/webhooks/events.test.ts",
+      "of 25 at the same moment sends once; the others hear 409",
+    ],
+  },
+  {
+    name: "whose claim was lost still writes the end",
+    file: sender,
+    from: "if e.claim_token is distinct from (result ->> 'claim_token')::uuid then",
+    to: "if false then",
+    test: [sendingTest, "whoever comes back after his claim was lost is noted and decides nothing"],
+  },
+  {
+    name: "a lease keeps nobody away",
+    file: sender,
+    from: "and (e.claim_token is null or e.claimed_at < now() - lease)\n        and not exists",
+    to: "and not exists",
+    test: [
+      sendingTest,
+      "a sender that dies between sending and writing down sends once more, with the same id and bytes",
+    ],
+  },
+  {
+    name: "a later event overtakes",
+    file: sender,
+    from: "and p.position < e.position)",
+    to: "and p.position < 0)",
+    test: [sendingTest, "a later event of the same thing waits; those of others do not"],
+  },
+  {
+    name: "a redirect is a success",
+    file: send,
+    from: "status >= 200 && status < 300",
+    to: "status >= 200 && status < 400",
+    test: [sendingTest, "a redirect is not followed and is a failure"],
+  },
+  {
+    name: "the time is not signed",
+    file: send,
+    from: "`${id}.${timestamp}.${body}`",
+    to: "`${id}.${body}`",
+    test: [
+      sendingTest,
+      "an event reaches its subscriber at once, in the envelope and signed as the standard says",
+    ],
+  },
+  {
+    name: "events go to every tenant's subscribers",
+    file: "sql/40_functions/integration/20_fan_out.sql",
+    from:
+      "join integration.webhook_subscriptions s on s.tenant_id = e.tenant_id and s.is_active\n    join tenancy.modules m on m.id = s.module_id\n",
+    to:
+      "join integration.webhook_subscriptions s on s.is_active\n    join tenancy.modules m on m.id = s.module_id\n",
+    test: [
+      sendingTest,
+      "what happened before anybody listened is not sent, nor is another tenant's",
+    ],
+  },
+  {
+    name: "one public address lets private ones pass",
+    file: guard,
+    from: "if (!local && !found.every(",
+    to: "if (!local && !found.some(",
+    test: [guardTest, "that resolves to %s is refused"],
+  },
+  {
+    name: "the metadata service is public",
+    file: guard,
+    from: `  "169.254.0.0/16",\n`,
+    to: "",
+    test: [guardTest, "%s is not public"],
+  },
+  {
+    name: "any port is called",
+    file: guard,
+    from: "if (!local && !portsAllowed.includes(url.port))",
+    to: "if (false)",
+    test: [guardTest, "%s is refused"],
+  },
+  {
+    name: "a certificate need not be for the host of the URL",
+    file: "shared/guarded-post.ts",
+    from: "servername: host, ALPNProtocols",
+    to: "servername: host, rejectUnauthorized: false, ALPNProtocols",
+    test: [
+      "tests/shared/guarded-post.test.ts",
+      "the name of the URL is what the certificate must be for: its own passes, another is refused",
+    ],
+  },
+];

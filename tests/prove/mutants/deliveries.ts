@@ -12,7 +12,7 @@ export const deliveries: Mutant[] = [
     file: moves,
     from: "when 'failed' then '{in_transit,pending,returned,cancelled}'",
     to: "when 'failed' then '{in_transit,pending,returned,cancelled,delivered}'",
-    test: [statesTest, "the database refuses what no core may do"],
+    test: [statesTest, "the database knows these moves of a delivery, and no other"],
   },
   {
     name: "the database lets every move happen",

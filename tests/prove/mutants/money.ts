@@ -82,12 +82,14 @@ export const money: Mutant[] = [
     test: [ledgerTest, "nobody changes, removes or truncates what is booked, not even the owner"],
   },
   {
-    name: "collected cash is not locked while it is settled",
+    name: "cash that was settled is settled again",
     file: settle,
-    from:
-      "and (c.driver_id = v_driver or money.settles_for_office())\n      order by c.id for no key update) l;",
-    to: "and (c.driver_id = v_driver or money.settles_for_office())\n      order by c.id) l;",
-    test: [settleTest, "selected, all and the wallet over the same rows settle each row once"],
+    from: "c.id = any (v_ids) and c.status = 'collected'",
+    to: "c.id = any (v_ids)",
+    test: [
+      settleTest,
+      "refuses drivers of two, rows of others, settled rows, repeated and no ids, and writes nothing",
+    ],
   },
   {
     name: "a driver settles cash of others",
@@ -188,10 +190,13 @@ export const money: Mutant[] = [
     test: [webhooksTest, "%s: refused, though it is signed"],
   },
   {
-    name: "a transaction that is only open counts as paid",
+    name: "a declined payment waits for good",
     file: "shared/payment-gateways/gatewayone.ts",
-    from: `actionCode === "0" && responseCode === "00"`,
-    to: `actionCode === "0" || responseCode === "00"`,
-    test: ["tests/payment/gatewayone.test.ts", "of an open payment pays nothing"],
+    from: `if (actionCode === "2" || finalCodes.has(responseCode)) return "failed";`,
+    to: "",
+    test: [
+      "tests/payment/gatewayone.test.ts",
+      "declined: failed, and confirming again opens another payment",
+    ],
   },
 ];

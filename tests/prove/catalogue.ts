@@ -14,6 +14,11 @@ export const proofs: Readonly<Record<string, Proof>> = {
     files: ["tests/contract/fuzz.test.ts"],
     minutes: 15,
   },
+  lints: {
+    shows: "tables, policies and functions keep the rules of the house, each role what it may",
+    files: ["tests/sql/rules.test.ts", "tests/sql/walls.test.ts"],
+    minutes: 2,
+  },
   mutants: {
     shows: "each guard that is taken out of the source fails a test",
     files: ["tests/prove/mutants.test.ts"],
@@ -50,7 +55,11 @@ export const proofs: Readonly<Record<string, Proof>> = {
   },
   webhooks: {
     shows: "a failed delivery is sent once however many ask for it, and each is genuine",
-    files: ["tests/prove/webhooks.test.ts"],
+    files: [
+      "tests/prove/webhooks.test.ts",
+      "tests/webhooks/killed.test.ts",
+      "tests/webhooks/sending.test.ts",
+    ],
     minutes: 8,
   },
 };

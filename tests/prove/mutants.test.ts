@@ -93,5 +93,5 @@ describe.runIf(size !== "test")("one guard less", () => {
     } finally {
       for (const copy of lanes) copy.remove();
     }
-  }, 30 * 60_000);
+  }, 45 * 60_000);
 });

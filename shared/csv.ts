@@ -4,12 +4,13 @@
  * preceded by an apostrophe.
  */
 import type { Access } from "./access.ts";
-import { type Endpoint, endpoint } from "./endpoint.ts";
+import { z } from "zod";
+import { type AnyEndpoint, type Endpoint, endpoint, type Result } from "./endpoint.ts";
 import type { ErrorCode } from "./errors.ts";
-import type { List, ListQuery } from "./list.ts";
+import type { List } from "./list.ts";
 import { describeError, log } from "./log.ts";
+import { everything, type Walk } from "./walk.ts";
 
-const batchSize = 2_000;
 const byteOrderMark = "\ufeff";
 
 /** A column: its heading, and where in a row its value stands (`delivery_details.customer_name`). */
@@ -36,17 +37,53 @@ function at(row: unknown, path: string): unknown {
   );
 }
 
+/** Rows of one step, and whether the walk goes on. */
+type Step = () => Promise<{ rows: readonly unknown[]; last: boolean }>;
+
 /**
- * An endpoint that gives a whole list with its filters as a file. The first batch is read before the
- * answer begins, so that a refusal is still a refusal.
+ * Rows as a file that is written while they are read. The first step is taken before the answer begins, so that a
+ * refusal is still a refusal. `columnsOf` is asked with the rows of the first step.
  */
+export async function csvOf(
+  filename: string,
+  columnsOf: (rows: readonly unknown[]) => Columns,
+  step: Step,
+): Promise<Response> {
+  const first = await step();
+  const columns = columnsOf(first.rows);
+  const paths = Object.values(columns);
+  const encoder = new TextEncoder();
+  const encode = (rows: readonly unknown[]) =>
+    encoder.encode(rows.map((row) => csvLine(paths.map((path) => at(row, path)))).join(""));
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(encoder.encode(byteOrderMark + csvLine(Object.keys(columns))));
+      controller.enqueue(encode(first.rows));
+      if (first.last) controller.close();
+    },
+    async pull(controller) {
+      try {
+        const { rows, last } = await step();
+        controller.enqueue(encode(rows));
+        if (last) controller.close();
+      } catch (error) {
+        // The file breaks off, which the client sees as a failed download and not as a short file.
+        log("error", "export_broken", { filename, ...describeError(error) });
+        controller.error(error);
+      }
+    },
+  });
+  return csvFile(filename, body);
+}
+
+/** An endpoint that gives a whole list with its filters as a file of columns chosen for it. */
 export function csvEndpoint(
   declaration: {
     path: string;
     summary: string;
     access: Access;
     feature?: Endpoint["feature"];
-    list: Pick<List, "query" | "batch">;
+    list: List;
     columns: Columns;
     errors?: readonly ErrorCode[];
     filename: string;
@@ -59,53 +96,72 @@ export function csvEndpoint(
     query: list.query,
     response: "csv",
     errors: ["invalid_column_filters", ...errors],
-    async run({ db, query }) {
-      const first = await list.batch(db, query, null, batchSize);
-      return csvResponse(
-        filename,
-        columns,
-        first,
-        (after) => list.batch(db, query as ListQuery, after, batchSize),
-      );
+    run({ db, query }) {
+      const walk = everything();
+      return csvOf(filename, () => columns, async () => {
+        const { rows } = await list.run(db, { ...query, walk });
+        walk.after = walk.next;
+        return { rows, last: !walk.more };
+      });
     },
   });
 }
 
-type Batch = Awaited<ReturnType<List["batch"]>>;
-
-function csvResponse(
-  filename: string,
-  columns: Columns,
-  first: Batch,
-  more: (after: NonNullable<Batch["next"]>) => Promise<Batch>,
-): Response {
-  const paths = Object.values(columns);
-  const linesOf = ({ rows }: Batch) =>
-    rows.map((row) => csvLine(paths.map((path) => at(row, path)))).join("");
-  const encoder = new TextEncoder();
-  let next = first.next;
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      controller.enqueue(
-        encoder.encode(byteOrderMark + csvLine(Object.keys(columns)) + linesOf(first)),
-      );
-      if (!next) controller.close();
-    },
-    async pull(controller) {
-      if (!next) return;
-      try {
-        const batch = await more(next);
-        next = batch.next;
-        controller.enqueue(encoder.encode(linesOf(batch)));
-        if (!next) controller.close();
-      } catch (error) {
-        // The file breaks off, which the client sees as a failed download and not as a short file.
-        log("error", "export_broken", { filename, ...describeError(error) });
-        controller.error(error);
-      }
-    },
+/**
+ * What a list endpoint answers, as a file of every row its filters leave: `run` is repeated from place to place, and
+ * the columns are those its response declares, or those the first rows have where it declares none.
+ */
+export function exportList(
+  declared: AnyEndpoint,
+  walk: Walk,
+  run: () => Promise<Result>,
+): Promise<Response> {
+  const filename = `${declared.path.split("/").findLast((part) => !part.startsWith(":"))}.csv`;
+  const { path, columns } = listShape(declared);
+  return csvOf(filename, (rows) => columns ?? columnsOfRows(rows), async () => {
+    const result = await run();
+    walk.after = walk.next;
+    return { rows: at(result, path) as unknown[], last: !walk.more };
   });
-  return csvFile(filename, body);
+}
+
+type JsonSchema = {
+  type?: string;
+  properties?: Record<string, JsonSchema>;
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+};
+
+/** Where in the answer the rows stand, and the columns their schema names. */
+function listShape({ response }: AnyEndpoint): { path: string; columns?: Columns } {
+  if (typeof response === "string") throw new Error(`${response} is no list`);
+  const schema = z.toJSONSchema(response, { io: "output", unrepresentable: "any" }) as JsonSchema;
+  const places: [string[], JsonSchema][] = [[[], schema]];
+  for (const [path, { properties = {} }] of places) {
+    for (const [name, inner] of Object.entries(properties)) {
+      if (inner.type === "array") {
+        const paths = scalars(inner.items ?? {});
+        const columns = Object.fromEntries(paths.map((found) => [found, found]));
+        return { path: [...path, name].join("."), columns: paths.length ? columns : undefined };
+      }
+      places.push([[...path, name], inner]);
+    }
+  }
+  throw new Error("a list's response has rows");
+}
+
+/** Paths of a row's values; what has no declared parts (an array, free-form JSON) is a value too. */
+function scalars(schema: JsonSchema, path: string[] = []): string[] {
+  const declared = [schema, ...(schema.anyOf ?? [])].find(({ properties }) => properties);
+  if (!declared) return path.length ? [path.join(".")] : [];
+  return Object.entries(declared.properties!).flatMap(([name, inner]) =>
+    scalars(inner, [...path, name])
+  );
+}
+
+function columnsOfRows(rows: readonly unknown[]): Columns {
+  const names = new Set(rows.flatMap((row) => Object.keys(row as Record<string, unknown>)));
+  return Object.fromEntries([...names].map((name) => [name, name]));
 }
 
 /** A CSV file as an answer. */

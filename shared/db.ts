@@ -39,6 +39,8 @@ export interface Rule {
   feature?: string;
   reads_only?: boolean;
   conflict?: string;
+  /** The row whose version is told, and those it may have before a change. */
+  version?: { table: string; column: string; key?: string; expected?: string[] };
 }
 
 interface Answer {
@@ -47,6 +49,7 @@ interface Answer {
   replayed?: boolean;
   jobs?: boolean;
   events?: boolean;
+  version?: string | null;
   call_id: string;
 }
 
@@ -60,12 +63,25 @@ export interface Database {
   /** The same caller without the request's Idempotency-Key, for the later steps of a longer call. */
   withoutKey(): Database;
   /** What the calls so far had to tell besides their data. */
-  readonly seen: { replayed: boolean; jobs: boolean; events: boolean; language: string | null };
+  readonly seen: {
+    replayed: boolean;
+    jobs: boolean;
+    events: boolean;
+    language: string | null;
+    /** Of the endpoint's row, after the last call. */
+    version: string | null;
+  };
 }
 
 /** The database for one request. */
 export function openDatabase(claims: Claims, rule: Rule, idempotencyKey?: string): Database {
-  const seen = { replayed: false, jobs: false, events: false, language: null as string | null };
+  const seen: Database["seen"] = {
+    replayed: false,
+    jobs: false,
+    events: false,
+    language: null,
+    version: null,
+  };
   const ask = async (kind: Statement, work: string, input: unknown, key?: string) => {
     const sent = key === undefined ? claims : { ...claims, idempotency_key: key };
     const answer = await execute(
@@ -77,6 +93,7 @@ export function openDatabase(claims: Claims, rule: Rule, idempotencyKey?: string
       Boolean(rule.reads_only) || key !== undefined,
     );
     seen.language = answer.language;
+    seen.version = answer.version ?? null;
     seen.replayed ||= answer.replayed ?? false;
     seen.jobs ||= answer.jobs ?? false;
     seen.events ||= answer.events ?? false;

@@ -7,6 +7,7 @@ import type { Access } from "./access.ts";
 import type { Database } from "./db.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Language, MessageKey } from "./i18n/index.ts";
+import { listOf } from "./list.ts";
 
 type Schema = z.ZodType;
 type Output<S> = S extends Schema ? z.output<S> : Record<never, never>;
@@ -74,11 +75,26 @@ export interface Endpoint<
   idempotency?: "optional" | "required" | "own";
   /** Code of "same key, other input" where the interface names one. */
   conflict?: ErrorCode;
+  /** The row whose version answers carry as ETag, and which a change with If-Match must find unchanged. */
+  version?: VersionedRow;
   /** Refusals carry their text and no `code`: the interface keeps this endpoint's keys to itself. */
   keyless?: true;
   /** Not for clients: left out of the API reference. */
   internal?: true;
   run(context: Run<P, Q, B>): Promise<Result>;
+}
+
+/** A row of a table with `updated_at`: by an id of the path, or the tenant's only one. */
+export interface VersionedRow {
+  table: string;
+  column: string;
+  /** The path parameter that names it. */
+  param?: string;
+}
+
+/** The row a path is about: `row("delivery.addresses", "address_id")`; without a parameter, the tenant's only one. */
+export function row(table: string, param?: string, column = "id"): VersionedRow {
+  return { table, column: param ? column : "tenant_id", param };
 }
 
 // deno-lint-ignore no-explicit-any -- run's parameter is contravariant, so a list of endpoints needs it
@@ -96,4 +112,17 @@ export function endpoint<
 /** True when the endpoint changes nothing; its transaction is read-only. */
 export function readsOnly(endpoint: AnyEndpoint): boolean {
   return endpoint.method === "get";
+}
+
+/** The codes that follow from what an endpoint declares, beside its own and the common ones. */
+export function impliedCodes(endpoint: AnyEndpoint): ErrorCode[] {
+  const { access, feature, conflict, version, query } = endpoint;
+  const codes: (string | undefined | false)[] = [
+    access.denied,
+    feature && `${feature}_disabled`,
+    conflict,
+    !readsOnly(endpoint) && (version ? "version_conflict" : "precondition_not_supported"),
+    listOf(query)?.changes && "invalid_cursor",
+  ];
+  return codes.filter((code) => code) as ErrorCode[];
 }

@@ -3,6 +3,7 @@
  * message. SQL and TypeScript name a code; its text stands under the same name in `i18n/*.json`.
  */
 
+import { manifestErrors } from "./manifest-errors.ts";
 import { packageErrors } from "./package-errors.ts";
 import { storeErrors } from "./store-errors.ts";
 
@@ -32,6 +33,9 @@ const definitions = {
 
   // Clashes
   idempotency_conflict: 409,
+  version_conflict: { status: 412, fields: ["current_version"] },
+  precondition_not_supported: { status: 400, fields: ["field"] },
+  invalid_cursor: { status: 400, fields: ["field"] },
   conflict: 409,
 
   // Tenants and their people
@@ -97,37 +101,7 @@ const definitions = {
   barcode_batch_not_found: 404,
   barcode_serials_exhausted: 409,
 
-  // Manifests
-  manifest_not_found: 404,
-  item_not_found: 404,
-  assignment_ended: 409,
   invalid_status_transition: { status: 409, fields: ["from", "to"] },
-  item_already_has_order: 409,
-  manifest_bulk_order_creation_not_allowed: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status"],
-  },
-  manifest_arrival_required: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status"],
-  },
-  manifest_delivery_proof_required: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status"],
-  },
-  manifest_bulk_receipt_incomplete: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status"],
-  },
-
-  // Commits what was received, so it comes with 200 and `data`, never as a refusal.
-  manifest_receiving_incomplete: 200,
-  one_destination_required: { status: 400, fields: ["field"] },
-  invalid_barcode: { status: 400, fields: ["field", "barcode_value"] },
-  item_void: 409,
-  item_has_open_exception: 409,
-  item_status_not_allowed: 409,
-  order_creation_interrupted: 503,
 
   // Deliveries
   delivery_not_found: { status: 404, fields: ["field", "delivery_codes", "delivery_ids"] },
@@ -239,44 +213,7 @@ const definitions = {
   invalid_sequence: { status: 400, fields: ["field"] },
   month_and_year_together: { status: 400, fields: ["field"] },
 
-  // The life of a manifest and its exceptions
-  institution_inactive: 409,
-  branch_inactive: 409,
-  driver_not_found: { status: 404, fields: ["field"] },
-  driver_inactive: 409,
-  processing_point_required: { status: 400, fields: ["field"] },
-  processing_point_choice_not_allowed: 403,
-  manifest_workflow_not_allowed: { status: 403, fields: ["creation_source"] },
-  barcode_already_used: { status: 409, fields: ["barcode_value"] },
-  manifest_action_not_allowed: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status"],
-  },
-  manifest_has_no_items: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status"],
-  },
-  manifest_pickup_proof_required: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status"],
-  },
-  receive_all_not_allowed: 403,
-  manifest_items_missing: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status", "remaining_count"],
-  },
-  manifest_has_open_exceptions: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status", "count"],
-  },
-  manifest_items_unfinished: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status", "count"],
-  },
-  invalid_exception_reason: { status: 400, fields: ["field"] },
-  exception_already_open: 409,
-  exception_not_open: 409,
-  invalid_proof_url: { status: 400, fields: ["field"] },
+  ...manifestErrors,
 
   // Warehouses, stock, picking and inventory transfers
   warehouse_not_found: { status: 404, fields: ["field"] },

@@ -73,63 +73,50 @@ export function atMost(column: string): Filter {
 }
 
 /** A bound in a sub-select: worked out once a statement, and not for every row a scan looks at. */
-const once = (bound: string) => `(select ${bound})`;
+const from = (column: string, value: string) => `r.${column} >= (select app.day_start(${value}))`;
+const before = (column: string, value: string) => `r.${column} < (select app.day_end(${value}))`;
+
+/** The day that a day or an instant falls on, in the tenant's time zone. */
+const dayOf = (value: string) => `app.day_of(${value})`;
+
+const Period = z.object({ from: DayOrInstant.nullish(), to: DayOrInstant.nullish() });
+
+/** Both ends of a period, either of them open; `bound` makes of a value what it is compared as. */
+const between = (column: string, bound: (value: string) => string): Filter => ({
+  schema: Period,
+  condition: (value) =>
+    `(${value} ->> 'from' is null or ${from(column, bound(`${value} ->> 'from'`))})
+      and (${value} ->> 'to' is null or ${before(column, bound(`${value} ->> 'to'`))})`,
+});
 
 /** From a day's start in the tenant's time zone, or from an instant. */
 export function since(column: string): Filter {
-  return {
-    schema: DayOrInstant,
-    condition: (value) => `r.${column} >= ${once(`app.day_start(${asText(value)})`)}`,
-  };
+  return { schema: DayOrInstant, condition: (value) => from(column, asText(value)) };
 }
 
 /** To a day's end in the tenant's time zone, or to an instant. */
 export function until(column: string): Filter {
-  return {
-    schema: DayOrInstant,
-    condition: (value) => `r.${column} < ${once(`app.day_end(${asText(value)})`)}`,
-  };
+  return { schema: DayOrInstant, condition: (value) => before(column, asText(value)) };
 }
 
 /** `{from, to}`, days or instants, either end open. */
 export function period(column: string): Filter {
-  return {
-    schema: z.object({ from: DayOrInstant.nullish(), to: DayOrInstant.nullish() }),
-    condition: (value) =>
-      `(${value} ->> 'from' is null or r.${column} >= ${once(`app.day_start(${value} ->> 'from')`)})
-        and (${value} ->> 'to' is null or r.${column} < ${once(`app.day_end(${value} ->> 'to')`)})`,
-  };
+  return between(column, (value) => value);
 }
 
 /** From the start of the day that a day or an instant falls on, in the tenant's time zone. */
 export function sinceDay(column: string): Filter {
-  return {
-    schema: DayOrInstant,
-    condition: (value) => `r.${column} >= ${once(`app.day_start(app.day_of(${asText(value)}))`)}`,
-  };
+  return { schema: DayOrInstant, condition: (value) => from(column, dayOf(asText(value))) };
 }
 
 /** To the end of the day that a day or an instant falls on, in the tenant's time zone. */
 export function untilDay(column: string): Filter {
-  return {
-    schema: DayOrInstant,
-    condition: (value) => `r.${column} < ${once(`app.day_end(app.day_of(${asText(value)}))`)}`,
-  };
+  return { schema: DayOrInstant, condition: (value) => before(column, dayOf(asText(value))) };
 }
 
 /** `{from, to}`, whole days in the tenant's time zone, either end open. */
 export function days(column: string): Filter {
-  const { schema } = period(column);
-  return {
-    schema,
-    condition: (value) =>
-      `(${value} ->> 'from' is null or r.${column} >= ${
-        once(`app.day_start(app.day_of(${value} ->> 'from'))`)
-      })
-        and (${value} ->> 'to' is null or r.${column} < ${
-        once(`app.day_end(app.day_of(${value} ->> 'to'))`)
-      })`,
-  };
+  return between(column, dayOf);
 }
 
 /** The same filter for a parameter that is named otherwise than its field. */

@@ -22,35 +22,84 @@ export type JobHandlers = Record<string, JobHandler>;
 const batch = 10;
 /** A run stops here, well before the runtime's wall-clock limit; cron continues. */
 const runMsMax = 60_000;
+/** While clients wait, a job begins only this long after the one before it. */
+const pauseMsMax = 250;
+const lookMs = 10;
 
-/** Runs due jobs until none is left or time is up. Answers how many were done and how many failed. */
-export async function runJobs(handlers: JobHandlers): Promise<{ done: number; failed: number }> {
+/** What a run did: jobs that ended well, and attempts that failed. */
+export interface Count {
+  done: number;
+  failed: number;
+}
+
+interface Run {
+  /** Somebody asked while it was under way: what was queued meanwhile is looked for once more. */
+  again: boolean;
+  ended: Promise<Count>;
+}
+
+const runs = new Map<string, Run>();
+let serving = 0;
+
+/** Does a request's work; background jobs of this process give way until it is done. */
+export async function first<T>(work: () => Promise<T>): Promise<T> {
+  serving++;
+  try {
+    return await work();
+  } finally {
+    serving--;
+  }
+}
+
+/**
+ * Runs due jobs until none is left or time is up. One run at a time in a process for the same kinds:
+ * whoever asks while one is under way waits for that one, which then looks once more.
+ */
+export function runJobs(handlers: JobHandlers): Promise<Count> {
   const kinds = `{${Object.keys(handlers).join(",")}}`;
+  const underWay = runs.get(kinds);
+  if (underWay) {
+    underWay.again = true;
+    return underWay.ended;
+  }
+  const run = { again: false } as Run;
+  runs.set(kinds, run);
+  return run.ended = workOff(handlers, kinds, run);
+}
+
+async function workOff(handlers: JobHandlers, kinds: string, run: Run): Promise<Count> {
   const stopAt = Date.now() + runMsMax;
   const count = { done: 0, failed: 0 };
-  while (Date.now() < stopAt) {
-    const jobs = await system<Job[]>(
-      "select private.jobs_claim($1::text::text[], $2::text::integer) as answer",
-      [
-        kinds,
-        String(batch),
-      ],
-    );
-    if (jobs.length === 0) break;
-    for (const job of jobs) {
-      const error = await attempt(handlers[job.kind], job);
-      count[error === null ? "done" : "failed"]++;
-      await system(
-        "select private.job_finish($1::text::bigint, $2::text::uuid, $3::text) as answer",
-        [
-          String(job.id),
-          job.lease_token,
-          error,
-        ],
+  try {
+    while (Date.now() < stopAt) {
+      run.again = false;
+      const jobs = await system<Job[]>(
+        "select private.jobs_claim($1::text::text[], $2::text::integer) as answer",
+        [kinds, String(batch)],
       );
+      if (jobs.length === 0 && !run.again) break;
+      for (const job of jobs) {
+        await giveWay();
+        const error = await attempt(handlers[job.kind], job);
+        count[error === null ? "done" : "failed"]++;
+        await system(
+          "select private.job_finish($1::text::bigint, $2::text::uuid, $3::text) as answer",
+          [String(job.id), job.lease_token, error],
+        );
+      }
     }
+    return count;
+  } finally {
+    // Before the promise is settled: nobody may join a run that has looked for the last time.
+    runs.delete(kinds);
   }
-  return count;
+}
+
+/** Lets requests go first: returns when none is under way, or after a short while all the same. */
+async function giveWay(): Promise<void> {
+  for (let waited = 0; serving > 0 && waited < pauseMsMax; waited += lookMs) {
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+  }
 }
 
 async function attempt(handler: JobHandler, job: Job): Promise<string | null> {

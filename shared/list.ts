@@ -7,6 +7,15 @@ import { z } from "zod";
 import type { Database } from "./db.ts";
 import { AppError } from "./errors.ts";
 import type { Filter } from "./filters.ts";
+import {
+  advance,
+  changesParameters,
+  placeOf,
+  type Walk,
+  walkCondition,
+  walkOf,
+  walkOrder,
+} from "./walk.ts";
 
 export * from "./filters.ts";
 
@@ -27,13 +36,18 @@ export interface ListDeclaration {
   limit: { default: number; max: number };
   /** A time that every row has: what the whole list is read by; `created_at` unless said. */
   readBy?: string;
+  /** Columns of the view that only this engine reads. */
+  hidden?: readonly string[];
+  /** The view tells `changed` and `changed_at` (`app.followed`): who copies the rows can ask for what changed. */
+  changes?: true;
   /** A column filter replaces the direct parameters of the same field instead of joining them. */
   columnsWin?: true;
   /**
    * The kept totals of this list (`app.counted`) and the filters they are kept by: as long as nothing else
-   * narrows the rows, whoever sees the whole tenant gets the total at a constant price.
+   * narrows the rows, whoever sees the whole tenant gets the total at a constant price. `readers` says in SQL who
+   * does, where not all who see the tenant see the whole list.
    */
-  tally?: { name: string; filters: readonly string[] };
+  tally?: { name: string; filters: readonly string[]; readers?: string };
   /** What is told beside the rows: SQL of a jsonb value over `rows r where …`, and the filters it ignores. */
   summary?: { sql: (rows: string, narrowed: Narrowed) => string; ignores?: readonly string[] };
 }
@@ -57,20 +71,6 @@ export interface List {
   /** Schema of the query string, for validation and the API reference. */
   readonly query: z.ZodType<ListQuery>;
   run(db: Database, query: ListQuery): Promise<ListPage>;
-  /** The next rows after a place in the list, newest first by a time that every row has. */
-  batch(db: Database, query: ListQuery, after: Place | null, size: number): Promise<Batch>;
-}
-
-/** Where a reader of a whole list is: the time and id of the last row he has. */
-export interface Place {
-  at: string;
-  id: string;
-}
-
-export interface Batch {
-  rows: Record<string, unknown>[];
-  /** Where the next batch begins; null at the end. */
-  next: Place | null;
 }
 
 export interface ListQuery {
@@ -81,15 +81,25 @@ export interface ListQuery {
   sort_order?: "asc" | "desc";
   column_filters: Record<string, unknown>;
   filters: Record<string, unknown>;
+  /** Set when the rows are read by place and not by page. */
+  walk?: Walk;
+}
+
+const declarations = new WeakMap<z.ZodType, ListDeclaration>();
+
+/** The list whose query string this schema is. */
+export function listOf(query: z.ZodType | undefined): ListDeclaration | undefined {
+  if (!query) return undefined;
+  // A list may read its query string further: z.pipe keeps what it began with as `in`.
+  const { in: first } = query.def as { in?: z.ZodType };
+  return declarations.get(query) ?? listOf(first);
 }
 
 /** Declares a list. Unknown keys of `column_filters` are ignored; wrong values are refused. */
 export function defineList(list: ListDeclaration): List {
-  return {
-    query: querySchema(list),
-    run: (db, query) => run(list, db, query),
-    batch: (db, query, after, size) => batch(list, db, query, after, size),
-  };
+  const query = querySchema(list);
+  declarations.set(query, list);
+  return { query, run: (db, query) => run(list, db, query) };
 }
 
 function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {
@@ -101,7 +111,11 @@ function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {
     }),
     sort_by: z.enum(list.sort).optional(),
     sort_order: z.enum(["asc", "desc"]).optional(),
+    format: z.enum(["json", "csv"]).optional().meta({
+      description: "`csv`: every row the filters leave, newest first, as a file",
+    }),
   };
+  if (list.changes) Object.assign(shape, changesParameters);
   if (list.search) shape.search = z.string().max(list.searchMax ?? 200).optional();
   if (Object.keys(columns).length) {
     shape.column_filters = z.string().max(8_000).optional().meta({
@@ -123,6 +137,7 @@ function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {
           name,
         ) => [name, query[name]]),
       ),
+      walk: walkOf(sent, clamp(sent.limit, 1, list.limit.max, list.limit.default)),
     };
   }) as unknown as z.ZodType<ListQuery>;
 }
@@ -158,7 +173,7 @@ function readColumnFilters(text: string | undefined, columns: Filters): Record<s
 }
 
 async function run(list: ListDeclaration, db: Database, query: ListQuery): Promise<ListPage> {
-  const offset = (query.page - 1) * query.limit;
+  const { walk } = query;
   const found = await db.read<
     { rows: Record<string, unknown>[]; total: number; summary?: unknown }
   >(
@@ -167,43 +182,15 @@ async function run(list: ListDeclaration, db: Database, query: ListQuery): Promi
       search: query.search ?? null,
       param: query.filters,
       column: query.column_filters,
-      limit: query.limit,
-      offset: Math.min(offset, Number.MAX_SAFE_INTEGER),
+      limit: walk?.size ?? query.limit,
+      offset: walk ? 0 : Math.min((query.page - 1) * query.limit, Number.MAX_SAFE_INTEGER),
+      since: walk?.since,
+      after: walk?.after,
     },
   );
-  return { ...found, page: query.page, limit: query.limit };
-}
-
-/** By key and not by page: no row is told twice or left out because others come and go meanwhile. */
-async function batch(
-  list: ListDeclaration,
-  db: Database,
-  query: ListQuery,
-  after: Place | null,
-  size: number,
-): Promise<Batch> {
-  const by = list.readBy ?? "created_at";
-  const { conditions } = conditionsOf(list, query);
-  const where = ["true", ...conditions.map(({ sql }) => sql)];
-  if (after) {
-    where.push(
-      `(r.${by}, r.id) < (($1 #>> '{after,at}')::timestamptz, ($1 #>> '{after,id}')::uuid)`,
-    );
-  }
-  const rows = await db.read<(Record<string, unknown> & { id: string })[]>(
-    `select coalesce(jsonb_agg(page.row), '[]') from (
-      select to_jsonb(r) as row from ${list.view} r where ${where.join(" and ")}
-      order by r.${by} desc nulls last, r.id desc limit ($1 ->> 'size')::bigint) page`,
-    {
-      search: query.search ?? null,
-      param: query.filters,
-      column: query.column_filters,
-      after,
-      size,
-    },
-  );
-  const last = rows.length < size ? undefined : rows.at(-1);
-  return { rows, next: last ? { at: String(last[by]), id: last.id } : null };
+  if (!walk) return { ...found, page: query.page, limit: query.limit };
+  advance(walk, found.rows);
+  return { ...found, page: 1, limit: query.limit, total: found.rows.length };
 }
 
 /** The conditions of a list, by the name of what they narrow by. */
@@ -243,13 +230,9 @@ function wantedOf(list: ListDeclaration, query: ListQuery, names: string[]): str
 
 function statementFor(list: ListDeclaration, query: ListQuery): string {
   const { conditions, preferred } = conditionsOf(list, query);
-  const word = query.sort_by ?? list.order?.by ?? list.sort[0];
-  const by = list.sortColumns?.[word] ?? word;
-  const direction = query.sort_order ?? list.order?.direction ?? "desc";
-  const order = [
+  const order = query.walk ? walkOrder(list, query.walk) : [
     ...preferred.map(({ condition }) => `coalesce(${condition}, false) desc`),
-    `r.${by} ${direction} nulls last`,
-    `r.id ${direction}`,
+    orderOf(list, query),
   ].join(", ");
   const extra = preferred.map(({ name, condition }) =>
     ` || case when ${condition} then '{"${name}": true}'::jsonb else '{}'::jsonb end`
@@ -259,10 +242,17 @@ function statementFor(list: ListDeclaration, query: ListQuery): string {
     ["true", ...conditions.filter(({ name }) => !ignored.includes(name)).map(({ sql }) => sql)]
       .join(" and ");
   const where = rowsWhere();
+  const pageWhere = query.walk ? `${where} and ${walkCondition(list, query.walk)}` : where;
+  const hidden = [...(list.hidden ?? []), ...(list.changes ? ["changed", "changed_at"] : [])];
+  const row = ["to_jsonb(r)", ...hidden.map((column) => `'${column}'`)].join(" - ");
+  const placed = query.walk
+    ? ` || jsonb_build_object('place', r.${placeOf(list, query.walk)})`
+    : "";
   const counted = `(select count(*) from ${list.view} r where ${where})`;
   const names = conditions.map(({ name }) => name);
   const wanted = wantedOf(list, query, names);
-  const total = wanted === null ? counted : `case when (select app.sees_tenant())
+  const readers = list.tally?.readers ?? "app.sees_tenant()";
+  const total = query.walk ? "0" : wanted === null ? counted : `case when (select ${readers})
     then (app.tally('${list.tally!.name}', ${wanted}) ->> 'entries')::bigint else ${counted} end`;
   const { summary } = list;
   const told = summary
@@ -274,9 +264,16 @@ function statementFor(list: ListDeclaration, query: ListQuery): string {
     : "";
   return `select jsonb_build_object(
     'rows', coalesce((select jsonb_agg(page.row) from (
-      select to_jsonb(r)${extra} as row from ${list.view} r where ${where} order by ${order}
+      select ${row}${extra}${placed} as row from ${list.view} r where ${pageWhere} order by ${order}
       limit ($1 ->> 'limit')::bigint offset ($1 ->> 'offset')::bigint) page), '[]'),
     'total', ${total}${told})`;
+}
+
+function orderOf(list: ListDeclaration, query: ListQuery): string {
+  const word = query.sort_by ?? list.order?.by ?? list.sort[0];
+  const by = list.sortColumns?.[word] ?? word;
+  const direction = query.sort_order ?? list.order?.direction ?? "desc";
+  return `r.${by} ${direction} nulls last, r.id ${direction}`;
 }
 
 /** `{page, limit, total, total_pages}`, the shape of most lists of the delivery function. */

@@ -1,8 +1,9 @@
 /** Endpoints to an OpenAPI 3.1 document, from the same schemas that judge the requests. */
 import { z } from "zod";
-import { type AnyEndpoint, readsOnly } from "./endpoint.ts";
+import { type AnyEndpoint, impliedCodes, readsOnly } from "./endpoint.ts";
 import { commonCodes, type ErrorCode, publicFieldsOf, statusOf } from "./errors.ts";
 import { translate } from "./i18n/index.ts";
+import { listOf } from "./list.ts";
 
 type Json = Record<string, unknown>;
 
@@ -40,7 +41,9 @@ function tagOf(endpoint: AnyEndpoint): string {
 }
 
 function describe(path: string, endpoint: AnyEndpoint): Json {
-  const codes = [...new Set([...(endpoint.errors ?? []), ...commonOf(endpoint)])];
+  const codes = [
+    ...new Set([...(endpoint.errors ?? []), ...impliedCodes(endpoint), ...commonOf(endpoint)]),
+  ];
   return {
     operationId: `${endpoint.method}_${
       path.slice(1).replace(/[{}]/g, "").replace(/[^a-z0-9A-Z]+/g, "_")
@@ -60,7 +63,13 @@ function describe(path: string, endpoint: AnyEndpoint): Json {
     ...(endpoint.body
       ? { requestBody: { required: true, content: json(schemaOf(endpoint.body, "input")) } }
       : {}),
-    responses: { [endpoint.status ?? 200]: success(endpoint), ...refusals(codes) },
+    responses: {
+      [endpoint.status ?? 200]: success(endpoint),
+      ...(readsOnly(endpoint) && typeof endpoint.response !== "string"
+        ? { 304: { description: "Not changed since the answer with this ETag" } }
+        : {}),
+      ...refusals(codes),
+    },
   };
 }
 
@@ -85,17 +94,25 @@ function success(endpoint: AnyEndpoint): Json {
     };
   }
   const schema = schemaOf(endpoint.response, "output");
+  const list = listOf(endpoint.query);
   return {
     description: "Success",
-    content: json({
-      ...schema,
-      properties: {
-        success: { const: true },
-        message: { type: "string" },
-        ...(schema.properties as Json),
-      },
-      required: ["success", "message", ...((schema.required as string[]) ?? [])],
-    }),
+    content: {
+      ...json({
+        ...schema,
+        properties: {
+          success: { const: true },
+          message: { type: "string" },
+          ...(schema.properties as Json),
+          ...(list?.changes && {
+            next_cursor: { type: ["string", "null"] },
+            has_more: { type: "boolean" },
+          }),
+        },
+        required: ["success", "message", ...((schema.required as string[]) ?? [])],
+      }),
+      ...(list && { "text/csv": { schema: { type: "string" } } }),
+    },
   };
 }
 
@@ -162,6 +179,23 @@ function commonParameters(endpoint: AnyEndpoint): Json[] {
       in: "header",
       required: endpoint.idempotency === "required",
       schema: { type: "string", maxLength: 200 },
+    });
+    if (endpoint.version) {
+      list.push({
+        name: "If-Match",
+        in: "header",
+        required: false,
+        description: "ETag of what you read: refused when the row has changed since",
+        schema: { type: "string" },
+      });
+    }
+  } else if (typeof endpoint.response !== "string") {
+    list.push({
+      name: "If-None-Match",
+      in: "header",
+      required: false,
+      description: "ETag of what you have: 304 while it is still so",
+      schema: { type: "string" },
     });
   }
   return list;

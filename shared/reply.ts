@@ -1,31 +1,43 @@
 /** What goes back to the client: envelopes, refusals, and the headers every answer carries. */
-import { type AnyEndpoint, messageKey, type Result, status } from "./endpoint.ts";
+import {
+  type AnyEndpoint,
+  impliedCodes,
+  messageKey,
+  readsOnly,
+  type Result,
+  status,
+} from "./endpoint.ts";
 import { strict } from "./env.ts";
 import { AppError, commonCodes, type ErrorCode, publicFieldsOf, statusOf } from "./errors.ts";
 import { isLanguage, type Language, translate } from "./i18n/index.ts";
 import { describeError, log } from "./log.ts";
 import type { Started } from "./request.ts";
+import { hasTag, tagOf } from "./version.ts";
 
 export const corsHeaders: Record<string, string> = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
-    "x-request-id, idempotency-replayed, retry-after, content-disposition",
+    "etag, x-request-id, idempotency-replayed, retry-after, content-disposition",
 };
 export const preflightHeaders: Record<string, string> = {
   ...corsHeaders,
   "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE, OPTIONS",
   "access-control-allow-headers":
-    "authorization, apikey, content-type, idempotency-key, accept-language, x-client-info, x-request-id, x-api-key",
+    "authorization, apikey, content-type, idempotency-key, if-match, if-none-match, accept-language, x-client-info, x-request-id, x-api-key",
   "access-control-max-age": "86400",
 };
 
-/** The answer of a run: its fields beside `success` and `message`, or the response it made itself. */
-export function respond(
+/**
+ * The answer of a run: its fields beside `success` and `message`, or the response it made itself. What is read
+ * carries an ETag, and is not sent again to who has it.
+ */
+export async function respond(
   endpoint: AnyEndpoint,
   result: Result,
   language: Language,
   start: Started,
-): Response {
+  version: string | null,
+): Promise<Response> {
   if (result instanceof Response) {
     for (const [header, value] of Object.entries(corsHeaders)) result.headers.set(header, value);
     result.headers.set("x-request-id", start.requestId);
@@ -41,9 +53,23 @@ export function respond(
       throw new Error(`response differs from its schema: ${checked.error.message}`);
     }
   }
-  return Response.json(body, {
-    status: result[status] ?? endpoint.status ?? 200,
-    headers: headersOf(start),
+  const code = result[status] ?? endpoint.status ?? 200;
+  const headers = headersOf(start);
+  const text = JSON.stringify(body);
+  if (readsOnly(endpoint) && code === 200) {
+    const tag = await tagOf(text, version);
+    const unchanged = hasTag(start.request, tag);
+    headers.etag = tag;
+    return unchanged ? new Response(null, { status: 304, headers }) : json(text, 200, headers);
+  }
+  if (version !== null) headers.etag = `"${version}"`;
+  return json(text, code, headers);
+}
+
+function json(text: string, status: number, headers: Record<string, string>): Response {
+  return new Response(text, {
+    status,
+    headers: { ...headers, "content-type": "application/json" },
   });
 }
 
@@ -97,6 +123,7 @@ export function refuse(
     ) => [field, params[field]]),
   );
   const headers = headersOf(start);
+  if (code === "version_conflict") headers.etag = `"${params.current_version}"`;
   if (code === "rate_limited" || statusOf(code) === 503) headers["retry-after"] = "1";
   const message = translate(language, code, { ...params, reason });
   const key = endpoint?.keyless ? {} : { code };
@@ -108,9 +135,7 @@ export function refuse(
 
 function declares(endpoint: AnyEndpoint, code: ErrorCode): boolean {
   return commonCodes.includes(code) || (endpoint.errors?.includes(code) ?? false) ||
-    endpoint.access.denied === code ||
-    (endpoint.feature !== undefined && code === `${endpoint.feature}_disabled`) ||
-    endpoint.conflict === code;
+    impliedCodes(endpoint).includes(code);
 }
 
 function headersOf(start: Started): Record<string, string> {

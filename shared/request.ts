@@ -5,6 +5,7 @@ import { type AnyEndpoint, readsOnly } from "./endpoint.ts";
 import { AppError } from "./errors.ts";
 import { askedLanguage, type Language } from "./i18n/index.ts";
 import { accept, readJson, readJsonBytes } from "./input.ts";
+import { expectedVersions } from "./version.ts";
 
 const guid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -62,9 +63,20 @@ export function claimsOf(
   return claims;
 }
 
-/** The endpoint's rule as `private.enter` takes it. */
-export function ruleOf(endpoint: AnyEndpoint): Rule {
+/** The endpoint's rule as `private.enter` and `private.call` take it. */
+export function ruleOf(
+  endpoint: AnyEndpoint,
+  params: Record<string, string>,
+  request: Request,
+): Rule {
+  const { version } = endpoint;
   return {
+    version: version && {
+      table: version.table,
+      column: version.column,
+      key: version.param && params[version.param],
+      expected: readsOnly(endpoint) ? undefined : expectedVersions(request),
+    },
     access: endpoint.access.any,
     denied: endpoint.access.denied,
     feature: endpoint.feature,
@@ -88,6 +100,9 @@ export async function readInput(
   const key = sentKey(start.request);
   if (key !== undefined && key.length > 200) throw new AppError("invalid_idempotency_key");
   if (endpoint.idempotency === "required" && !key) throw new AppError("idempotency_key_required");
+  if (!readsOnly(endpoint) && !endpoint.version && expectedVersions(start.request)) {
+    throw new AppError("precondition_not_supported", { field: "If-Match" });
+  }
   return {
     params: endpoint.params ? accept(endpoint.params, params) : {},
     query: endpoint.query ? accept(endpoint.query, Object.fromEntries(start.url.searchParams)) : {},

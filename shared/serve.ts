@@ -5,14 +5,15 @@
 import { Hono } from "hono";
 import { identify } from "./actor.ts";
 import { isReachable, openDatabase } from "./db.ts";
-import type { AnyEndpoint, Run } from "./endpoint.ts";
+import type { AnyEndpoint, Result, Run } from "./endpoint.ts";
 import { AppError, statusOf } from "./errors.ts";
 import { isLanguage } from "./i18n/index.ts";
-import { type JobHandlers, runJobs } from "./jobs.ts";
+import { first, type JobHandlers, runJobs } from "./jobs.ts";
 import { describeError, log } from "./log.ts";
 import { corsHeaders, preflightHeaders, refuse, respond } from "./reply.ts";
 import { claimsOf, keyOf, readInput, ruleOf, sentKey, type Started, started } from "./request.ts";
 import { wakeSender } from "./wake.ts";
+import { type Walk, whereToGoOn } from "./walk.ts";
 
 export type FunctionName =
   | "delivery"
@@ -108,7 +109,7 @@ function route(
     app.on(
       endpoint.method.toUpperCase(),
       endpoint.path,
-      (c) => answer(name, endpoint, c.req.raw, c.req.param(), loadJobs),
+      (c) => first(() => answer(name, endpoint, c.req.raw, c.req.param(), loadJobs)),
     );
   }
   for (const path of new Set(ordered.map((endpoint) => endpoint.path))) {
@@ -160,7 +161,7 @@ async function answer(
     const actor = endpoint.access.open ? undefined : await identify(request.headers);
     const claims = claimsOf(actor, endpoint, start, params, operation);
     trace.tenant = claims.asked_tenant_id ?? claims.tenant_id;
-    const db = openDatabase(claims, ruleOf(endpoint), keyOf(endpoint, request));
+    const db = openDatabase(claims, ruleOf(endpoint, params, request), keyOf(endpoint, request));
     const language = () => start.asked ?? (isLanguage(db.seen.language) ? db.seen.language : "en");
     let context: Run<undefined, undefined, undefined>;
     try {
@@ -181,7 +182,7 @@ async function answer(
       tenantLanguage = db.seen.language;
       throw wrongInput;
     }
-    const result = await endpoint.run(context as never).catch(async (error) => {
+    const result = await work(endpoint, context).catch(async (error) => {
       if (!start.asked && speaksNoLanguage(error) && !db.seen.language) await db.check();
       throw error;
     }).finally(
@@ -189,7 +190,7 @@ async function answer(
     );
     if (db.seen.jobs && loadJobs) keepAlive(loadJobs().then(runJobs));
     if (db.seen.events) keepAlive(wakeSender());
-    const response = respond(endpoint, result, language(), start);
+    const response = await respond(endpoint, result, language(), start, db.seen.version);
     if (db.seen.replayed) response.headers.set("idempotency-replayed", "true");
     logRequest(start, trace, response.status);
     return response;
@@ -198,6 +199,21 @@ async function answer(
     logRequest(start, trace, response.status);
     return response;
   }
+}
+
+/** What the endpoint answers; of a list that is read from place to place, the file or where to go on. */
+async function work(
+  endpoint: AnyEndpoint,
+  context: Run<undefined, undefined, undefined>,
+): Promise<Result> {
+  const run = () => endpoint.run(context as never);
+  const { walk } = context.query as { walk?: Walk };
+  if (!walk) return await run();
+  if (walk.by === "created") {
+    const { exportList } = await import("./csv.ts");
+    return await exportList(endpoint, walk, run);
+  }
+  return { ...await run(), ...whereToGoOn(walk) };
 }
 
 /** A refusal that a constraint gave comes without the tenant's language, which has to be asked for. */

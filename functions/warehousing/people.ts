@@ -1,6 +1,9 @@
 /** The access rules that several features of the warehousing function share. */
 import { can, either, role } from "../../shared/access.ts";
 
+/** In SQL: who sees every row of a list, and so may read its kept total. Warehouse staff see their own warehouses. */
+export const seesAllWarehouses = "app.sees_tenant() and app.own_warehouses() is null";
+
 /** Those who look. */
 export const viewers = can("view:tenant", "manage:operations:tenant");
 

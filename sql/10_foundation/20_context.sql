@@ -51,6 +51,19 @@ begin
   return current_setting('app.sees_tenant', true) = 'on';
 end $$;
 
+-- The warehouses that the caller's work is limited to, or null when it is to none: of warehouse staff, who look after
+-- nothing else, those they are active in. Every list and record of what is in a warehouse, or happens there, asks it.
+create or replace function app.own_warehouses() returns uuid[]
+language plpgsql stable set search_path = '' as $$
+begin
+  if not app.has_role('warehouse_staff') or app.has_permission('manage:operations:tenant') or app.has_permission('manage:module:warehouse') then
+    return null;
+  end if;
+  return array(
+    select s.warehouse_id from warehousing.warehouse_staff s
+    where s.tenant_id = app.tenant_id() and s.user_id = app.user_id() and s.is_active);
+end $$;
+
 -- A setting of the running request ('request_id', 'operation', 'language'), or null.
 create or replace function app.request_setting(setting text) returns text
 language plpgsql stable set search_path = '' as $$

@@ -14,16 +14,18 @@ $$;
 
 -- The array of uuids in a JSON array, in its order.
 create or replace function app.uuids(list jsonb) returns uuid[]
-language sql immutable parallel safe set search_path = '' as $$
-  select coalesce(array_agg(v.value::uuid order by v.position), '{}')
-  from jsonb_array_elements_text(list) with ordinality v (value, position)
-$$;
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+  return array(
+    select v.value::uuid from jsonb_array_elements_text(list) with ordinality v (value, position) order by v.position);
+end $$;
 
 -- A stored value that should be true or false, or the default when it is anything else.
 create or replace function app.boolean_or(value jsonb, fallback boolean) returns boolean
-language sql immutable parallel safe set search_path = '' as $$
-  select case when jsonb_typeof(value) = 'boolean' then value::boolean else fallback end
-$$;
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+  return case when jsonb_typeof(value) = 'boolean' then value::boolean else fallback end;
+end $$;
 
 -- Localized text {en, ar, ku} in the request's language, else English, else whatever there is.
 create or replace function app.localized(translations jsonb) returns text

@@ -23,7 +23,8 @@ create table if not exists money.accounts (
   constraint tenant_owns_itself check ((owner_type = 'tenant') = (owner_user_id is null)),
   constraint wallets_have_a_floor check (kind <> 'wallet' or floor is not null),
   foreign key (tenant_id, owner_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
-);
+-- Room on the page for the next versions of a busy account.
+) with (fillfactor = 50);
 create unique index if not exists account_exists on money.accounts (tenant_id, kind, owner_type, owner_user_id, currency) nulls not distinct;
 create index if not exists accounts_owner on money.accounts (tenant_id, owner_user_id);
 create index if not exists accounts_currency on money.accounts (currency);

@@ -61,6 +61,8 @@ create table if not exists delivery.deliveries (
   created_by uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- The transaction that last changed the row: what readers of changes go by.
+  changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   constraint delivery_code_taken unique (tenant_id, delivery_code),
   constraint leg_of_a_parent check ((parent_id is null) = (leg is null) and (parent_id is null) = (sequence_plan is null)),
@@ -82,6 +84,7 @@ create table if not exists delivery.deliveries (
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete restrict,
   foreign key (tenant_id, manifest_item_id) references delivery.transfer_manifest_items (tenant_id, id) on delete restrict
 );
+create index if not exists deliveries_changed on delivery.deliveries (tenant_id, changed, id);
 -- One order per manifest item, and one physical parcel per barcode (legs share their parent's).
 create unique index if not exists item_already_has_order on delivery.deliveries (tenant_id, manifest_item_id) where manifest_item_id is not null;
 create unique index if not exists delivery_barcode_taken on delivery.deliveries (tenant_id, barcode) where parent_id is null;

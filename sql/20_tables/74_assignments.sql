@@ -37,12 +37,15 @@ create table if not exists delivery.assignments (
   route_details jsonb,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- The transaction that last changed the row: what readers of changes go by.
+  changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete restrict,
   foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete restrict
 );
+create index if not exists assignments_changed on delivery.assignments (tenant_id, changed, id);
 -- A delivery is one driver's at a time.
 create unique index if not exists delivery_already_assigned on delivery.assignments (tenant_id, delivery_id)
   where status in ('pending', 'assigned', 'accepted');

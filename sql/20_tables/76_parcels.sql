@@ -128,14 +128,19 @@ create table if not exists warehousing.waybills (
   handed_over_at timestamptz,
   received_at timestamptz,
   closed_at timestamptz,
+  -- Called off before it was sealed: closed without having been on the road.
+  cancelled_at timestamptz,
   notes text,
   created_by uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
   constraint waybill_number_exists unique (tenant_id, waybill_number),
-  constraint sealed_before_the_road check (status = 'drafted' or (sealed_at is not null and handed_over_at is not null and driver_id is not null)),
-  constraint received_before_closed check ((status in ('received', 'closed')) = (received_at is not null) and (status = 'closed') = (closed_at is not null)),
+  constraint sealed_before_the_road check (status = 'drafted' or cancelled_at is not null
+    or (sealed_at is not null and handed_over_at is not null and driver_id is not null)),
+  constraint cancelled_before_the_seal check (cancelled_at is null or (status = 'closed' and sealed_at is null and received_at is null)),
+  constraint received_before_closed check ((status in ('received', 'closed') and cancelled_at is null) = (received_at is not null)
+    and (status = 'closed') = (closed_at is not null)),
   foreign key (tenant_id, source_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, destination_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
@@ -154,7 +159,7 @@ create table if not exists warehousing.waybill_deliveries (
   waybill_id uuid not null,
   delivery_id uuid not null,
   position integer not null check (position > 0),
-  -- True from the first attachment until the parcel is received, missed or the waybill closed.
+  -- True from the first attachment until the parcel is received, missed, gone otherwise, or the waybill closed.
   is_open boolean not null default true,
   received_state text check (received_state in ('received', 'missing')),
   primary key (tenant_id, waybill_id, delivery_id),
@@ -169,7 +174,7 @@ create table if not exists warehousing.waybill_discrepancies (
   tenant_id uuid not null,
   waybill_id uuid not null,
   delivery_id uuid not null,
-  type text not null default 'missing_on_receive' check (type in ('missing_on_receive')),
+  type text not null default 'missing_on_receive' check (type in ('missing_on_receive', 'left_before_handover')),
   status text not null default 'open' check (status in ('open', 'resolved')),
   resolution text,
   notes text,

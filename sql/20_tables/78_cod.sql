@@ -31,6 +31,8 @@ create table if not exists money.cod_collections (
   search_text text not null generated always as (delivery_code::text || ' ' || customer_name || ' ' || delivery_address) stored,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- The transaction that last changed the row: what readers of changes go by.
+  changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   constraint cash_is_its_parts check (amount = cod_amount + delivery_fee_amount),
   constraint cash_already_collected unique nulls not distinct (tenant_id, delivery_id, collection_stage),
@@ -42,6 +44,7 @@ create table if not exists money.cod_collections (
   foreign key (tenant_id, remitted_to_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, settlement_payment_id) references money.payments (tenant_id, id) on delete restrict
 );
+create index if not exists cod_collections_changed on money.cod_collections (tenant_id, changed, id);
 create index if not exists cod_collections_recent on money.cod_collections (tenant_id, collected_at desc nulls last, id desc);
 create index if not exists cod_collections_driver on money.cod_collections (tenant_id, driver_id, collected_at desc nulls last, id desc);
 create index if not exists cod_collections_pending on money.cod_collections (tenant_id, driver_id, collected_at) where status = 'collected';

@@ -91,6 +91,8 @@ create table if not exists storefront.storefront_orders (
   delivery_id uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- The transaction that last changed the row: what readers of changes go by.
+  changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   constraint order_number_taken unique (tenant_id, order_number),
   constraint cart_already_ordered unique (tenant_id, cart_id),
@@ -104,6 +106,7 @@ create table if not exists storefront.storefront_orders (
   foreign key (tenant_id, address_id) references delivery.addresses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
+create index if not exists storefront_orders_changed on storefront.storefront_orders (tenant_id, changed, id);
 -- The administrators' list: newest first, and one index for each filter that is also an order.
 create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc nulls last, id desc);
 create index if not exists orders_market on storefront.storefront_orders (tenant_id, market_id, created_at desc nulls last, id desc);

@@ -112,10 +112,11 @@ select app.touched(t) from unnest(array[
   'tenancy.profiles', 'tenancy.tenants', 'tenancy.tenant_users', 'tenancy.tenant_settings', 'tenancy.tenant_modules', 'tenancy.subscriptions', 'delivery.zones', 'delivery.addresses',
   'delivery.transfer_processing_points', 'delivery.institution_branches', 'delivery.vehicles', 'delivery.drivers',
   'warehousing.warehouses', 'delivery.delivery_services', 'money.accounts', 'money.payments',
-  'delivery.transfer_manifests', 'delivery.transfer_manifest_items', 'delivery.deliveries',
-  'delivery.delivery_exceptions', 'delivery.assignments', 'public.delivery_realtime_assignments', 'delivery.package_handoffs',
-  'warehousing.bins', 'warehousing.inventory_items', 'warehousing.stock', 'warehousing.warehouse_staff', 'warehousing.picking_orders',
-  'warehousing.receiving_orders', 'warehousing.waybills', 'warehousing.sorting_sessions', 'money.cod_collections', 'money.settlement_receipts', 'money.cash_handovers']::regclass[]) t;
+  'delivery.transfer_manifests', 'delivery.transfer_manifest_items',
+  'delivery.delivery_exceptions', 'public.delivery_realtime_assignments', 'delivery.package_handoffs',
+  'warehousing.bins', 'warehousing.inventory_items', 'warehousing.stock', 'warehousing.warehouse_staff',
+  'warehousing.receiving_orders', 'warehousing.waybills', 'warehousing.sorting_sessions', 'money.settlement_receipts', 'money.cash_handovers']::regclass[]) t;
+select app.followed(t) from unnest(array['delivery.deliveries', 'delivery.assignments', 'money.cod_collections', 'warehousing.picking_orders']::regclass[]) t;
 
 -- Of a subscription a tenant's administrators know, and the system's.
 drop policy tenant on tenancy.subscriptions;

@@ -14,7 +14,10 @@ export interface Bench {
 }
 
 /** A fresh stack with a dispatcher of the demo tenant signed in. */
-export async function startBench(env: Record<string, string> = {}): Promise<Bench> {
+export async function startBench(
+  env: Record<string, string> = {},
+  workers = 1,
+): Promise<Bench> {
   const dataDir = mkdtempSync(join(tmpdir(), "barid-bench-"));
   const stack = await startStack({
     dataDir,
@@ -22,6 +25,7 @@ export async function startBench(env: Record<string, string> = {}): Promise<Benc
     dbPort: 0,
     seed: true,
     schedules: false,
+    workers,
     env: { BARID_DB_POOL: "8", BARID_STRICT: "0", BARID_LOG_LEVEL: "warn", ...env },
   });
   const [row] = await stack.sql`select u.user_id, u.tenant_id from tenancy.tenant_users u
@@ -40,13 +44,6 @@ export async function startBench(env: Record<string, string> = {}): Promise<Benc
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
-}
-
-/** Milliseconds of CPU a process has used so far. */
-export function cpuMs(pid: number): number {
-  // Fields 14 and 15 of /proc/<pid>/stat, in clock ticks of 10 ms; the name before them may hold spaces.
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 /** Megabytes of memory a process holds now, and the most it ever held. */

@@ -1,9 +1,7 @@
 /** One authenticated endpoint at 16 connections against pgbench sending the same statement. */
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type Bench, run, startBench } from "./bench-stack.ts";
+import { type Bench, startBench } from "./bench-stack.ts";
 import { load, median } from "./load.ts";
+import { pgbench } from "./pgbench.ts";
 import type { Report } from "./report.ts";
 
 const rounds = 3;
@@ -26,8 +24,7 @@ async function compare(bench: Bench, prepared: boolean, report: Report): Promise
   const [point] = await stack
     .sql`select id from delivery.transfer_processing_points where tenant_id = ${tenantId} limit 1`;
   const url = `${stack.apiUrl}/delivery/transfer-processing-points/${point.id}`;
-  const statement = join(mkdtempSync(join(tmpdir(), "barid-bench-")), "statement.sql");
-  writeFileSync(statement, sameStatement(prepared, tenantId, userId, point.id));
+  const statement = sameStatement(prepared, tenantId, userId, point.id);
   const headers = { authorization: `Bearer ${token}` };
   await load(url, headers, connections, 2);
   const ratios: number[] = [];
@@ -35,7 +32,7 @@ async function compare(bench: Bench, prepared: boolean, report: Report): Promise
   for (let round = 0; round < rounds; round++) {
     const http = await load(url, headers, connections, seconds);
     if (http.notOk) throw new Error(`${http.notOk} answers were not 200`);
-    const tps = await pgbench(stack.apiDbUrl, mode, statement);
+    const tps = await pgbench(stack.apiDbUrl, statement, { connections, seconds, mode });
     ratios.push(http.perSecond / tps);
     report.note(
       `${mode}: ${http.perSecond.toFixed(0)} requests/s (p99 ${http.p99.toFixed(1)} ms), pgbench ${
@@ -47,17 +44,6 @@ async function compare(bench: Bench, prepared: boolean, report: Report): Promise
   // Functions are deployed without prepared statements; the other way is for comparison.
   if (prepared) report.note(`${what}: ${median(ratios).toFixed(2)}`);
   else report.ratio({ what, value: median(ratios), atLeast: 0.6 });
-}
-
-async function pgbench(dbUrl: string, mode: string, file: string): Promise<number> {
-  const { hostname, port, username, pathname } = new URL(dbUrl);
-  const printed = await run("pgbench", [
-    ...["-n", "-M", mode, "-c", String(connections), "-j", "1", "-T", String(seconds), "-f", file],
-    ...["-h", hostname, "-p", port, "-U", username, pathname.slice(1)],
-  ]);
-  const tps = Number(/tps = ([\d.]+)/.exec(printed)?.[1]);
-  if (!tps) throw new Error(`pgbench: ${printed.slice(0, 400)}`);
-  return tps;
 }
 
 /** What the functions send, word for word, with the request where they put it. */

@@ -2,14 +2,12 @@
  * Packages: the scan of a warehouse over 1,000,000 deliveries of one tenant, and the first page of the
  * transfers of packages on 10,000 and on 1,000,000 rows.
  */
-import { performance } from "node:perf_hooks";
+import { get, p95, post, timed } from "./ask.ts";
 import { type Bench, startBench } from "./bench-stack.ts";
-import { percentiles } from "./load.ts";
 import type { Report } from "./report.ts";
 
 const small = 10_000;
 const large = 1_000_000;
-const asks = 200;
 
 export async function benchScan(report: Report, deliveries = large): Promise<void> {
   const bench = await startBench();
@@ -112,19 +110,11 @@ async function measureScans(bench: Bench, report: Report, count: number): Promis
       unit: "ms",
     });
   }
-  const start = performance.now();
   const barcodes = Array.from({ length: 200 }, (_, i) => `BENCH-P${family(i)}`);
-  const { stack, token } = bench;
-  const response = await fetch(`${stack.apiUrl}/warehousing/package-scan`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    body: JSON.stringify({ barcodes }),
-  });
-  await response.arrayBuffer();
-  if (!response.ok) throw new Error(`${response.status} package-scan`);
-  report.note(
-    `200 barcodes of staged parcels in one call: ${(performance.now() - start).toFixed(0)} ms`,
+  const took = await timed(() =>
+    post(bench, "/warehousing/package-scan", JSON.stringify({ barcodes }))
   );
+  report.note(`200 barcodes of staged parcels in one call: ${took.toFixed(0)} ms`);
 }
 
 async function fillTransfers({ stack, tenantId }: Bench, from: number, to: number): Promise<void> {
@@ -167,22 +157,4 @@ async function measureTransfers(bench: Bench): Promise<Record<string, number>> {
     "transfers out of a warehouse": await p95(list(`source_warehouse_id=${warehouse!.id}`)),
     "waybills, first page": await p95(() => get(bench, "/warehousing/waybills")),
   };
-}
-
-async function get({ stack, token }: Bench, path: string): Promise<void> {
-  const response = await fetch(`${stack.apiUrl}${path}`, {
-    headers: { authorization: `Bearer ${token}` },
-  });
-  await response.arrayBuffer();
-  if (!response.ok) throw new Error(`${response.status} ${path}`);
-}
-
-async function p95(ask: (i: number) => Promise<unknown>): Promise<number> {
-  const took: number[] = [];
-  for (let i = -10; i < asks; i++) {
-    const start = performance.now();
-    await ask(Math.abs(i));
-    if (i >= 0) took.push(performance.now() - start);
-  }
-  return percentiles(took).p95;
 }

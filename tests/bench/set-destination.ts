@@ -1,6 +1,7 @@
 /** set-destination with 20, 200 and 1,000 items against the same orders made by one SQL call. */
 import { performance } from "node:perf_hooks";
-import { type Bench, cpuMs, memoryMb, startBench } from "./bench-stack.ts";
+import { type Bench, memoryMb, startBench } from "./bench-stack.ts";
+import { cpuMs } from "./cpu.ts";
 import { median } from "./load.ts";
 import type { Report } from "./report.ts";
 

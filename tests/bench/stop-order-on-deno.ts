@@ -1,7 +1,7 @@
 /** Orders stops under Deno and says what that cost: CPU in milliseconds, by what was ordered. */
 import { orderStops } from "../../functions/delivery/assignments/route-order.ts";
 import { pairs } from "../support/instances/pairs.ts";
-import { cpuMs } from "./cpu-on-deno.ts";
+import { cpuMs } from "./cpu.ts";
 
 const problems = {
   "100 stops": pairs(50, 7),

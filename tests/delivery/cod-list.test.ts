@@ -301,9 +301,10 @@ describe("the file", () => {
     const tenant = await newTenant();
     const { id } = await newCash(tenant);
     await sql`with made as (
-        insert into delivery.deliveries select (jsonb_populate_record(d, jsonb_build_object('id', gen_random_uuid(),
-          'delivery_code', 900000000 + n, 'barcode', 'CSV-' || n))).*
-        from delivery.deliveries d, money.cod_collections c, generate_series(1, 4500) n where c.id = ${id} and d.id = c.delivery_id
+        insert into delivery.deliveries select r.*
+        from delivery.deliveries d, money.cod_collections c, generate_series(1, 4500) n,
+          lateral jsonb_populate_record(d, jsonb_build_object('id', gen_random_uuid(), 'delivery_code', 900000000 + n, 'barcode', 'CSV-' || n)) r
+        where c.id = ${id} and d.id = c.delivery_id
         returning id, delivery_code)
       insert into money.cod_collections (tenant_id, delivery_id, driver_id, collection_stage, amount, cod_amount, delivery_fee_amount,
         currency, delivery_code, delivery_number)

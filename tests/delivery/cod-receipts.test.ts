@@ -71,6 +71,24 @@ test("is printed after the settlement and opened by a link that is new each time
   expect(again.body.receipt_status).toBe("success");
 });
 
+test("many settlements at once get a receipt each", async () => {
+  const cash = await Promise.all(Array.from({ length: 16 }, () => newCash(a)));
+  const answers = await Promise.all(
+    cash.map(({ id }) =>
+      a.dispatcher.post("/delivery/cod-collections/remit", {
+        scope: "selected",
+        cod_collection_ids: [id],
+      })
+    ),
+  );
+  const payments = answers.map((answer) => answer.body.data.settlement_payment_id);
+  expect(new Set(payments).size).toBe(16);
+  for (const payment of payments) expect(await printed(payment)).toSucceed(200);
+  const jobs = await sql`select status, attempts from app.jobs
+    where kind = 'delivery.settlement_receipt' and payload ->> 'settlement_payment_id' = any (${payments})`;
+  expect(jobs).toEqual(payments.map(() => ({ status: "done", attempts: 1 })));
+});
+
 test("verifying tells a forged receipt and a row that was changed afterwards", async () => {
   const payment = await settled();
   const [{ hash }] =

@@ -280,7 +280,7 @@ describe("handoffs and receipts", () => {
     expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
     await moves(tenant.driver, b, "return");
     const orders = async (query: Record<string, string>) =>
-      (await tenant.staff.get("/warehousing/receiving-orders", { query })).body;
+      (await tenant.warehouse.get("/warehousing/receiving-orders", { query })).body;
     const { orders: pending } = await orders({ status: "pending" });
     expect(pending).toMatchObject([{ source: "delivery_return_handoff", delivery: { id: b } }]);
     expect(await orders({ search: pending[0].reference_number })).toMatchObject({ total: 1 });

@@ -101,7 +101,7 @@ describe("a transfer", () => {
       },
     });
     const { id } = answer.body.inventory_transfer;
-    const read = await tenant.staff.get(`${path}/${id}`);
+    const read = await tenant.warehouse.get(`${path}/${id}`);
     expect(read.body.inventory_transfer).toEqual(answer.body.inventory_transfer);
     expect(await unitsOf(r.item_id, r.source_bin_id)).toEqual({ available: 6 });
     expect(await unitsOf(r.item_id, r.destination_bin_id)).toEqual({ available: 4 });
@@ -302,7 +302,7 @@ test("transfers are listed newest first, by warehouse and by reference", async (
   await send("LIST-2");
   await send("list_50%", true);
   const list = async (query: Record<string, string | number>) => {
-    const answer = await tenant.staff.get(path, { query });
+    const answer = await tenant.warehouse.get(path, { query });
     expect(answer).toSucceed(200);
     return answer.body;
   };

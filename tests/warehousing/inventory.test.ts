@@ -47,7 +47,7 @@ describe("items", () => {
       updated_at: expect.any(String),
     });
     const path = `${items}/${item.id}`;
-    expect((await tenant.staff.get(path)).body.inventory_item).toEqual(item);
+    expect((await tenant.warehouse.get(path)).body.inventory_item).toEqual(item);
     const changed = await tenant.warehouse.put(path, { brand: null, model: "X", is_active: false });
     expect(changed.body.inventory_item).toEqual({
       ...item,
@@ -74,7 +74,7 @@ describe("items", () => {
   test("are listed by words, code and page", async () => {
     const mine = await newTenant();
     for (const sku of ["A-1", "A-2", "50%"]) await newItem(mine, { sku, barcode: `bar${sku}` });
-    const list = async (query = {}) => (await mine.staff.get(items, { query })).body;
+    const list = async (query = {}) => (await mine.warehouse.get(items, { query })).body;
     expect(await list()).toMatchObject({ page: 1, limit: 20, total: 3 });
     const skus = async (query = {}) =>
       (await list({ sort_by: "sku", sort_order: "asc", ...query })).inventory_items
@@ -294,7 +294,7 @@ describe("adjustments", () => {
 test("the inventory tells what lies where, and nothing of other tenants", async () => {
   const at = await newShelf(tenant, 3);
   const list = async (query: Record<string, string | number | undefined>) => {
-    const answer = await tenant.staff.get("/warehousing/inventory", { query });
+    const answer = await tenant.warehouse.get("/warehousing/inventory", { query });
     expect(answer).toSucceed(200);
     return answer.body;
   };

@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 
 async function ask(query: Record<string, string | number> = {}) {
-  const answer = await tenant.staff.get(path, { query });
+  const answer = await tenant.warehouse.get(path, { query });
   expect(answer).toSucceed(200);
   return answer.body;
 }

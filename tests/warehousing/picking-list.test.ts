@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 
 const list = async (query: Record<string, string | number> = {}) => {
-  const answer = await tenant.staff.get(path, { query });
+  const answer = await tenant.warehouse.get(path, { query });
   expect(answer, JSON.stringify(query)).toSucceed(200);
   return answer.body;
 };
@@ -156,7 +156,7 @@ describe("the list", () => {
         [{ warehouse_id: "W1" }, "warehouse_id", "invalid_uuid"],
       ] as const
     ) {
-      const answer = await tenant.staff.get(path, { query });
+      const answer = await tenant.warehouse.get(path, { query });
       expect(answer).toFailWith(400, code);
       expect(answer.body.field).toBe(field);
     }

@@ -45,7 +45,7 @@ describe("bins", () => {
         updated_at: expect.any(String),
       },
     });
-    const read = await tenant.staff.get(`${bins}/${answer.body.bin.id}`);
+    const read = await tenant.warehouse.get(`${bins}/${answer.body.bin.id}`);
     expect(read.body.bin).toEqual(answer.body.bin);
     expect(await tenant.ops.post(bins, body)).toFailWith(409, "bin_code_exists");
     const beside = await newWarehouse(tenant);
@@ -100,7 +100,7 @@ describe("bins", () => {
       await newBin(tenant, at, { code, location_type });
     }
     const list = async (query = {}) => {
-      const answer = await tenant.staff.get(path, { query });
+      const answer = await tenant.warehouse.get(path, { query });
       expect(answer).toSucceed(200);
       return answer.body;
     };

@@ -204,7 +204,7 @@ describe("the list", () => {
     await at("2026-03-02");
     await at("2026-03-03");
     const ask = async (query: Record<string, string | number>) => {
-      const answer = await own.staff.get(path, {
+      const answer = await own.warehouse.get(path, {
         query: { warehouse_id: place.warehouse, ...query },
       });
       expect(answer).toSucceed(200);
@@ -221,11 +221,11 @@ describe("the list", () => {
     expect(days(await ask({ page: 2, limit: 2 }))).toEqual(["01"]);
     expect((await ask({ limit: 500 })).limit).toBe(100);
     expect((await ask({ warehouse_id: place.there })).total).toBe(0);
-    const without = await own.staff.get(path);
+    const without = await own.warehouse.get(path);
     expect(without).toFailWith(400, "warehouse_id_required");
     expect(without.body.field).toBe("warehouse_id");
     for (const query of [{ date_from: "March" }, { status: "ended" }]) {
-      const wrong = await own.staff.get(path, {
+      const wrong = await own.warehouse.get(path, {
         query: { warehouse_id: place.warehouse, ...query },
       });
       expect(wrong).toFailWith(400, "validation_failed");

@@ -44,7 +44,7 @@ beforeAll(async () => {
 
 type Query = Record<string, string | number | object>;
 const list = async (query: Query = {}) => {
-  const answer = await tenant.staff.get(path, { query: { limit: 100, ...query } });
+  const answer = await tenant.warehouse.get(path, { query: { limit: 100, ...query } });
   expect(answer, JSON.stringify(query)).toSucceed(200);
   return answer.body;
 };
@@ -132,7 +132,7 @@ test("column filters join the rest; unknown ones are ignored, wrong ones refused
   expect(await by({ city: "erbil" }, { status: "full" })).toBe("L");
   expect(await by({ colour: "red" })).toHaveLength(12);
   for (const [wrong, field] of [["{", ""], ['{"status":"open"}', ".status"]] as const) {
-    const answer = await tenant.staff.get(path, { query: { column_filters: wrong } });
+    const answer = await tenant.warehouse.get(path, { query: { column_filters: wrong } });
     expect(answer).toFailWith(400, "invalid_column_filters");
     expect(answer.body.field).toBe(`column_filters${field}`);
   }
@@ -156,7 +156,7 @@ test("refuses wrong queries and people who do not look after the tenant", async 
       [{ customer_id: "me" }, "customer_id", "invalid_uuid"],
     ] as const
   ) {
-    const answer = await tenant.staff.get(path, { query });
+    const answer = await tenant.warehouse.get(path, { query });
     expect(answer).toFailWith(400, code);
     expect(answer.body.field).toBe(field);
   }

@@ -67,7 +67,7 @@ describe("adding a warehouse", () => {
       },
     });
     // The stored title, whatever language is asked for.
-    const read = await tenant.staff.in("ar").get(`${path}/${answer.body.warehouse.id}`);
+    const read = await tenant.warehouse.in("ar").get(`${path}/${answer.body.warehouse.id}`);
     expect(read.body.warehouse).toEqual(answer.body.warehouse);
     expect((await made({ available_capacity: 7 })).available_capacity).toBe(7);
     expect((await made()).available_capacity).toBeNull();

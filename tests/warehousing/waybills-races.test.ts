@@ -9,42 +9,21 @@ import {
   newYard,
   type Yard,
 } from "../support/packages.ts";
+import { itemOf, waybills as path, waybillSteps, withKey } from "../support/waybills.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import { expectGuarded, expectNoSuch } from "../support/promises.ts";
 import { checkStock, eventsOf, newItem, stockIn, unitsOf } from "../support/warehouses.ts";
 
-const path = "/warehousing/waybills";
 let tenant: Tenant;
 let other: Tenant;
 let yard: Yard;
+let { create, step, onTheRoad } = {} as ReturnType<typeof waybillSteps>;
 
 beforeAll(async () => {
   [tenant, other] = [await newTenant(), await newTenant()];
   yard = await newYard(tenant);
+  ({ create, step, onTheRoad } = waybillSteps(tenant, yard));
 });
-
-const key = () => ({ headers: { "idempotency-key": randomUUID() } });
-const create = (more: object = {}) =>
-  tenant.warehouse.post(path, {
-    source_warehouse_id: yard.warehouse,
-    destination_warehouse_id: yard.there,
-    ...more,
-  }, key());
-const step = (id: string, name: string, body: object = {}) =>
-  tenant.warehouse.post(`${path}/${id}/${name}`, body);
-
-async function onTheRoad(...deliveries: string[]): Promise<string> {
-  const answer = await create({ delivery_ids: deliveries });
-  expect(answer).toSucceed(201);
-  const id = answer.body.waybill_id;
-  expect(await step(id, "seal")).toSucceed(200);
-  expect(await step(id, "driver-handover", { driver_id: tenant.driver.id })).toSucceed(200);
-  return id;
-}
-
-const itemOf = async (parcel: string) =>
-  (await sql`select item_id from delivery.delivery_items where delivery_id = ${parcel}`)[0]
-    .item_id as string;
 
 describe("at the same moment", () => {
   test("one key makes one waybill; without a key none is made", async () => {
@@ -55,7 +34,7 @@ describe("at the same moment", () => {
       delivery_ids: [parcel.id],
     };
     expect(await tenant.ops.post(path, body)).toFailWith(400, "idempotency_key_required");
-    const one = key();
+    const one = withKey();
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => tenant.ops.post(path, body, one)),
     );
@@ -133,7 +112,7 @@ describe("the list", () => {
         source_warehouse_id: place.warehouse,
         destination_warehouse_id: place.there,
         delivery_ids: [parcel.id],
-      }, key());
+      }, withKey());
       if (i === 0) {
         await own.ops.post(`${path}/${answer.body.waybill_id}/seal`, {});
         await own.ops.post(`${path}/${answer.body.waybill_id}/driver-handover`, {
@@ -142,7 +121,7 @@ describe("the list", () => {
       }
     }
     const ask = async (query: Record<string, string | number>) => {
-      const answer = await own.staff.get(path, { query });
+      const answer = await own.warehouse.get(path, { query });
       expect(answer).toSucceed(200);
       return answer.body;
     };
@@ -174,7 +153,7 @@ describe("the list", () => {
       source_warehouse_id: foreign.warehouse,
       destination_warehouse_id: foreign.there,
       delivery_ids: [(await newPackage(foreign)).id],
-    }, key());
+    }, withKey());
     const id = randomUUID();
     for (
       const [method, at, body] of [

@@ -1,5 +1,5 @@
 import { can, either, role } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { pagination } from "../../../shared/list.ts";
 import { ids } from "../../../shared/schemas.ts";
 import {
@@ -41,6 +41,7 @@ export const addresses: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/addresses/:address_id",
+    version: row("delivery.addresses", "address_id"),
     summary: "Read an address",
     access: either(can("view:tenant"), owners),
     params: ids("address_id"),
@@ -53,6 +54,7 @@ export const addresses: AnyEndpoint[] = [
   endpoint({
     method: "patch",
     path: "/addresses/:address_id",
+    version: row("delivery.addresses", "address_id"),
     summary: "Change an address",
     access: either(can("manage:operations:tenant"), owners),
     params: ids("address_id"),

@@ -137,6 +137,8 @@ const ofDelivery = (
 
 const assignments = defineList({
   view: "delivery.assignments_list",
+  readBy: "assignment_time",
+  changes: true,
   sort: ["assignment_time"],
   params: {
     status: oneOf("status", assignmentStatuses),

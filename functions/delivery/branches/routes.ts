@@ -1,5 +1,5 @@
 import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { pagination } from "../../../shared/list.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { staffOrInstitution, staffOrManifestPeople } from "../people.ts";
@@ -97,6 +97,7 @@ export const branches: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/institutions/:institution_user_id/branches/:branch_id",
+    version: row("delivery.institution_branches", "branch_id"),
     summary: "Read a branch",
     access: staffOrManifestPeople,
     feature,
@@ -108,6 +109,7 @@ export const branches: AnyEndpoint[] = [
   endpoint({
     method: "patch",
     path: "/institutions/:institution_user_id/branches/:branch_id",
+    version: row("delivery.institution_branches", "branch_id"),
     summary: "Change a branch",
     access: can("manage:operations:tenant"),
     feature,

@@ -1,8 +1,8 @@
-import { role } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { defineList, id, oneOf, pagination, since, until } from "../../../shared/list.ts";
 import { ids, Pagination } from "../../../shared/schemas.ts";
 import { z } from "zod";
+import { cashPeople, office } from "./people.ts";
 import {
   CountHandover,
   DeclareHandover,
@@ -10,9 +10,6 @@ import {
   HandoverResponse,
   ResolveHandover,
 } from "./schemas.ts";
-
-const office = role("dispatcher", "tenant_admin");
-const cashPeople = role("driver", "dispatcher", "tenant_admin");
 
 const handovers = defineList({
   view: "money.cash_handovers_list",

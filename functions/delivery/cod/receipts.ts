@@ -1,13 +1,12 @@
-import { role } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint, messageKey, status } from "../../../shared/endpoint.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { signReads } from "../../../shared/storage.ts";
+import { cashPeople } from "./people.ts";
 import { ReceiptResponse, VerifyQuery, VerifyResponse } from "./schemas.ts";
 
 export const receiptBucket = "settlement-receipts";
 const linkSeconds = 300;
-const cashPeople = role("driver", "dispatcher", "tenant_admin");
 
 interface Receipt {
   settlement_payment_id: string;

@@ -1,7 +1,7 @@
-import { role } from "../../../shared/access.ts";
 import { csvEndpoint, csvFile, csvLine } from "../../../shared/csv.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { collections, shown } from "./list.ts";
+import { cashPeople, office } from "./people.ts";
 import {
   CollectionsResponse,
   ReconciliationQuery,
@@ -12,9 +12,6 @@ import {
   SummaryQuery,
   SummaryResponse,
 } from "./schemas.ts";
-
-/** Drivers for their own cash, the office for everybody's. */
-const cashPeople = role("driver", "dispatcher", "tenant_admin");
 
 const settling = [
   "cod_collection_ids_required",
@@ -82,7 +79,7 @@ export const cod: AnyEndpoint[] = [
     method: "get",
     path: "/cod-reconciliation",
     summary: "Prove that no cash is missing, as of a day or a moment",
-    access: role("dispatcher", "tenant_admin"),
+    access: office,
     query: ReconciliationQuery,
     response: ReconciliationResponse,
     run: ({ db, query }) => db.call("money.cod_reconciliation", query),
@@ -91,7 +88,7 @@ export const cod: AnyEndpoint[] = [
     method: "get",
     path: "/cod-reconciliation/export",
     summary: "The reconciliation of each driver as a CSV file",
-    access: role("dispatcher", "tenant_admin"),
+    access: office,
     query: ReconciliationQuery,
     response: "csv",
     async run({ db, query }) {

@@ -46,6 +46,7 @@ const filters = {
 
 export const deliveriesList = defineList({
   view: "delivery.deliveries_list",
+  changes: true,
   sort: ["created_at", "delivery_code", "status"],
   params: {
     ...filters,

@@ -1,5 +1,5 @@
 import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { AppError, type ErrorCode } from "../../../shared/errors.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { withLinks } from "../manifests/proofs.ts";
@@ -51,6 +51,7 @@ const change = {
   response: DeliveryMade,
   errors: ["delivery_not_found", "invalid_status_transition", ...terms],
   path: "/deliveries/:delivery_id",
+  version: row("delivery.deliveries", "delivery_id"),
 } as const;
 
 /** Proofs with their links; without, while the storage is away: the delivery is worth reading all the same. */
@@ -102,6 +103,7 @@ export const deliveries: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/deliveries/:delivery_id",
+    version: row("delivery.deliveries", "delivery_id"),
     summary: "Read a delivery with its legs, driver, exceptions, cash, items, history and proofs",
     access: staffOrDeliveryPeople,
     params,
@@ -136,6 +138,7 @@ export const deliveries: AnyEndpoint[] = [
   endpoint({
     method: "patch",
     path: "/deliveries/:delivery_id/carrier",
+    version: row("delivery.deliveries", "delivery_id"),
     summary: "Give a waiting delivery to another company to carry, or take it back",
     access: operations,
     params,

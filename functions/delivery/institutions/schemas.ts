@@ -25,5 +25,6 @@ export const institutionList = defineList({
   search: ["full_name", "email", "phone"],
   sort: ["full_name", "email", "branches_count"],
   order: { direction: "asc" },
+  hidden: ["created_at"],
   limit: { default: 20, max: 100 },
 });

@@ -1,5 +1,5 @@
 import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { pagination } from "../../../shared/list.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { staffOrManifestPeople } from "../people.ts";
@@ -48,6 +48,7 @@ export const processingPoints: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/transfer-processing-points/:processing_point_id",
+    version: row("delivery.transfer_processing_points", "processing_point_id"),
     summary: "Read a processing point",
     access: staffOrManifestPeople,
     feature,
@@ -61,6 +62,7 @@ export const processingPoints: AnyEndpoint[] = [
   endpoint({
     method: "patch",
     path: "/transfer-processing-points/:processing_point_id",
+    version: row("delivery.transfer_processing_points", "processing_point_id"),
     summary: "Change a processing point",
     access: can("manage:operations:tenant"),
     feature,

@@ -1,5 +1,5 @@
 import { can, denying, member } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { serviceList, ServicesResponse } from "./list.ts";
@@ -62,6 +62,7 @@ export const services: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/services/:serviceId",
+    version: row("delivery.delivery_services", "serviceId"),
     summary: "Change a delivery service; what is not sent stays",
     access: staff,
     params: ids("serviceId"),
@@ -74,6 +75,7 @@ export const services: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/services/:serviceId",
+    version: row("delivery.delivery_services", "serviceId"),
     summary: "Read a delivery service",
     access: member(),
     params: ids("serviceId"),

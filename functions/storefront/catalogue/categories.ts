@@ -1,4 +1,4 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { pagination } from "../../../shared/list.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { tenantAdmin } from "../people.ts";
@@ -39,6 +39,7 @@ export const productCategories: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/categories/:category_id",
+    version: row("storefront.product_categories", "category_id"),
     summary: "Read a category",
     access: tenantAdmin,
     params: ids("category_id"),
@@ -49,6 +50,7 @@ export const productCategories: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/categories/:category_id",
+    version: row("storefront.product_categories", "category_id"),
     summary: "Change a category",
     access: tenantAdmin,
     params: ids("category_id"),

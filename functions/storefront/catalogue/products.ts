@@ -1,4 +1,4 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { pagination } from "../../../shared/list.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { tenantAdmin } from "../people.ts";
@@ -46,6 +46,7 @@ export const productEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/products/:product_id",
+    version: row("storefront.products", "product_id"),
     summary: "Read a product",
     access: tenantAdmin,
     params: ids("product_id"),
@@ -56,6 +57,7 @@ export const productEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/products/:product_id",
+    version: row("storefront.products", "product_id"),
     summary: "Change a product; variants are sent as the whole list",
     access: tenantAdmin,
     params: ids("product_id"),

@@ -1,4 +1,4 @@
-import { type AnyEndpoint, endpoint, messageKey, type Run } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, messageKey, row, type Run } from "../../../shared/endpoint.ts";
 import { type MessageKey, translate } from "../../../shared/i18n/index.ts";
 import { pagination } from "../../../shared/list.ts";
 import { ids } from "../../../shared/schemas.ts";
@@ -51,6 +51,7 @@ export const market: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/market",
+    version: row("storefront.markets"),
     summary: "The market with its readiness, its numbers and what happened last",
     access: tenantAdmin,
     response: OverviewResponse,
@@ -74,6 +75,7 @@ export const market: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/market",
+    version: row("storefront.markets"),
     summary: "Change the market; an approved one stays open and is looked at again",
     access: tenantAdmin,
     body: UpdateMarket,
@@ -99,6 +101,7 @@ export const market: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/market/publish",
+    version: row("storefront.markets"),
     summary: "Open or close the approved market",
     access: tenantAdmin,
     body: PublishMarket,
@@ -115,6 +118,7 @@ export const market: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/market/deactivate",
+    version: row("storefront.markets"),
     summary: "Take the market out of use",
     access: tenantAdmin,
     response: MarketChanged,
@@ -137,6 +141,7 @@ export const market: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/market/:market_id/review",
+    version: row("storefront.markets", "market_id"),
     summary: "Approve or reject a market that waits for it",
     access: reviewers,
     tenant: "none",

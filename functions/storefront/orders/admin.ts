@@ -1,4 +1,4 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { translate } from "../../../shared/i18n/index.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { tenantAdmin } from "../people.ts";
@@ -50,6 +50,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/orders/:order_id",
+    version: row("storefront.storefront_orders", "order_id"),
     summary: "Read an order",
     access: tenantAdmin,
     params,
@@ -62,6 +63,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/orders/:order_id/approve",
+    version: row("storefront.storefront_orders", "order_id"),
     summary: "Approve a pending order: its goods are set aside, its delivery is made",
     access: tenantAdmin,
     params,
@@ -90,6 +92,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/orders/:order_id/cancel",
+    version: row("storefront.storefront_orders", "order_id"),
     summary: "Cancel an order that has not left; what was paid goes back to the customer's wallet",
     access: tenantAdmin,
     params,
@@ -109,6 +112,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/orders/:order_id/ship",
+    version: row("storefront.storefront_orders", "order_id"),
     summary: "Send a confirmed order by our own means",
     access: tenantAdmin,
     params,
@@ -122,6 +126,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/orders/:order_id/deliver",
+    version: row("storefront.storefront_orders", "order_id"),
     summary: "Say that a shipped order is with its customer",
     access: tenantAdmin,
     params,

@@ -166,6 +166,7 @@ const sortColumns = {
 
 export const adminOrders = defineList({
   view: "storefront.orders_list",
+  changes: true,
   search: ["order_number", "id"],
   sort: ["createdAt", "finalAmount", "deliveryFee", "discountAmount", "totalItems", "status"],
   sortColumns,

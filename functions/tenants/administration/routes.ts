@@ -1,5 +1,5 @@
 import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { TenantResponse } from "../me/schemas.ts";
 import { CreateTenant, tenants, TenantsResponse, UpdateTenant } from "./schemas.ts";
@@ -34,6 +34,7 @@ export const administration: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/:tenantId",
+    version: row("tenancy.tenants", "tenantId"),
     summary: "Change a tenant; slug and status are the system administrators'",
     access: can("manage:tenant"),
     tenant: "path",

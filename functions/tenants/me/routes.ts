@@ -1,5 +1,5 @@
 import { anyone, can, either, member } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { MeResponse, SwitchResponse, TenantResponse } from "./schemas.ts";
 
@@ -27,6 +27,7 @@ export const me: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/:tenantId",
+    version: row("tenancy.tenants", "tenantId"),
     summary: "Read a tenant: members their own, system administrators any",
     access: either(member(), can("view:tenant")),
     tenant: "path",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineList, id } from "../../../shared/list.ts";
 import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
-import { Lot, Movement, Units } from "../inventory/schemas.ts";
+import { BinRef, ItemCard, Lot, Movement, Units } from "../inventory/schemas.ts";
 
 export const CreateTransfer = z.object({
   source_warehouse_id: Id,
@@ -27,7 +27,6 @@ const TransferItem = z.object({
   lot_number: z.string().nullable(),
   serial_number: z.string().nullable(),
 });
-const BinRef = z.object({ id: Id, code: z.string(), name: z.string() });
 
 const Transfer = z.object({
   id: Id,
@@ -48,16 +47,7 @@ const Transfer = z.object({
 export const TransferResponse = z.object({
   inventory_transfer: Transfer.extend({
     items: z.array(TransferItem.extend({
-      item: z.object({
-        id: Id,
-        name: z.string(),
-        sku: z.string(),
-        barcode: z.string().nullable(),
-        brand: z.string().nullable(),
-        model: z.string().nullable(),
-        unit_size: z.number(),
-        is_active: z.boolean(),
-      }),
+      item: ItemCard,
       source_bin: BinRef,
       destination_bin: BinRef,
     })),

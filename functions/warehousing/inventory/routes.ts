@@ -1,4 +1,4 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { keepers, keepersOrViewers } from "../people.ts";
@@ -54,6 +54,7 @@ export const inventory: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/inventory-items/:inventory_item_id",
+    version: row("warehousing.inventory_items", "inventory_item_id"),
     summary: "Read an item",
     access: keepersOrViewers,
     params: ids("inventory_item_id"),
@@ -65,6 +66,7 @@ export const inventory: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/inventory-items/:inventory_item_id",
+    version: row("warehousing.inventory_items", "inventory_item_id"),
     summary: "Change an item, or take it out of use",
     access: keepers,
     params: ids("inventory_item_id"),

@@ -23,7 +23,8 @@ export const CreateItem = z.object({
 });
 export const UpdateItem = CreateItem.partial();
 
-const Item = z.object({
+/** What an item is, without when and how it is kept. */
+export const ItemCard = z.object({
   id: Id,
   name: z.string(),
   sku: z.string(),
@@ -31,8 +32,10 @@ const Item = z.object({
   brand: z.string().nullable(),
   model: z.string().nullable(),
   unit_size: z.number(),
-  is_serialized: z.boolean(),
   is_active: z.boolean(),
+});
+const Item = ItemCard.extend({
+  is_serialized: z.boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
@@ -42,7 +45,7 @@ export const ItemResponse = z.object({ inventory_item: Item });
 export const ItemsResponse = z.object({ inventory_items: z.array(Item), ...page });
 
 const ItemRef = z.object({ id: Id, name: z.string(), sku: z.string() });
-const BinRef = z.object({ id: Id, code: z.string(), name: z.string() });
+export const BinRef = z.object({ id: Id, code: z.string(), name: z.string() });
 
 const Stock = z.object({
   id: Id,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defineList, type Filter, id, type ListQuery, oneOf } from "../../../shared/list.ts";
 import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
+import { seesAllWarehouses } from "../people.ts";
 import { WaybillDetail } from "../waybills/schemas.ts";
 
 const modes = ["system_only", "delivery_operation"] as const;
@@ -199,6 +200,7 @@ export const transferList = defineList({
   limit: { default: 25, max: 100 },
   tally: {
     name: "package_transfers",
+    readers: seesAllWarehouses,
     filters: ["mode", "operation_type", "source_warehouse_id", "destination_warehouse_id"],
   },
   summary: {
@@ -207,7 +209,7 @@ export const transferList = defineList({
         'system_only', count(*) filter (where r.mode = 'system_only'),
         'single_delivery', count(*) filter (where r.operation_type = 'single_delivery'),
         'waybill', count(*) filter (where r.operation_type = 'waybill')) from ${rows})`;
-      return wanted === null ? counted : `case when (select app.sees_tenant())
+      return wanted === null ? counted : `case when (select ${seesAllWarehouses})
         then warehousing.package_transfer_stats(${wanted}) else ${counted} end`;
     },
     ignores: ["mode", "operation_type"],

@@ -1,4 +1,4 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { operators, viewers } from "../people.ts";
@@ -47,6 +47,7 @@ export const pickingOrders: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/picking-orders/:picking_order_id",
+    version: row("warehousing.picking_orders", "picking_order_id"),
     summary: "Read a picking order",
     access: viewers,
     params: ids("picking_order_id"),
@@ -58,6 +59,7 @@ export const pickingOrders: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/picking-orders/:picking_order_id",
+    version: row("warehousing.picking_orders", "picking_order_id"),
     summary: "Change a picking order or move it on; stock moves with it",
     access: operators,
     params: ids("picking_order_id"),

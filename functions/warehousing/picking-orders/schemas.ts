@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defineList, flag, id, type ListQuery, oneOf } from "../../../shared/list.ts";
 import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
+import { seesAllWarehouses } from "../people.ts";
 import { Units } from "../inventory/schemas.ts";
 
 const statuses = ["pending", "in_progress", "completed", "handed_off", "cancelled"] as const;
@@ -117,6 +118,7 @@ export const OrdersResponse = z.object({
 
 const list = defineList({
   view: "warehousing.picking_orders_list",
+  changes: true,
   search: ["reference_number"],
   sort: ["created_at", "priority", "due_date", "reference_number", "status", "updated_at"],
   params: {
@@ -139,7 +141,11 @@ const list = defineList({
     },
   },
   limit: { default: 20, max: 100 },
-  tally: { name: "picking_orders", filters: ["warehouse_id", "status"] },
+  tally: {
+    name: "picking_orders",
+    filters: ["warehouse_id", "status"],
+    readers: seesAllWarehouses,
+  },
   summary: {
     sql: (_rows, { wanted }) => `warehousing.picking_stats(${wanted})`,
     ignores: ["status", "order_type", "priority", "completed", "found", "search"],
@@ -151,13 +157,6 @@ function withPriority(query: ListQuery): ListQuery {
   const { priority, ...filters } = query.filters;
   if (priority !== "asc" && priority !== "desc") return query;
   return { ...query, filters, sort_by: "priority", sort_order: priority };
-}
-
-/** Kept totals know ids as PostgreSQL writes them. */
-function withPlainId(query: ListQuery): ListQuery {
-  const { warehouse_id, ...filters } = query.filters;
-  if (!warehouse_id) return query;
-  return { ...query, filters: { ...filters, warehouse_id: String(warehouse_id).toLowerCase() } };
 }
 
 /**
@@ -174,6 +173,6 @@ function withSearch({ search, ...query }: ListQuery): ListQuery {
 }
 
 export const orderList = {
-  query: list.query.transform(withPriority).transform(withPlainId).transform(withSearch),
+  query: list.query.transform(withPriority).transform(withSearch),
   run: list.run,
 };

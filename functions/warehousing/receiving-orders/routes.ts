@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { can, either, role } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { defineList, id, oneOf, since, until } from "../../../shared/list.ts";
 import { Id, ids, JsonObject, LongText, NamedRef, Timestamp } from "../../../shared/schemas.ts";
 
@@ -93,6 +93,7 @@ export const receivingOrders: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/receiving-orders/:receiving_order_id",
+    version: row("warehousing.receiving_orders", "receiving_order_id"),
     summary: "Read a receiving order",
     access: lookers,
     params: ids("receiving_order_id"),
@@ -104,6 +105,7 @@ export const receivingOrders: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/receiving-orders/:receiving_order_id",
+    version: row("warehousing.receiving_orders", "receiving_order_id"),
     summary: "Receive what came, or call the receipt off; the same again answers the same",
     access: either(
       can("manage:operations:tenant", "manage:module:warehouse"),

@@ -61,8 +61,8 @@ export const StaffListResponse = z.object({ staff: z.array(Staff), ...page });
 /** What a list of one warehouse tells beside its rows: whether there is such a warehouse. */
 const exists = {
   sql: () =>
-    `to_jsonb(exists (select from warehousing.warehouses w
-      where w.id = ($1 #>> '{param,warehouse_id}')::uuid and w.deleted_at is null))`,
+    `to_jsonb(exists (select from warehousing.warehouses_list w
+      where w.id = ($1 #>> '{param,warehouse_id}')::uuid))`,
 };
 
 export const binList = defineList({

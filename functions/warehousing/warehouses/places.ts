@@ -1,4 +1,4 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { keepers, keepersOrViewers } from "../people.ts";
 import {
@@ -46,6 +46,7 @@ export const warehousePlaces: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/warehouses/:warehouse_id/bins/:bin_id",
+    version: row("warehousing.bins", "bin_id"),
     summary: "Read a place of a warehouse",
     access: keepersOrViewers,
     params: ids("warehouse_id", "bin_id"),
@@ -57,6 +58,7 @@ export const warehousePlaces: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/warehouses/:warehouse_id/bins/:bin_id",
+    version: row("warehousing.bins", "bin_id"),
     summary: "Change a place of a warehouse, or take it out of use",
     access: keepers,
     params: ids("warehouse_id", "bin_id"),

@@ -1,10 +1,13 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
 import { ids } from "../../../shared/schemas.ts";
+import { CarrierParams } from "../../carriers/tenant/schemas.ts";
 import { operators, viewers } from "../people.ts";
 import {
+  CarrierWarehouseResponse,
   CreateWarehouse,
   Done,
+  SetCarrierWarehouse,
   UpdateWarehouse,
   warehouseList,
   WarehouseResponse,
@@ -17,6 +20,8 @@ const refusals: readonly ErrorCode[] = [
   "invalid_warehouse_features",
   "invalid_customer_ids",
 ];
+
+const atCarrier = ids("warehouse_id").extend(CarrierParams.shape);
 
 /** Warehouses of the tenant. */
 export const warehouses: AnyEndpoint[] = [
@@ -55,6 +60,7 @@ export const warehouses: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/warehouses/:warehouse_id",
+    version: row("warehousing.warehouses", "warehouse_id"),
     summary: "Read a warehouse",
     access: viewers,
     params: ids("warehouse_id"),
@@ -65,6 +71,7 @@ export const warehouses: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/warehouses/:warehouse_id",
+    version: row("warehousing.warehouses", "warehouse_id"),
     summary: "Change a warehouse; what is not sent stays",
     access: operators,
     params: ids("warehouse_id"),
@@ -83,5 +90,27 @@ export const warehouses: AnyEndpoint[] = [
     response: Done,
     errors: ["warehouse_not_found", "warehouse_has_inventory"],
     run: ({ db, params }) => db.call("warehousing.warehouse_delete", { id: params.warehouse_id }),
+  }),
+  endpoint({
+    method: "put",
+    path: "/warehouses/:warehouse_id/carriers/:carrier_code",
+    summary: "Note what a carrier calls a warehouse",
+    access: operators,
+    params: atCarrier,
+    body: SetCarrierWarehouse,
+    response: CarrierWarehouseResponse,
+    errors: ["warehouse_not_found", "carrier_not_found"],
+    run: ({ db, params, body }) =>
+      db.call("warehousing.carrier_warehouse_set", { ...body, ...params }),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/warehouses/:warehouse_id/carriers/:carrier_code",
+    summary: "Forget what a carrier calls a warehouse",
+    access: operators,
+    params: atCarrier,
+    response: Done,
+    errors: ["warehouse_not_found"],
+    run: ({ db, params }) => db.call("warehousing.carrier_warehouse_clear", params),
   }),
 ];

@@ -72,6 +72,20 @@ const Warehouse = z.object({
 export const WarehouseResponse = z.object({ warehouse: Warehouse });
 export const Done = z.object({});
 
+export const SetCarrierWarehouse = z.object({
+  /** The warehouse's number at the carrier. */
+  external_id: z.string().trim().min(1).max(200),
+  external_name: Text.nullish(),
+});
+export const CarrierWarehouseResponse = z.object({
+  carrier_warehouse: z.object({
+    warehouse_id: Id,
+    carrier_code: z.string(),
+    external_id: z.string(),
+    external_name: z.string().nullable(),
+  }),
+});
+
 export const WarehousesResponse = z.object({
   warehouses: z.array(Warehouse.extend({
     /** Only in lists that were asked for a carrier. */

@@ -78,6 +78,16 @@ export const waybills: AnyEndpoint[] = [
   }),
   endpoint({
     method: "post",
+    path: `${path}/cancel`,
+    summary: "Call off a drafted waybill: its parcels and its stock are free again",
+    access: workers,
+    params: ids("waybill_id"),
+    response: WaybillResponse,
+    errors: common,
+    run: ({ db, params }) => db.call("warehousing.waybill_cancel", { id: params.waybill_id }),
+  }),
+  endpoint({
+    method: "post",
     path: `${path}/driver-handover`,
     summary: "Put a sealed waybill into a driver's hands",
     access: workers,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { defineList, id, oneOf, since, until } from "../../../shared/list.ts";
+import { seesAllWarehouses } from "../people.ts";
 import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
 
 const statuses = ["drafted", "in_transit", "received", "closed"] as const;
@@ -36,6 +37,8 @@ const Waybill = z.object({
   handed_over_at: Timestamp.nullable(),
   received_at: Timestamp.nullable(),
   closed_at: Timestamp.nullable(),
+  /** Called off before it was sealed; it is closed then. */
+  cancelled_at: Timestamp.nullable(),
   notes: z.string().nullable(),
   created_by: Id.nullable(),
   created_at: Timestamp,
@@ -65,7 +68,8 @@ export const WaybillDetail = Waybill.extend({
   discrepancies: z.array(z.object({
     id: Id,
     delivery_id: Id,
-    type: z.literal("missing_on_receive"),
+    /** Missing at the destination, or carried away by another company before the hand-over. */
+    type: z.enum(["missing_on_receive", "left_before_handover"]),
     status: z.enum(["open", "resolved"]),
     resolution: z.string().nullable(),
     notes: z.string().nullable(),
@@ -104,6 +108,7 @@ export const waybillList = defineList({
   limit: { default: 20, max: 100 },
   tally: {
     name: "waybills",
+    readers: seesAllWarehouses,
     filters: ["status", "source_warehouse_id", "destination_warehouse_id"],
   },
 });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defineList, id, type List, oneOf } from "../../../shared/list.ts";
 import { Id, Timestamp } from "../../../shared/schemas.ts";
+import { walkOf } from "../../../shared/walk.ts";
 
 const statuses = ["pending", "retrying", "success", "failed"] as const;
 const limits = { default: 25, max: 100 };
@@ -20,19 +21,21 @@ export const EventsQuery = z.object({
   limit: Whole.refine((text) => Number(text) <= limits.max, { error: `at most ${limits.max}` })
     .optional().meta({ description: `Rows of a page: ${limits.default}, at most ${limits.max}` }),
   status: z.enum(statuses).optional(),
-});
+  format: z.enum(["json", "csv"]).optional(),
+}).transform(({ format, ...query }) => ({ ...query, walk: walkOf({ format }, limits.max) }));
 
 /** Deliveries of one subscription, the newest first. */
 export const eventsOf = {
   run(
     db: Parameters<List["run"]>[0],
     subscription: string,
-    { page = "1", limit = String(limits.default), status }: z.output<typeof EventsQuery>,
+    { page = "1", limit = String(limits.default), status, walk }: z.output<typeof EventsQuery>,
   ) {
     return rows.run(db, {
       page: Number(page),
       limit: Number(limit),
       column_filters: {},
+      walk,
       filters: { subscription_id: subscription, ...(status ? { status } : {}) },
     });
   },

@@ -12,7 +12,7 @@ select p.id, p.full_name, p.email, p.phone, p.avatar_url as avatar,
     order by a.currency = coalesce((select s.settings ->> 'currency_code' from tenancy.tenant_settings s
       where s.tenant_id = u.tenant_id and s.module = 'general' and s.group_key = 'currency'), 'IQD') desc, a.created_at, a.id
     limit 1) as wallet,
-  u.is_active
+  u.is_active, u.created_at
 from tenancy.tenant_users u
 join tenancy.profiles p on p.id = u.user_id
 where u.tenant_id = (select app.tenant_id()) and u.tenant_user_type = 'institution'

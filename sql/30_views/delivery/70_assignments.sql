@@ -15,7 +15,7 @@ where (d.pickup_zone_id is not null or f.latitude is not null)
 -- Assignments as lists show them. What stands beside a row is looked up for the rows of a page only, so
 -- each is a sub-select. customer, delivery_details and route are shown when asked for (`include`).
 create view delivery.assignments_list with (security_invoker = true) as
-select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assignment_id, a.assigned_by as assigned_by_id,
+select a.changed, a.updated_at as changed_at, a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assignment_id, a.assigned_by as assigned_by_id,
   a.assignment_time, a.status, a.status as assignment_status, a.status = 'pending' as requires_driver_response,
   a.sequence_number, a.estimated_pickup_time, a.estimated_delivery_time, a.notes, a.responded_at, a.response_reason,
   (select jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'external_reference_id', d.external_reference_id,

@@ -8,7 +8,7 @@ select c.id, c.delivery_id, c.driver_id, c.amount, c.currency,
     as delivery_details,
   jsonb_build_object('full_name', p.full_name, 'email', p.email, 'avatar', p.avatar_url) as driver_info,
   c.remitted_to_user_id, c.settlement_payment_id, c.external_reference_id,
-  c.customer_name, c.delivery_address, p.full_name as driver_name
+  c.customer_name, c.delivery_address, p.full_name as driver_name, c.changed, c.updated_at as changed_at
 from money.cod_collections c
 left join tenancy.profiles p on p.id = c.driver_id;
 grant select on money.cod_collections_list to barid_caller;

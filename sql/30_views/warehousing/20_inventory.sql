@@ -19,7 +19,7 @@ from warehousing.stock s
 left join warehousing.inventory_items i on i.tenant_id = s.tenant_id and i.id = s.item_id
 left join warehousing.bins b on b.tenant_id = s.tenant_id and b.id = s.bin_id
 left join warehousing.warehouses w on w.tenant_id = s.tenant_id and w.id = s.warehouse_id
-where s.quantity > 0;
+where s.quantity > 0 and coalesce(s.warehouse_id = any ((select app.own_warehouses())::uuid[]), true);
 
 create view warehousing.inventory_transfers_list with (security_invoker = true) as
 select t.id, t.tenant_id, t.reference_number, t.source_warehouse_id, t.destination_warehouse_id, t.status,
@@ -33,6 +33,7 @@ select t.id, t.tenant_id, t.reference_number, t.source_warehouse_id, t.destinati
 from warehousing.inventory_transfers t
 left join warehousing.warehouses s on s.tenant_id = t.tenant_id and s.id = t.source_warehouse_id
 left join warehousing.warehouses d on d.tenant_id = t.tenant_id and d.id = t.destination_warehouse_id
-left join tenancy.profiles p on p.id = t.performed_by;
+left join tenancy.profiles p on p.id = t.performed_by
+where coalesce((select app.own_warehouses()) && array[t.source_warehouse_id, t.destination_warehouse_id], true);
 
 grant select on warehousing.inventory_items_list, warehousing.inventory_list, warehousing.inventory_transfers_list to barid_caller;

@@ -16,6 +16,7 @@ select r.id, r.tenant_id, r.reference_number, r.warehouse_id, r.source, r.status
 from warehousing.receiving_orders r
 join warehousing.warehouses w on w.tenant_id = r.tenant_id and w.id = r.warehouse_id
 left join delivery.deliveries d on d.tenant_id = r.tenant_id and d.id = r.delivery_id
-left join tenancy.profiles p on p.id = r.received_by;
+left join tenancy.profiles p on p.id = r.received_by
+where coalesce(r.warehouse_id = any ((select app.own_warehouses())::uuid[]), true);
 
 grant select on warehousing.receiving_orders_list to barid_caller;

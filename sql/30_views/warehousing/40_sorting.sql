@@ -24,6 +24,7 @@ select s.id, s.tenant_id, s.warehouse_id, s.status, s.started_at, s.ended_at, s.
     join warehousing.bins b on b.tenant_id = a.tenant_id and b.id = a.cage_location_id
     where a.tenant_id = s.tenant_id and a.session_id = s.id) as temporary_locations
 from warehousing.sorting_sessions s
-join warehousing.warehouses w on w.tenant_id = s.tenant_id and w.id = s.warehouse_id;
+join warehousing.warehouses w on w.tenant_id = s.tenant_id and w.id = s.warehouse_id
+where coalesce(s.warehouse_id = any ((select app.own_warehouses())::uuid[]), true);
 
 grant select on warehousing.sorting_assignments_list, warehousing.sorting_sessions_list to barid_caller;

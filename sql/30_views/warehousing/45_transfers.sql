@@ -19,7 +19,8 @@ select t.id, t.tenant_id, t.mode, t.operation_type, t.source_warehouse_id, t.des
     from warehousing.package_transfer_deliveries p
     join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
     where p.tenant_id = t.tenant_id and p.transfer_id = t.id limit 1) end as delivery
-from warehousing.package_transfers t;
+from warehousing.package_transfers t
+where coalesce((select app.own_warehouses()) && array[t.source_warehouse_id, t.destination_warehouse_id], true);
 
 create view warehousing.waybills_list with (security_invoker = true) as
 select w.id, w.tenant_id, w.waybill_number, w.status, w.source_warehouse_id, w.destination_warehouse_id,
@@ -31,10 +32,12 @@ select w.id, w.tenant_id, w.waybill_number, w.status, w.source_warehouse_id, w.d
     'full_name', coalesce((select p.full_name from tenancy.profiles p where p.id = w.driver_id), '')) end as driver,
   (select jsonb_build_object('id', v.id, 'name', v.name) from delivery.vehicles v
     where v.tenant_id = w.tenant_id and v.id = w.vehicle_id) as vehicle,
-  w.seal_number, w.sealed_at, w.handed_over_at, w.received_at, w.closed_at, w.notes, w.created_by, w.created_at, w.updated_at,
-  (select count(*) from warehousing.waybill_deliveries p where p.tenant_id = w.tenant_id and p.waybill_id = w.id) as delivery_count,
+  w.seal_number, w.sealed_at, w.handed_over_at, w.received_at, w.closed_at, w.cancelled_at, w.notes, w.created_by, w.created_at, w.updated_at,
+  (select count(*) from warehousing.waybill_deliveries p
+    where p.tenant_id = w.tenant_id and p.waybill_id = w.id and (p.is_open or p.received_state is not null)) as delivery_count,
   (select count(*) from warehousing.waybill_discrepancies p
     where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.status = 'open') as open_discrepancy_count
-from warehousing.waybills w;
+from warehousing.waybills w
+where coalesce((select app.own_warehouses()) && array[w.source_warehouse_id, w.destination_warehouse_id], true);
 
 grant select on warehousing.package_transfers_list, warehousing.waybills_list to barid_caller;

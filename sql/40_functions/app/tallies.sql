@@ -1,39 +1,43 @@
 -- Totals that are kept instead of counted. app.counted() declares one; app.tally() reads it.
 
--- Adds the differences of one statement. Arguments: the tally, its columns and the summed one as SQL text.
-create or replace function private.tally_changes() returns trigger
-language plpgsql security definer set search_path = '' as $$
-begin
-  execute format(
-    'insert into app.tallies (tenant_id, tally, dims, entries, amount)
-     select c.tenant_id, %L, %s, sum(c.d), coalesce(sum(c.d * %s), 0)
-     from (%s) c group by 1, 3 having sum(c.d) <> 0 or coalesce(sum(c.d * %s), 0) <> 0',
-    tg_argv[0], tg_argv[1], tg_argv[2],
-    case tg_op when 'INSERT' then 'select 1 as d, n.* from new_rows n'
-      when 'DELETE' then 'select -1 as d, o.* from old_rows o'
-      else 'select 1 as d, n.* from new_rows n union all select -1, o.* from old_rows o' end,
-    tg_argv[2]);
-  return null;
-end $$;
-
 -- Keeps the totals of a tenant table by these columns, and the sum of `amount` when one is named.
 -- Counts what is there already. Called from 50_policies, a line a list.
+-- Each tally has a trigger function of its own, private.tally_<name>, which adds the differences of one
+-- statement: a function for all of them would plan its statement anew each time.
 create or replace function app.counted(tally text, source regclass, dims text[], amount text default null) returns void
 language plpgsql set search_path = '' as $$
 #variable_conflict use_variable
 declare
   v_dims text := (select 'array[' || string_agg(format('coalesce(c.%I::text, '''')', d.name), ', ' order by d.place) || ']'
     from unnest(dims) with ordinality d (name, place));
+  v_amount text := case when amount is null then '0' else format('c.%I', amount) end;
+  v_adds text := format('insert into app.tallies (tenant_id, tally, dims, entries, amount)
+      select c.tenant_id, %L, %s, sum(c.d), coalesce(sum(c.d * %s), 0) from', tally, v_dims, v_amount);
+  v_differ text := format('group by 1, 3 having sum(c.d) <> 0 or coalesce(sum(c.d * %s), 0) <> 0;', v_amount);
   v_event text;
 begin
+  execute format($f$
+    create or replace function private.%1$I() returns trigger
+    language plpgsql security definer set search_path = '' as $b$
+    begin
+      if tg_op = 'INSERT' then
+        %2$s (select 1 as d, n.* from new_rows n) c %3$s
+      elsif tg_op = 'DELETE' then
+        %2$s (select -1 as d, o.* from old_rows o) c %3$s
+      else
+        %2$s (select 1 as d, n.* from new_rows n union all select -1, o.* from old_rows o) c %3$s
+      end if;
+      return null;
+    end $b$
+    $f$, 'tally_' || tally, v_adds, v_differ);
   foreach v_event in array array['insert', 'update', 'delete'] loop
     execute format('drop trigger if exists tally_%s_%s on %s', tally, v_event, source);
     execute format(
-      'create trigger tally_%1$s_%2$s after %2$s on %3$s referencing %4$s for each statement execute function private.tally_changes(%5$L, %6$L, %7$L)',
+      'create trigger tally_%1$s_%2$s after %2$s on %3$s referencing %4$s for each statement execute function private.%5$I()',
       tally, v_event, source,
       case v_event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
         else 'old table as old_rows new table as new_rows' end,
-      tally, v_dims, case when amount is null then '0' else format('c.%I', amount) end);
+      'tally_' || tally);
   end loop;
   if not exists (select from app.tally_kinds k where k.tally = tally and k.source = source::text and k.dims = dims
       and k.amount is not distinct from amount) then

@@ -10,23 +10,28 @@ $$;
 
 -- A settings group of the caller's tenant, {} when it was never saved.
 create or replace function app.settings(module text, group_key text) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce((
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return coalesce((
     select s.settings from tenancy.tenant_settings s
-    where s.tenant_id = app.tenant_id() and s.module = settings.module and s.group_key = settings.group_key), '{}')
-$$;
+    where s.tenant_id = v_tenant and s.module = settings.module and s.group_key = settings.group_key), '{}');
+end $$;
 
 -- The tenant's currency and the digits it rounds to: setting general.currency {currency_code, decimals},
 -- IQD when unset. Without decimals: 0 for IQD (cash practice), else the exponent of ISO 4217.
 create or replace function app.currency(out code text, out decimals integer)
-language sql stable set search_path = '' as $$
-  select s.code, coalesce(s.decimals, case when s.code = 'IQD' then 0 end,
-    (select c.exponent from tenancy.currencies c where c.code = s.code), 2)
-  from (
-    select coalesce(v ->> 'currency_code', 'IQD') as code, (v ->> 'decimals')::integer as decimals
-    from app.settings('general', 'currency') v
-  ) s
-$$;
+language plpgsql stable set search_path = '' as $$
+declare
+  v_chosen jsonb := app.settings('general', 'currency');
+begin
+  code := coalesce(v_chosen ->> 'currency_code', 'IQD');
+  decimals := coalesce((v_chosen ->> 'decimals')::integer, case when code = 'IQD' then 0 end);
+  if decimals is null then
+    decimals := coalesce((select c.exponent from tenancy.currencies c where c.code = currency.code), 2);
+  end if;
+end $$;
 
 -- The tenant's time zone: setting general.timezone {name}, UTC when unset or unknown. Tried instead of
 -- looked up: the list of all names is made from hundreds of files each time somebody asks for it.

@@ -11,16 +11,21 @@ declare
   v_id uuid;
 begin
   for attempt in 1..2 loop
-    select a.id into v_id from money.accounts a
-    where a.tenant_id = v_tenant and a.kind = kind and a.owner_type = owner_type
-      and a.owner_user_id is not distinct from owner and a.currency = currency;
-    exit when found;
+    -- Two statements, because `is not distinct from` opens no index: it would read the accounts of every driver.
+    if owner is null then
+      select a.id into v_id from money.accounts a
+      where a.tenant_id = v_tenant and a.kind = kind and a.owner_type = owner_type and a.owner_user_id is null and a.currency = currency;
+    else
+      select a.id into v_id from money.accounts a
+      where a.tenant_id = v_tenant and a.kind = kind and a.owner_type = owner_type and a.owner_user_id = owner and a.currency = currency;
+    end if;
+    exit when v_id is not null;
     insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, floor)
     -- Nobody can hand over cash that he does not hold.
     values (v_tenant, kind, owner_type, owner, currency, case when kind in ('wallet', 'driver_cash') then 0 end)
     on conflict do nothing
     returning id into v_id;
-    exit when found;
+    exit when v_id is not null;
   end loop;
   return v_id;
 end $$;
@@ -39,20 +44,17 @@ declare
   v_tenant uuid := app.tenant_id();
   v_actor uuid := app.user_id();
   v_accounts uuid[];
-  v_found integer;
+  v_locked money.accounts[];
 begin
   select array_agg(distinct (p ->> 'account_id')::uuid) into v_accounts from jsonb_array_elements(postings) p;
   if v_accounts is null then
     return;
   end if;
-  -- Rounding here would move money that nobody counted.
-  if exists (select from jsonb_array_elements(postings) p
-      where (p ->> 'amount')::numeric <> round((p ->> 'amount')::numeric, 3)) then
-    raise exception 'an amount has more than three decimals' using errcode = 'numeric_value_out_of_range';
-  end if;
-  perform from money.accounts a where a.tenant_id = v_tenant and a.id = any (v_accounts) order by a.id for no key update;
-  get diagnostics v_found = row_count;
-  if v_found <> cardinality(v_accounts) then
+  perform private.amounts_exact((select array_agg((p ->> 'amount')::numeric) from jsonb_array_elements(postings) p));
+  -- Kept aside: joined below, the table would be read for all accounts of the tenant.
+  select array_agg(l) into v_locked from (
+    select a.* from money.accounts a where a.tenant_id = v_tenant and a.id = any (v_accounts) order by a.id for no key update) l;
+  if cardinality(v_locked) is distinct from cardinality(v_accounts) then
     perform app.fail('wallet_not_found');
   end if;
 
@@ -76,7 +78,7 @@ begin
     from line l
     join named n on n.journal is not distinct from l.journal
     join journal j on j.id = n.id
-    join money.accounts a on a.tenant_id = v_tenant and a.id = l.account_id
+    join unnest(v_locked) a on a.id = l.account_id
     window running as (partition by l.account_id order by l.line rows unbounded preceding)
     order by l.line
     returning account_id, amount
@@ -84,6 +86,48 @@ begin
   update money.accounts a set balance = a.balance + e.total, version = a.version + e.entries
   from (select account_id, sum(amount) as total, count(*) as entries from entry group by account_id) e
   where a.tenant_id = v_tenant and a.id = e.account_id;
+end $$;
+
+-- Books one journal in which each account has one entry: what money.post does, at a fraction of the cost.
+-- `amounts` belong to `account_ids` by their place. An account is taken, in the order of the ids, by the
+-- statement that changes it, so a busy one is held from there to the commit and no longer.
+-- Fails: as money.post.
+create or replace function money.post_journal(
+  kind text, reference_type text, reference_id uuid, description text, account_ids uuid[], amounts numeric[]
+) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_journal uuid := gen_random_uuid();
+  v_line record;
+  v_account record;
+begin
+  perform private.amounts_exact(amounts);
+  insert into money.ledger_transactions (id, tenant_id, kind, reference_type, reference_id, description, actor_id)
+  values (v_journal, v_tenant, kind, reference_type, reference_id, description, app.user_id());
+  for v_line in select l.account_id, l.amount from unnest(account_ids, amounts) l (account_id, amount) order by l.account_id loop
+    update money.accounts a set balance = a.balance + v_line.amount, version = a.version + 1
+    where a.tenant_id = v_tenant and a.id = v_line.account_id
+    returning a.balance, a.version, a.currency into v_account;
+    if not found then
+      perform app.fail('wallet_not_found');
+    end if;
+    insert into money.ledger_entries (tenant_id, transaction_id, account_id, amount, currency, balance_after, version)
+    values (v_tenant, v_journal, v_line.account_id, v_line.amount, v_account.currency, v_account.balance, v_account.version);
+  end loop;
+end $$;
+
+-- Rounding in the books would move money that nobody counted. Fails: numeric_value_out_of_range.
+create or replace function private.amounts_exact(amounts numeric[]) returns void
+language plpgsql immutable set search_path = '' as $$
+declare
+  v_amount numeric;
+begin
+  foreach v_amount in array amounts loop
+    if v_amount <> round(v_amount, 3) then
+      raise exception 'an amount has more than three decimals' using errcode = 'numeric_value_out_of_range';
+    end if;
+  end loop;
 end $$;
 
 -- Refuses a journal that has no entries, or whose entries do not sum to zero in each currency.
@@ -103,13 +147,18 @@ end $$;
 -- an entry is in its account's currency, so that zero in each currency means something.
 create or replace function private.check_entry() returns trigger
 language plpgsql security definer set search_path = '' as $$
+declare
+  v_open boolean;
+  v_same_currency boolean;
 begin
-  if not exists (select from money.ledger_transactions t
-      where t.tenant_id = new.tenant_id and t.id = new.transaction_id and t.booked_in = pg_current_xact_id()) then
+  select t.booked_in = pg_current_xact_id(), a.currency = new.currency into v_open, v_same_currency
+  from (select) one
+  left join money.ledger_transactions t on t.tenant_id = new.tenant_id and t.id = new.transaction_id
+  left join money.accounts a on a.tenant_id = new.tenant_id and a.id = new.account_id;
+  if v_open is not true then
     raise exception 'journal % is closed', new.transaction_id using errcode = 'check_violation', constraint = 'journal_open';
   end if;
-  if not exists (select from money.accounts a
-      where a.tenant_id = new.tenant_id and a.id = new.account_id and a.currency = new.currency) then
+  if v_same_currency is not true then
     raise exception 'account % has another currency', new.account_id using errcode = 'check_violation',
       constraint = 'entry_currency';
   end if;
@@ -125,23 +174,28 @@ create trigger journal_open before insert on money.ledger_entries for each row e
 -- The decimals that amounts of a currency may have here: the tenant's own setting for its own currency,
 -- otherwise none for IQD (cash practice), else those of ISO 4217.
 create or replace function money.decimals_of(currency text) returns integer
-language sql stable set search_path = '' as $$
-  select case when t.code = decimals_of.currency then t.decimals
+language plpgsql stable set search_path = '' as $$
+declare
+  v_own record := app.currency();
+begin
+  return case when v_own.code = decimals_of.currency then v_own.decimals
     when decimals_of.currency = 'IQD' then 0
-    else (select c.exponent from tenancy.currencies c where c.code = decimals_of.currency) end
-  from app.currency() t
-$$;
+    else (select c.exponent from tenancy.currencies c where c.code = decimals_of.currency) end;
+end $$;
 
-grant execute on function money.account_of(text, text, uuid, text), money.post(jsonb) to barid_caller;
+grant execute on function money.account_of(text, text, uuid, text), money.post(jsonb),
+  money.post_journal(text, text, uuid, text, uuid[], numeric[]) to barid_caller;
 
 -- Locks accounts of the caller's tenant in the order of their ids and answers their balances,
 -- {account id: balance}, for deciding before posting.
 create or replace function money.balances_locked(account_ids uuid[]) returns jsonb
-language sql security definer set search_path = '' as $$
-  select coalesce(jsonb_object_agg(a.id, a.balance), '{}') from (
-    select l.id, l.balance from money.accounts l
-    where l.tenant_id = app.tenant_id() and l.id = any (account_ids) order by l.id for no key update
-  ) a
-$$;
+language plpgsql security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_object_agg(a.id, a.balance), '{}') from (
+      select l.id, l.balance from money.accounts l
+      where l.tenant_id = app.tenant_id() and l.id = any (account_ids) order by l.id for no key update
+    ) a);
+end $$;
 
 grant execute on function money.balances_locked(uuid[]) to barid_caller;

@@ -4,12 +4,13 @@
 -- Who pays as the sender of a delivery and gets its COD: the institution, else the customer; null: nobody known.
 -- Of a storefront order it is the shop: its customer is who pays at the door.
 create or replace function money.owner_wallet(d delivery.deliveries) returns uuid
-language sql security definer set search_path = '' as $$
-  select case
+language plpgsql security definer set search_path = '' as $$
+begin
+  return case
     when d.order_id is not null then money.account_of('wallet', 'tenant', null, d.currency::text)
     when d.institution_user_id is not null then money.account_of('wallet', 'institution', d.institution_user_id, d.currency::text)
-    when d.customer_id is not null then money.account_of('wallet', 'customer', d.customer_id, d.currency::text) end
-$$;
+    when d.customer_id is not null then money.account_of('wallet', 'customer', d.customer_id, d.currency::text) end;
+end $$;
 
 -- Charges the fee of a delivery that becomes an order: a wallet now, a gateway later; cash is taken by a driver.
 -- Fails: insufficient_wallet_balance.
@@ -81,10 +82,12 @@ end $$;
 -- What a driver has to take in cash for a parcel at a stage, 'pickup' or 'dropoff'. The sender's fee is taken with
 -- the parcel; a receiver pays his fee and the COD at the door.
 create or replace function money.cash_due(d delivery.deliveries, stage text, out cod numeric, out delivery_fee numeric)
-language sql immutable set search_path = '' as $$
-  select case when stage = 'dropoff' then d.cod_amount else 0 end,
-    case when d.payment_method = 'cash' and d.payer_type = case stage when 'pickup' then 'sender' else 'receiver' end then d.delivery_fee else 0 end
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  cod := case when stage = 'dropoff' then d.cod_amount else 0 end;
+  delivery_fee := case when d.payment_method = 'cash' and d.payer_type = case stage when 'pickup' then 'sender' else 'receiver' end
+    then d.delivery_fee else 0 end;
+end $$;
 
 -- Books the cash a driver took for a parcel at a stage: one row of cash, the driver's account, and at the door the
 -- COD to its owner's wallet. Nothing due, or taken at that stage before: nothing happens.

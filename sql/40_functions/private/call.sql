@@ -5,9 +5,11 @@
 -- same caller, operation, key and input; jsonb is canonical, so key order and spacing do not matter.
 -- `made` in the input is what the function made for this call, a secret for instance: another at every
 -- attempt, so it is no part of what a key stands for.
--- Answers {data, replayed, jobs, events, language}; jobs tells that background work waits for a runner,
+-- rule.version names the row the endpoint is about: its version is told, and when `expected` lists the versions that
+-- the client knows, the row must have one of them from before the work until its first change.
+-- Answers {data, replayed, jobs, events, language, version}; jobs tells that background work waits for a runner,
 -- events that somebody listens to what happened.
--- Fails: what private.enter and the core fail with, idempotency_conflict (or the rule's `conflict`).
+-- Fails: what private.enter and the core fail with, idempotency_conflict (or the rule's `conflict`), version_conflict.
 create or replace function private.call(claims jsonb, rule jsonb, work text, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -23,11 +25,15 @@ begin
       return jsonb_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'call_id', claims ->> 'call_id');
     end if;
   end if;
+  if rule #> '{version,expected}' is not null then
+    perform private.version_expect(rule -> 'version');
+  end if;
   execute format('select %I.%I($1)', split_part(work, '.', 1), split_part(work, '.', 2)) into v_answer using input;
   if v_key is not null then
     perform private.idempotency_store(claims ->> 'operation', v_key, coalesce(v_answer, 'null'));
   end if;
   return jsonb_build_object('data', v_answer, 'language', v_language, 'call_id', claims ->> 'call_id',
+    'version', case when rule ? 'version' then private.version_of(rule -> 'version') end,
     'jobs', coalesce(nullif(current_setting('app.jobs_queued', true), ''), 'off') = 'on',
     'events', coalesce(nullif(current_setting('app.events_queued', true), ''), 'off') = 'on');
 end $$;
@@ -41,7 +47,8 @@ declare
   v_answer jsonb;
 begin
   execute statement into v_answer using params;
-  return jsonb_build_object('data', v_answer, 'language', v_language, 'call_id', claims ->> 'call_id');
+  return jsonb_build_object('data', v_answer, 'language', v_language, 'call_id', claims ->> 'call_id',
+    'version', case when rule ? 'version' then private.version_of(rule -> 'version') end);
 end $$;
 
 -- Only the checks that come before the input's: asked when the input is already known to be wrong.

@@ -2,9 +2,10 @@
 -- for (system setting tenant_subscription.enabled), with one that is unlimited or not over yet.
 -- Worked out on every request, so that a subscription ends at its minute and not at the next update.
 create or replace function tenancy.is_effective(tenant tenancy.tenants) returns boolean
-language sql stable set search_path = '' as $$
-  select tenant.status not in ('suspended', 'archived') and (
+language plpgsql stable set search_path = '' as $$
+begin
+  return tenant.status not in ('suspended', 'archived') and (
     coalesce((select s.value <> 'true' from tenancy.system_settings s where s.key = 'tenant_subscription.enabled'), true)
     or tenant.subscription_status = 'UNLIMITED'
-    or coalesce(now() < tenant.effective_until, false))
-$$;
+    or coalesce(now() < tenant.effective_until, false));
+end $$;

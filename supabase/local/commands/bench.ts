@@ -18,7 +18,7 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
   scan: async (report) => (await import(`${bench}/scan.ts`)).benchScan(report),
   orders: async (report) => (await import(`${bench}/orders.ts`)).benchOrders(report),
   webhooks: async (report) => (await import(`${bench}/webhooks.ts`)).benchWebhooks(report),
-  cod: async (report) => (await import(`${bench}/cod.ts`)).benchCod(report),
+  cod: async (report) => (await import(`${bench}/cod/index.ts`)).benchCod(report),
   "cold-start": async (report) => (await import(`${bench}/cold-start.ts`)).benchColdStart(report),
 };
 

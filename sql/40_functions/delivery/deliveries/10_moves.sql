@@ -3,8 +3,9 @@
 
 -- True when a delivery of this flow may go from one status to another. A parent only mirrors its legs.
 create or replace function delivery.move_is_legal(flow text, from_status text, to_status text) returns boolean
-language sql immutable set search_path = '' as $$
-  select flow = 'pnd_parent' or to_status = any (case from_status
+language plpgsql immutable set search_path = '' as $$
+begin
+  return flow = 'pnd_parent' or to_status = any (case from_status
     when 'draft' then '{pending,cancelled}'::text[]
     when 'pending' then case when flow in ('pnd_outbound', 'standard')
       -- Out of the warehouse it goes back to where it came from, as an operational return.
@@ -16,8 +17,8 @@ language sql immutable set search_path = '' as $$
     when 'failed' then '{in_transit,pending,returned,cancelled}'
     -- Back in the warehouse, an outbound leg sets out again; or its driver goes on, when the return is called off.
     when 'returned' then case when flow in ('pnd_outbound', 'operational_return') then '{pending,in_transit}'::text[] else '{}' end
-    else '{}' end)
-$$;
+    else '{}' end);
+end $$;
 
 -- The status a parent shows for its legs, given in the order of their sequence. Between two legs the
 -- parcel is on its way: in_transit.
@@ -99,11 +100,12 @@ end $$;
 
 -- What an event says of a delivery: numbers, ids and states; no name, phone or address.
 create or replace function delivery.event_data(d delivery.deliveries) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
     'delivery_flow', d.delivery_flow, 'customer_id', d.customer_id, 'institution_user_id', d.institution_user_id,
-    'external_reference_id', d.external_reference_id, 'reason', d.status_reason, 'actor_id', app.user_id())
-$$;
+    'external_reference_id', d.external_reference_id, 'reason', d.status_reason, 'actor_id', app.user_id());
+end $$;
 
 drop trigger if exists deliveries_made on delivery.deliveries;
 create trigger deliveries_made after insert on delivery.deliveries referencing new table as new_rows

@@ -52,6 +52,20 @@ begin
               where s.tenant_id = d.tenant_id and s.reserved_for_id = p.id and s.item_id = i.item_id), 0))));
 end $$;
 
+-- True when things of the same parcel have an open exception on another of its legs, or on the delivery it comes back from.
+create or replace function delivery.has_item_exception_beside(d delivery.deliveries) returns boolean
+language plpgsql stable set search_path = '' as $$
+declare
+  v_beside uuid[] := array(
+    select o.id from delivery.deliveries o
+    where o.tenant_id = d.tenant_id and o.id <> d.id
+      and (o.parent_id = d.parent_id or o.id = d.original_delivery_id or o.parent_id = d.original_delivery_id));
+begin
+  return exists (
+    select from delivery.delivery_exceptions e
+    where e.tenant_id = d.tenant_id and e.delivery_id = any (v_beside) and e.status = 'open' and jsonb_array_length(e.items) > 0);
+end $$;
+
 -- Of these deliveries the ones that may not be given to a driver now, with the first reason:
 --   delivery_has_open_exception         an exception of its own, or missing from a waybill
 --   parent_exception_open               the same of its parcel
@@ -63,6 +77,8 @@ create or replace function delivery.preparation_problem(delivery_ids uuid[])
 returns table (delivery_id uuid, code text)
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
+declare
+  v_tenant uuid := app.tenant_id();
 begin
   return query
   select p.id, p.problem
@@ -70,19 +86,16 @@ begin
     select d.id, case
       when delivery.has_open_exception(d.id) then 'delivery_has_open_exception'
       when d.parent_id is not null and delivery.has_open_exception(d.parent_id) then 'parent_exception_open'
-      when delivery.leaves_warehouse(d) and exists (
-        select from delivery.deliveries o
-        join delivery.delivery_exceptions e on e.tenant_id = o.tenant_id and e.delivery_id = o.id and e.status = 'open'
-        where o.tenant_id = d.tenant_id and o.id <> d.id and jsonb_array_length(e.items) > 0
-          and (o.parent_id = d.parent_id or o.id = d.original_delivery_id or o.parent_id = d.original_delivery_id))
-        then 'warehouse_item_exception_open'
+      when delivery.leaves_warehouse(d) and delivery.has_item_exception_beside(d) then 'warehouse_item_exception_open'
       when delivery.leaves_warehouse(d) and not delivery.is_prepared(d) then 'warehouse_preparation_inconsistent'
       -- It travels to another warehouse first.
       when exists (select from warehousing.waybill_deliveries w
         where w.tenant_id = d.tenant_id and w.delivery_id = delivery.parcel_of(d) and w.is_open) then 'warehouse_preparation_inconsistent'
     end as problem
     from delivery.deliveries d
-    where d.tenant_id = app.tenant_id() and d.id = any (delivery_ids)
+    where d.tenant_id = v_tenant and d.id = any (delivery_ids)
+    -- Kept apart: flattened, every problem would be looked for twice.
+    offset 0
   ) p
   where p.problem is not null;
 end $$;

@@ -4,20 +4,23 @@
 -- The measured length in kilometres, or null.
 create or replace function private.way_known(from_latitude double precision, from_longitude double precision,
   to_latitude double precision, to_longitude double precision) returns double precision
-language sql stable security definer set search_path = '' as $$
-  select w.distance_km from delivery.measured_ways w
-  where w.from_latitude = round(way_known.from_latitude::numeric, 5) and w.from_longitude = round(way_known.from_longitude::numeric, 5)
-    and w.to_latitude = round(way_known.to_latitude::numeric, 5) and w.to_longitude = round(way_known.to_longitude::numeric, 5)
-    and w.measured_at > now() - interval '30 days'
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select w.distance_km from delivery.measured_ways w
+    where w.from_latitude = round(way_known.from_latitude::numeric, 5) and w.from_longitude = round(way_known.from_longitude::numeric, 5)
+      and w.to_latitude = round(way_known.to_latitude::numeric, 5) and w.to_longitude = round(way_known.to_longitude::numeric, 5)
+      and w.measured_at > now() - interval '30 days');
+end $$;
 
 -- Kilometres of the way that a price is for. Null when a coordinate is missing.
 create or replace function delivery.way_km(from_latitude double precision, from_longitude double precision,
   to_latitude double precision, to_longitude double precision) returns double precision
-language sql stable set search_path = '' as $$
-  select coalesce(private.way_known(from_latitude, from_longitude, to_latitude, to_longitude),
-    app.distance_km(from_latitude, from_longitude, to_latitude, to_longitude))
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(private.way_known(from_latitude, from_longitude, to_latitude, to_longitude),
+    app.distance_km(from_latitude, from_longitude, to_latitude, to_longitude));
+end $$;
 
 -- The way of a price or an order that nobody has measured yet: {from: [latitude, longitude], to: [...]}, or null.
 -- {pickup?, dropoff? {latitude, longitude}, pickup_address_id?, dropoff_address_id?}

@@ -3,9 +3,10 @@
 
 -- True when the caller settles for the office; a driver settles what is his own.
 create or replace function money.settles_for_office() returns boolean
-language sql stable set search_path = '' as $$
-  select app.has_role('dispatcher') or app.has_role('tenant_admin') or app.has_role('system_admin')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return app.grants() && '{role:dispatcher,role:tenant_admin,role:system_admin}';
+end $$;
 
 -- Whose cash a call is about: a driver's own whatever he sends; the office's by name, or null.
 -- Fails: driver_not_found.
@@ -21,50 +22,51 @@ begin
   return asked;
 end $$;
 
--- Locks the rows that a call settles, in the order of their ids, and answers them as they are then.
+-- Locks the rows that a call settles, in the order of their ids, and answers them as they are then, in the
+-- order the cash was taken.
 -- Fails: cod_collection_ids_required, cod_collections_not_pending {invalid_ids}, mixed_driver_selection,
 -- driver_id_required, no_pending_collections.
-create or replace function money.cod_rows_locked(input jsonb) returns setof money.cod_collections
+create or replace function money.cod_rows_locked(input jsonb) returns money.cod_collections[]
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_tenant uuid := app.tenant_id();
+  v_office boolean := money.settles_for_office();
   v_driver uuid := money.cod_driver((input ->> 'driver_id')::uuid);
-  v_ids uuid[] := app.uuids(coalesce(input -> 'cod_collection_ids', '[]'));
+  v_ids uuid[];
   v_rows money.cod_collections[];
-  v_found uuid[];
+  v_drivers bigint;
 begin
   if input ->> 'scope' = 'all' then
     if v_driver is null then
       perform app.fail('driver_id_required', '{"field": "driver_id"}');
     end if;
-    select array_agg(l) into v_rows from (
+    select array_agg(l order by l.collected_at, l.id) into v_rows from (
       select c.* from money.cod_collections c
       where c.tenant_id = v_tenant and c.driver_id = v_driver and c.status = 'collected'
       order by c.id for no key update) l;
     if v_rows is null then
       perform app.fail('no_pending_collections');
     end if;
-  else
-    if cardinality(v_ids) = 0 then
-      perform app.fail('cod_collection_ids_required', '{"field": "cod_collection_ids"}');
-    end if;
-    select array_agg(l), array_agg(l.id) into v_rows, v_found from (
-      select c.* from money.cod_collections c
-      where c.tenant_id = v_tenant and c.id = any (v_ids) and c.status = 'collected'
-        and (c.driver_id = v_driver or money.settles_for_office())
-      order by c.id for no key update) l;
-    if cardinality(v_found) is distinct from cardinality(v_ids) then
-      perform app.fail('cod_collections_not_pending', jsonb_build_object('field', 'cod_collection_ids', 'invalid_ids', (
-        select jsonb_agg(i.id order by i.place) from unnest(v_ids) with ordinality i (id, place)
-        where i.id <> all (coalesce(v_found, '{}')))));
-    end if;
-    if (select count(distinct r.driver_id) from unnest(v_rows) r) > 1
-      or (v_driver is not null and v_rows[1].driver_id <> v_driver) then
-      perform app.fail('mixed_driver_selection', '{"field": "cod_collection_ids"}');
-    end if;
+    return v_rows;
   end if;
-  return query select r.* from unnest(v_rows) r order by r.collected_at, r.id;
+  v_ids := app.uuids(coalesce(input -> 'cod_collection_ids', '[]'));
+  if cardinality(v_ids) = 0 then
+    perform app.fail('cod_collection_ids_required', '{"field": "cod_collection_ids"}');
+  end if;
+  select array_agg(l order by l.collected_at, l.id), count(distinct l.driver_id) into v_rows, v_drivers from (
+    select c.* from money.cod_collections c
+    where c.tenant_id = v_tenant and c.id = any (v_ids) and c.status = 'collected' and (c.driver_id = v_driver or v_office)
+    order by c.id for no key update) l;
+  if cardinality(v_rows) is distinct from cardinality(v_ids) then
+    perform app.fail('cod_collections_not_pending', jsonb_build_object('field', 'cod_collection_ids', 'invalid_ids', (
+      select jsonb_agg(i.id order by i.place) from unnest(v_ids) with ordinality i (id, place)
+      where i.id not in (select r.id from unnest(v_rows) r))));
+  end if;
+  if v_drivers > 1 or v_rows[1].driver_id <> v_driver then
+    perform app.fail('mixed_driver_selection', '{"field": "cod_collection_ids"}');
+  end if;
+  return v_rows;
 end $$;
 
 -- Who takes the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
@@ -96,8 +98,11 @@ end $$;
 -- money.cod_settled. A repetition of the same key is answered with the settlement it made, for good.
 -- Fails: see cod_rows_locked, cod_receiver; settlement_amount_mismatch, insufficient_wallet_balance,
 -- cash_handover_required, settlement_idempotency_conflict.
+--
+-- The plans are the kept ones: for lists of ids PostgreSQL takes a new plan to be cheaper each time, and the
+-- planning of one settlement costs more than its work.
 create or replace function money.cod_settle(method text, input jsonb) returns jsonb
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' set plan_cache_mode = force_generic_plan as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_actor uuid := app.user_id();
@@ -110,6 +115,8 @@ declare
   v_wallet uuid;
   v_total numeric;
   v_fees numeric;
+  v_mixed boolean;
+  v_ids uuid[];
   v_payment uuid := gen_random_uuid();
   v_known money.cod_settlements;
 begin
@@ -124,13 +131,13 @@ begin
     end if;
   end if;
 
-  select array_agg(r) into v_rows from money.cod_rows_locked(input) r;
+  v_rows := money.cod_rows_locked(input);
   v_driver := v_rows[1].driver_id;
   v_currency := v_rows[1].currency;
-  select sum(r.amount), sum(r.delivery_fee_amount) into v_total, v_fees from unnest(v_rows) r;
+  select sum(r.amount), sum(r.delivery_fee_amount), min(r.currency) <> max(r.currency), array_agg(r.id)
+  into v_total, v_fees, v_mixed, v_ids from unnest(v_rows) r;
   v_receiver := money.cod_receiver((input ->> 'remitted_to_user_id')::uuid);
-  if exists (select from unnest(v_rows) r where r.currency <> v_currency)
-    or (method = 'remit' and v_currency <> (app.currency()).code) then
+  if v_mixed or (method = 'remit' and v_currency <> (app.currency()).code) then
     perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', v_currency));
   end if;
   if method = 'wallet' then
@@ -157,13 +164,14 @@ begin
     remitted_to_user_id = case method when 'remit' then v_receiver end,
     settlement_payment_id = v_payment, notes = coalesce(input ->> 'notes', c.notes),
     reference = coalesce(input ->> 'reference', c.reference)
-  where c.tenant_id = v_tenant and c.id in (select r.id from unnest(v_rows) r);
-  perform money.cod_book(v_payment, method, v_driver, v_receiver, v_wallet, v_currency, v_total, v_fees);
+  where c.tenant_id = v_tenant and c.id = any (v_ids);
   perform money.receipt_order(v_payment);
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cod_settlement.created', 'source_module', 'delivery',
     'entity_type', 'cod_settlement', 'entity_id', v_payment, 'event_data', jsonb_build_object('settlement_payment_id', v_payment,
       'method', method, 'driver_id', v_driver, 'receiver_id', v_receiver, 'currency', v_currency, 'total', v_total,
       'collections', cardinality(v_rows), 'actor_id', v_actor))));
+  -- Last, because everybody who hands cash to the same desk waits for its account from here to the commit.
+  perform money.cod_book(v_payment, method, v_driver, v_receiver, v_wallet, v_currency, v_total, v_fees);
   return money.cod_settled(v_payment);
 end $$;
 
@@ -187,12 +195,14 @@ end $$;
 
 -- Hands collected cash in. See money.cod_settle.
 create or replace function money.cod_remit(input jsonb) returns jsonb
-language sql set search_path = '' as $$
-  select money.cod_settle('remit', input)
-$$;
+language plpgsql set search_path = '' as $$
+begin
+  return money.cod_settle('remit', input);
+end $$;
 
 -- Pays for collected cash from the driver's wallet. See money.cod_settle.
 create or replace function money.cod_pay(input jsonb) returns jsonb
-language sql set search_path = '' as $$
-  select money.cod_settle('wallet', input)
-$$;
+language plpgsql set search_path = '' as $$
+begin
+  return money.cod_settle('wallet', input);
+end $$;

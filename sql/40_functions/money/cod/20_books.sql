@@ -8,7 +8,7 @@ begin
   return (select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = person.id);
 end $$;
 
--- The frozen picture of a settlement: who, when, which rows, what they add up to.
+-- The frozen picture of a settlement: who, when, which rows in the order given, what they add up to.
 create or replace function money.cod_snapshot(rows money.cod_collections[], method text, input jsonb, receiver uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -17,26 +17,22 @@ begin
       'actor', money.person(app.user_id()), 'receiver', case method when 'remit' then money.person(receiver) end,
       'receiver_is_driver', method = 'remit' and receiver = rows[1].driver_id,
       'reference', input ->> 'reference', 'notes', input ->> 'notes', 'currency', rows[1].currency, 'settled_at', now(),
-      'collections', (
-        select jsonb_agg(jsonb_build_object('cod_collection_id', r.id, 'delivery_id', r.delivery_id, 'delivery_code', r.delivery_code,
-          'delivery_number', r.delivery_number, 'customer_name', r.customer_name, 'collection_stage', r.collection_stage,
-          'collected_at', r.collected_at, 'amount', r.amount, 'cod', r.cod_amount, 'delivery_fee', r.delivery_fee_amount)
-          order by r.collected_at, r.id)
-        from unnest(rows) r),
-      'totals', (
-        select jsonb_build_object('count', count(*), 'amount', sum(r.amount), 'cod', sum(r.cod_amount), 'delivery_fee', sum(r.delivery_fee_amount))
-        from unnest(rows) r)));
+      'collections', jsonb_agg(jsonb_build_object('cod_collection_id', r.id, 'delivery_id', r.delivery_id, 'delivery_code', r.delivery_code,
+        'delivery_number', r.delivery_number, 'customer_name', r.customer_name, 'collection_stage', r.collection_stage,
+        'collected_at', r.collected_at, 'amount', r.amount, 'cod', r.cod_amount, 'delivery_fee', r.delivery_fee_amount)),
+      'totals', jsonb_build_object('count', count(*), 'amount', sum(r.amount), 'cod', sum(r.cod_amount),
+        'delivery_fee', sum(r.delivery_fee_amount)))
+    from unnest(rows) r);
 end $$;
 
--- What a settlement took, row by row, in the order the cash was taken.
+-- What a settlement took, row by row, in the order given.
 create or replace function money.cod_items_write(payment uuid, rows money.cod_collections[]) returns void
 language plpgsql set search_path = '' as $$
 begin
   insert into money.cod_settlement_items (tenant_id, payment_id, position, cod_collection_id, amount, cod_amount, delivery_fee_amount,
     delivery_code, delivery_number)
-  select r.tenant_id, payment, row_number() over (order by r.collected_at, r.id), r.id, r.amount, r.cod_amount, r.delivery_fee_amount,
-    r.delivery_code, r.delivery_number
-  from unnest(rows) r;
+  select r.tenant_id, payment, r.ordinality, r.id, r.amount, r.cod_amount, r.delivery_fee_amount, r.delivery_code, r.delivery_number
+  from unnest(rows) with ordinality r;
 end $$;
 
 -- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk. From the
@@ -47,31 +43,28 @@ create or replace function money.cod_book(
 ) returns void
 language plpgsql set search_path = '' as $$
 declare
-  v_line jsonb := jsonb_build_object('journal', payment, 'kind', 'cod_settlement', 'reference_type', 'payment', 'reference_id', payment,
-    'description', case method when 'remit' then 'Cash remitted' else 'Cash settled from the wallet' end);
   v_held uuid := money.account_of('driver_cash', 'driver', driver, currency);
-  v_postings jsonb;
+  v_accounts uuid[];
+  v_amounts numeric[];
 begin
   if method = 'remit' then
-    v_postings := jsonb_build_array(
-      v_line || jsonb_build_object('account_id', v_held, 'amount', -total),
-      v_line || jsonb_build_object('amount', total, 'account_id',
-        money.account_of('cash_on_hand', case when receiver = driver then 'driver' else 'staff' end, receiver, currency)));
+    v_accounts := array[v_held,
+      money.account_of('cash_on_hand', case when receiver = driver then 'driver' else 'staff' end, receiver, currency)];
+    v_amounts := array[-total, total];
   else
-    v_postings := jsonb_build_array(
-      v_line || jsonb_build_object('account_id', wallet, 'amount', -total),
-      v_line || jsonb_build_object('account_id', v_held, 'amount', -total),
-      v_line || jsonb_build_object('account_id', money.account_of('external', 'tenant', null, currency), 'amount', total));
+    v_accounts := array[wallet, v_held, money.account_of('external', 'tenant', null, currency)];
+    v_amounts := array[-total, -total, total];
     if fees > 0 then
-      v_postings := v_postings || (v_line || jsonb_build_object('amount', fees,
-        'account_id', money.account_of('wallet', 'tenant', null, currency)));
+      v_accounts := v_accounts || money.account_of('wallet', 'tenant', null, currency);
+      v_amounts := v_amounts || fees;
     end if;
     if total > fees then
-      v_postings := v_postings || (v_line || jsonb_build_object('amount', total - fees,
-        'account_id', money.account_of('cod_clearing', 'tenant', null, currency)));
+      v_accounts := v_accounts || money.account_of('cod_clearing', 'tenant', null, currency);
+      v_amounts := v_amounts || (total - fees);
     end if;
   end if;
-  perform money.post(v_postings);
+  perform money.post_journal('cod_settlement', 'payment', payment,
+    case method when 'remit' then 'Cash remitted' else 'Cash settled from the wallet' end, v_accounts, v_amounts);
 end $$;
 
 -- A settlement as it is answered, the first time and every time after. Both ways have the same shape,

@@ -129,14 +129,17 @@ end $$;
 create or replace function money.handover_use(driver uuid, currency text, total numeric, payment uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
+declare
+  v_tenant uuid := app.tenant_id();
+  v_handover uuid;
 begin
-  update money.cash_handovers h set settlement_payment_id = payment
-  where h.tenant_id = app.tenant_id() and h.id = (
-    select u.id from money.cash_handovers u
-    where u.tenant_id = app.tenant_id() and u.driver_id = driver and u.currency = handover_use.currency
-      and u.status in ('counted', 'resolved') and u.settlement_payment_id is null and u.declared_amount = total
-    order by u.created_at limit 1 for no key update skip locked);
-  if not found and app.boolean_or(app.settings('delivery', 'cod') -> 'require_handover', false) then
+  select u.id into v_handover from money.cash_handovers u
+  where u.tenant_id = v_tenant and u.driver_id = driver and u.currency = handover_use.currency
+    and u.status in ('counted', 'resolved') and u.settlement_payment_id is null and u.declared_amount = total
+  order by u.created_at limit 1 for no key update skip locked;
+  if found then
+    update money.cash_handovers h set settlement_payment_id = payment where h.tenant_id = v_tenant and h.id = v_handover;
+  elsif app.boolean_or(app.settings('delivery', 'cod') -> 'require_handover', false) then
     perform app.fail('cash_handover_required', jsonb_build_object('amount', total, 'currency', handover_use.currency));
   end if;
 end $$;

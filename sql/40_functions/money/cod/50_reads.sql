@@ -3,7 +3,7 @@
 -- The collections that a search finds: by delivery code, customer, address, or their driver's name or e-mail.
 -- A definer, because ILIKE under row-level security could not use its index; it has the policy's own words.
 create or replace function private.cod_found(search text) returns setof uuid
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_pattern text := app.contains_pattern(search);

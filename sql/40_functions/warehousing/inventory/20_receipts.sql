@@ -1,19 +1,24 @@
 -- Stock comes into a warehouse, or turns out to be more or less than it was thought.
 
--- The movements that name `reference`, as responses show them.
-create or replace function warehousing.movements_of(reference_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'transaction_type', t.transaction_type, 'quantity', t.quantity,
-    'warehouse_id', t.warehouse_id, 'lot_number', t.lot_number, 'serial_number', t.serial_number,
-    'item', jsonb_build_object('id', t.item_id, 'name', i.name, 'sku', i.sku),
-    'from_bin', case when t.from_bin_id is not null then jsonb_build_object('id', f.id, 'code', f.code, 'name', f.name) end,
-    'to_bin', case when t.to_bin_id is not null then jsonb_build_object('id', b.id, 'code', b.code, 'name', b.name) end) order by t.id), '[]')
-  from warehousing.inventory_transactions t
-  left join warehousing.inventory_items i on i.tenant_id = t.tenant_id and i.id = t.item_id
-  left join warehousing.bins f on f.tenant_id = t.tenant_id and f.id = t.from_bin_id
-  left join warehousing.bins b on b.tenant_id = t.tenant_id and b.id = t.to_bin_id
-  where t.tenant_id = app.tenant_id() and t.reference_id = movements_of.reference_id
-$$;
+-- The movements that name `reference`, as responses show them. Text, since every level of jsonb copies all below it:
+-- whoever answers with hundreds of them makes jsonb of the whole.
+create or replace function warehousing.movements_of(reference_id uuid) returns json
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return (
+    select coalesce(json_agg(json_build_object('id', t.id, 'transaction_type', t.transaction_type, 'quantity', t.quantity,
+      'warehouse_id', t.warehouse_id, 'lot_number', t.lot_number, 'serial_number', t.serial_number,
+      'item', json_build_object('id', t.item_id, 'name', i.name, 'sku', i.sku),
+      'from_bin', case when t.from_bin_id is not null then json_build_object('id', f.id, 'code', f.code, 'name', f.name) end,
+      'to_bin', case when t.to_bin_id is not null then json_build_object('id', b.id, 'code', b.code, 'name', b.name) end) order by t.id), '[]')
+    from warehousing.inventory_transactions t
+    left join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = t.item_id
+    left join warehousing.bins f on f.tenant_id = v_tenant and f.id = t.from_bin_id
+    left join warehousing.bins b on b.tenant_id = v_tenant and b.id = t.to_bin_id
+    where t.tenant_id = v_tenant and t.reference_id = movements_of.reference_id);
+end $$;
 
 -- Refuses lines, [{item_id, bin_id}], whose bin is not of the warehouse or whose item is none of the tenant's,
 -- naming items.<n>.<field>. Fails: bin_not_found, inventory_item_not_found.

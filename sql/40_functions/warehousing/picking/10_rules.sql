@@ -23,25 +23,39 @@ grant execute on function private.guard_picking_order() to barid_caller;
 -- answers ids that the caller still has to read through the policies.
 create or replace function private.picking_orders_with(part text) returns setof uuid
 language plpgsql stable security definer rows 50 set search_path = '' as $$
+declare
+  -- What every reference begins with is in the index once for each: only what follows is looked up there.
+  v_rare text := regexp_replace(part, '^p?k?o?-?0*', '', 'i');
 begin
-  -- Executed as text, so that each search is planned for its own pattern.
+  -- Executed as text, so that each search is planned for its own pattern. What is asked in full is asked of an
+  -- expression, which the index does not know.
   return query execute $query$
     select o.id from warehousing.picking_orders o
-    where o.tenant_id = $1 and o.reference_number operator(pg_catalog.~~*) $2
-  $query$ using app.tenant_id(), app.contains_pattern(part);
+    where o.tenant_id = $1 and o.reference_number operator(pg_catalog.~~*) $2 and (o.reference_number || '') operator(pg_catalog.~~*) $3
+  $query$ using app.tenant_id(), app.contains_pattern(v_rare), app.contains_pattern(part);
 end $$;
 
 grant execute on function private.picking_orders_with(text) to barid_caller;
 
--- How many picking orders are in each status, of a warehouse or of all: {pending, in_progress, completed,
+-- How many picking orders are in each status, of a warehouse or of all that the caller works in: {pending, in_progress, completed,
 -- handed_off, cancelled, total}. wanted: {} or {warehouse_id}
 create or replace function warehousing.picking_stats(wanted jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_object_agg(s.status, coalesce((t.by_status -> s.status ->> 'entries')::bigint, 0))
-    || jsonb_build_object('total', sum(coalesce((t.by_status -> s.status ->> 'entries')::bigint, 0)))
-  from (select app.tally_by('picking_orders', 'status', wanted) as by_status) t
-  cross join unnest(array['pending', 'in_progress', 'completed', 'handed_off', 'cancelled']) s (status)
-$$;
+language plpgsql stable set search_path = '' as $$
+declare
+  v_own uuid[] := app.own_warehouses();
+begin
+  return (
+    select jsonb_object_agg(s.status, coalesce(t.entries, 0)) || jsonb_build_object('total', coalesce(sum(t.entries), 0))
+    from unnest(array['pending', 'in_progress', 'completed', 'handed_off', 'cancelled']) s (status)
+    left join (
+      select c.status, sum((c.counted ->> 'entries')::bigint) as entries
+      from unnest(coalesce(v_own, array[null::uuid])) w (id)
+      cross join lateral jsonb_each(app.tally_by('picking_orders', 'status',
+        wanted || case when w.id is null then '{}' else jsonb_build_object('warehouse_id', w.id) end)) c (status, counted)
+      where w.id is null or lower(coalesce(wanted ->> 'warehouse_id', w.id::text)) = w.id::text
+      group by c.status
+    ) t on t.status = s.status);
+end $$;
 
 -- Refuses lines that cannot be picked: an item or a bin that is none, an item that never lay in the bin, more than
 -- lies there unreserved and available (lines of one place count together) or more picked than asked for.

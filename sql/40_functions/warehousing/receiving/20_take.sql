@@ -132,11 +132,7 @@ begin
     perform private.deliveries_hold(array[r.delivery_id]);
   end if;
   select * into r from warehousing.receiving_orders o where o.id = v_id for no key update;
-  if not (app.has_permission('manage:operations:tenant') or app.has_permission('manage:module:warehouse')) and not exists (
-      select from warehousing.warehouse_staff s
-      where s.tenant_id = r.tenant_id and s.warehouse_id = r.warehouse_id and s.user_id = app.user_id() and s.is_active) then
-    perform app.fail('forbidden');
-  end if;
+  perform warehousing.require_works_in(r.warehouse_id);
   if r.status <> v_target then
     if r.status <> 'pending' then
       perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', v_target));

@@ -53,5 +53,6 @@ language sql stable set search_path = '' as $$
     'maintenanceCount', count(*) filter (where w.status = 'maintenance'), 'inactiveCount', count(*) filter (where w.status = 'inactive'),
     'totalCapacity', coalesce(sum(w.total_capacity), 0), 'availableCapacity', coalesce(sum(w.available_capacity), 0))
   from warehousing.warehouses w
-  where w.deleted_at is null and (customer_id is null or warehousing.warehouse_open_to(w, customer_id))
+  where w.deleted_at is null and coalesce(w.id = any ((select app.own_warehouses())::uuid[]), true)
+    and (customer_id is null or warehousing.warehouse_open_to(w, customer_id))
 $$;

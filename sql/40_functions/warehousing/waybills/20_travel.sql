@@ -31,17 +31,17 @@ language sql set search_path = '' as $$
       'actor_id', app.user_id()) || more)))
 $$;
 
--- The parcels of a waybill, held. Fails: waybill_has_no_deliveries.
+-- The parcels that are still to travel on a waybill, held. Fails: waybill_has_no_deliveries.
 create or replace function warehousing.waybill_hold(w warehousing.waybills) returns uuid[]
 language plpgsql set search_path = '' as $$
 declare
   v_parcels uuid[] := array(select p.delivery_id from warehousing.waybill_deliveries p
-    where p.tenant_id = w.tenant_id and p.waybill_id = w.id order by p.position);
+    where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open order by p.position);
 begin
   perform private.deliveries_hold(v_parcels);
   -- As they are now: one may have been called off meanwhile.
   v_parcels := array(select p.delivery_id from warehousing.waybill_deliveries p
-    where p.tenant_id = w.tenant_id and p.waybill_id = w.id order by p.position);
+    where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open order by p.position);
   if v_parcels = '{}' then
     perform app.fail('waybill_has_no_deliveries');
   end if;
@@ -64,8 +64,61 @@ begin
   return warehousing.waybill_get(input);
 end $$;
 
+-- Calls off a drafted waybill: it is closed, its parcels stay where they lie and may travel otherwise, its stock is free
+-- again. Drafts that were made for pieces of inventory stay drafts, for another waybill. {id} -> {waybill}
+-- Fails: waybill_not_found, forbidden, waybill_action_not_allowed (sealed, or on its way).
+create or replace function warehousing.waybill_cancel(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  w warehousing.waybills := warehousing.waybill_lock((input ->> 'id')::uuid);
+  v_parcels uuid[];
+begin
+  perform warehousing.require_works_in(w.source_warehouse_id);
+  perform warehousing.require_waybill(w, 'drafted', false);
+  v_parcels := array(select p.delivery_id from warehousing.waybill_deliveries p
+    where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open order by p.position);
+  perform private.deliveries_hold(v_parcels);
+  update warehousing.waybills x set status = 'closed', closed_at = clock_timestamp(), cancelled_at = clock_timestamp()
+  where x.tenant_id = w.tenant_id and x.id = w.id;
+  update warehousing.waybill_deliveries p set is_open = false where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open;
+  delete from warehousing.waybill_items i where i.tenant_id = w.tenant_id and i.waybill_id = w.id;
+  perform warehousing.waybill_event(w, 'cancelled', jsonb_build_object('delivery_ids', to_jsonb(v_parcels)));
+  perform warehousing.stock_release('waybill', w.id);
+  return warehousing.waybill_get(input);
+end $$;
+
+-- Takes off a waybill what another company has carried away meanwhile, with the reason among its discrepancies, and gives
+-- its stock back. -> the parcels that stay on it. Fails: waybill_has_no_deliveries (all are gone).
+create or replace function warehousing.waybill_without_gone(w warehousing.waybills, parcels uuid[]) returns uuid[]
+language plpgsql set search_path = '' as $$
+declare
+  v_gone uuid[] := array(
+    select distinct coalesce(d.parent_id, d.id) from delivery.deliveries d
+    where d.tenant_id = w.tenant_id and (d.id = any (parcels) or d.parent_id = any (parcels)) and d.carrier_type = 'external'
+      and d.delivery_flow not in ('pnd_parent', 'pnd_inbound') and d.status not in ('draft', 'pending'));
+  v_items jsonb;
+begin
+  if v_gone = '{}' then
+    return parcels;
+  elsif parcels <@ v_gone then
+    perform app.fail('waybill_has_no_deliveries');
+  end if;
+  update warehousing.waybill_deliveries p set is_open = false
+  where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.delivery_id = any (v_gone);
+  insert into warehousing.waybill_discrepancies (tenant_id, waybill_id, delivery_id, type, status, resolution, resolved_by, resolved_at)
+  select w.tenant_id, w.id, g.id, 'left_before_handover', 'resolved', 'external_carrier', app.user_id(), clock_timestamp() from unnest(v_gone) g (id);
+  with taken as (
+    delete from warehousing.waybill_items i where i.tenant_id = w.tenant_id and i.waybill_id = w.id and i.delivery_id = any (v_gone)
+    returning i.item_id, i.quantity, i.lot_number, i.serial_number)
+  select jsonb_agg(to_jsonb(t)) into v_items from taken t;
+  if v_items is not null then
+    perform warehousing.stock_release('waybill', w.id, v_items);
+  end if;
+  return array(select p.id from unnest(parcels) with ordinality p (id, place) where p.id <> all (v_gone) order by p.place);
+end $$;
+
 -- Puts a sealed waybill into a driver's hands: its orders are on the road, its stock leaves the source. Drafts bind
--- nobody and stay drafts. {id, driver_id, vehicle_id?} -> {waybill}
+-- nobody and stay drafts; what another company has carried away is taken off. {id, driver_id, vehicle_id?} -> {waybill}
 -- Fails: waybill_not_found, forbidden, waybill_action_not_allowed, waybill_has_no_deliveries, driver_not_found, driver_inactive,
 -- vehicle_not_found, vehicle_inactive, waybill_delivery_not_ready (moved by somebody else).
 create or replace function warehousing.waybill_hand_over(input jsonb) returns jsonb
@@ -80,6 +133,7 @@ begin
   v_parcels := warehousing.waybill_hold(w);
   w.driver_id := (input ->> 'driver_id')::uuid;
   w.vehicle_id := warehousing.waybill_vehicle(w.driver_id, (input ->> 'vehicle_id')::uuid);
+  v_parcels := warehousing.waybill_without_gone(w, v_parcels);
   select d.id, d.status into v_stuck from delivery.deliveries d
   where d.tenant_id = w.tenant_id and d.id = any (v_parcels)
     and not (d.status in ('draft', 'pending') or (d.delivery_flow = 'pnd_parent' and exists (

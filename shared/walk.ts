@@ -1,0 +1,120 @@
+/**
+ * Lists read from place to place instead of page by page: no row is told twice or left out because others come and
+ * go meanwhile. Two ways: everything, newest first (an export), and what changed, in the order it was committed (a
+ * copy that somebody keeps).
+ */
+import { z } from "zod";
+import { AppError } from "./errors.ts";
+import { DayOrInstant } from "./schemas.ts";
+
+export interface Walk {
+  by: "created" | "changes";
+  /** Rows of a step. */
+  size: number;
+  /** For changes: from when on. */
+  since?: string;
+  /** The last row of the step before; null at the beginning. */
+  after: Place | null;
+  /** Set by each step: where the next begins, null at the end; a walk of changes has no end. */
+  next: Place | null;
+  /** Set by each step: more rows wait already. */
+  more: boolean;
+}
+
+/** A row's place: the time (or number of the transaction) it is ordered by, and its id. */
+export interface Place {
+  at: string;
+  id: string;
+}
+
+/** Rows of one statement of an export. */
+const exportStep = 2_000;
+
+export const changesParameters = {
+  updated_since: DayOrInstant.optional().meta({
+    description:
+      "Only rows changed since then, in the order of their changes; `next_cursor` leads on from there",
+  }),
+  cursor: z.string().max(200).optional().meta({
+    description: "`next_cursor` of the answer before: what changed after it",
+  }),
+};
+
+const start = { after: null, next: null, more: false };
+
+/** A walk over all rows. */
+export function everything(): Walk {
+  return { by: "created", size: exportStep, ...start };
+}
+
+/** The walk that a query string asks for. Fails: invalid_cursor. */
+export function walkOf(sent: Record<string, string | undefined>, size: number): Walk | undefined {
+  if (sent.format === "csv") return everything();
+  if (sent.cursor) return { by: "changes", size, ...start, after: readCursor(sent.cursor) };
+  if (sent.updated_since) return { by: "changes", size, ...start, since: sent.updated_since };
+}
+
+const cursorText = /^(\d{1,19})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+
+/** A place as clients hold it: opaque, so that they do not build their own. */
+function cursorOf({ at, id }: Place): string {
+  return btoa(`${at}.${id}`).replaceAll("=", "");
+}
+
+function readCursor(cursor: string): Place {
+  let text = "";
+  try {
+    text = atob(cursor);
+  } catch {
+    // Not even base64: refused below, like every other text that is no place.
+  }
+  const [, at, id] = cursorText.exec(text) ?? [];
+  if (!at || BigInt(at) > 9_223_372_036_854_775_807n) {
+    throw new AppError("invalid_cursor", { field: "cursor" });
+  }
+  return { at, id };
+}
+
+type Walked = { readBy?: string };
+
+/** The column that says a row's place. */
+export function placeOf({ readBy = "created_at" }: Walked, { by }: Walk): string {
+  return by === "changes" ? "changed" : readBy;
+}
+
+/** What the rows of a step are ordered by; the lists' indexes are written this way. */
+export function walkOrder(list: Walked, walk: Walk): string {
+  const place = `r.${placeOf(list, walk)}`;
+  return walk.by === "changes" ? `${place}, r.id` : `${place} desc nulls last, r.id desc`;
+}
+
+/** Which rows lie beyond the place. Values stand under `after` and `since` of the statement's input. */
+export function walkCondition(list: Walked, walk: Walk): string {
+  const id = "($1 #>> '{after,id}')::uuid";
+  if (walk.by === "created") {
+    if (!walk.after) return "true";
+    return `(r.${placeOf(list, walk)}, r.id) < (($1 #>> '{after,at}')::timestamptz, ${id})`;
+  }
+  // A transaction that is still open may commit rows with a smaller number later: until then, they and all after
+  // them wait. So whoever asks from place to place misses nothing.
+  const settled = "r.changed < (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint)";
+  return walk.after
+    ? `(r.changed, r.id) > (($1 #>> '{after,at}')::bigint, ${id}) and ${settled}`
+    : `r.changed_at >= (select app.day_start($1 ->> 'since')) and ${settled}`;
+}
+
+/** Notes where the step ended, and takes the places off the rows. */
+export function advance(walk: Walk, rows: Record<string, unknown>[]): void {
+  const last = rows.at(-1);
+  const place = last ? { at: String(last.place), id: String(last.id) } : null;
+  for (const row of rows) delete row.place;
+  walk.more = rows.length === walk.size;
+  walk.next = walk.by === "changes" ? place ?? walk.after : walk.more ? place : null;
+}
+
+/** What an answer says beside its rows to who asks for changes. */
+export function whereToGoOn(
+  { next, more }: Walk,
+): { next_cursor: string | null; has_more: boolean } {
+  return { next_cursor: next && cursorOf(next), has_more: more };
+}

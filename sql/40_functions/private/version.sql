@@ -1,0 +1,52 @@
+-- Versions of rows, so that nobody overwrites what he has not read.
+--
+-- version: table, column, key (null: the tenant's only row), expected (the versions a change may find).
+-- A version is updated_at in microseconds, as hexadecimal text: every update sets it (app.touched).
+
+-- The row's version now; null when the caller reaches no such row.
+create or replace function private.version_of(version jsonb) returns text
+language plpgsql stable set search_path = '' as $$
+declare
+  v_version text;
+begin
+  execute format('select to_hex((extract(epoch from r.updated_at) * 1000000)::bigint) from %s r where r.%I = $1',
+      (version ->> 'table')::regclass, version ->> 'column')
+    into v_version using coalesce((version ->> 'key')::uuid, app.tenant_id());
+  return v_version;
+end $$;
+
+-- Refuses unless the row has one of the expected versions, and lets private.touch look again when the row is locked
+-- and changed: between here and there somebody else may have changed it. No lock is taken here, since the cores lock
+-- in an order of their own. A row that is not there is the core's to refuse.
+-- Fails: version_conflict (current_version).
+create or replace function private.version_expect(version jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_current text := private.version_of(version);
+begin
+  if v_current is null then
+    return;
+  end if;
+  if not (version -> 'expected') ? v_current then
+    perform app.fail('version_conflict', jsonb_build_object('current_version', v_current));
+  end if;
+  perform set_config('app.expected_version', jsonb_build_object('table', (version ->> 'table')::regclass::oid,
+    'column', version ->> 'column', 'key', coalesce(version ->> 'key', app.tenant_id()::text), 'version', v_current)::text, true);
+end $$;
+
+-- Called by private.touch for the first change of the expected row.
+create or replace function private.version_held(expected jsonb, changed jsonb, relation oid) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_current text := to_hex((extract(epoch from (changed ->> 'updated_at')::timestamptz) * 1000000)::bigint);
+begin
+  if (expected ->> 'table')::oid <> relation or changed ->> (expected ->> 'column') is distinct from lower(expected ->> 'key') then
+    return;
+  end if;
+  if v_current <> expected ->> 'version' then
+    perform app.fail('version_conflict', jsonb_build_object('current_version', v_current));
+  end if;
+  perform set_config('app.expected_version', '', true);
+end $$;
+
+grant execute on function private.version_of(jsonb), private.version_expect(jsonb), private.version_held(jsonb, jsonb, oid) to barid_caller;

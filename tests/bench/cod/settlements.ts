@@ -1,0 +1,149 @@
+/** Settlements of one collection each: as SQL, by plain statements that write the same rows, over HTTP. */
+import { randomUUID } from "node:crypto";
+import { performance } from "node:perf_hooks";
+import type { Bench } from "../bench-stack.ts";
+import { pgbench } from "../pgbench.ts";
+import type { Report } from "../report.ts";
+import { plainStatements } from "./plain.ts";
+import { drivers, fill } from "./rows.ts";
+
+const connections = 8;
+const seconds = 8;
+const prepared = 120_000;
+
+/** The cashier takes everybody's cash into one account; a driver who remits to himself uses his own. */
+type Who = "cashier" | "driver";
+
+export async function settlements(bench: Bench, report: Report): Promise<void> {
+  await prepare(bench);
+  const send = (text: string) => pgbench(bench.stack.apiDbUrl, text, { connections, seconds });
+  // The first to come pays for what is not in memory yet.
+  await send(wholeCall(bench, "driver"));
+  const row = await send("insert into bench.one_row (n) values (1);\n");
+  report.note(`inserts of one row a second at ${connections} connections: ${row.toFixed(0)}`);
+  const whole: Record<Who, number> = { cashier: 0, driver: 0 };
+  for (const who of ["cashier", "driver"] as const) {
+    const where = who === "cashier" ? "into one cashier's account" : `over ${drivers} drivers`;
+    const plain = await send(plainly(bench, who));
+    const core = await send(coreAlone(bench, who));
+    whole[who] = await send(wholeCall(bench, who));
+    report.note(
+      `settlements a second ${where}: ${core.toFixed(0)} by the function alone, ${
+        whole[who].toFixed(0)
+      } with all that a request costs in SQL, ${plain.toFixed(0)} by plain statements`,
+    );
+    report.ratio({
+      what: `Settlements ${where} as SQL`,
+      value: core,
+      atLeast: who === "cashier" ? 1_400 : 4_000,
+      unit: "/s",
+    });
+    report.ratio({
+      what: `Settlements ${where} against plain statements that write the same rows`,
+      value: core / plain,
+      atLeast: 0.6,
+    });
+  }
+  const http = await overHttp(bench);
+  report.note(`settlements a second over HTTP: ${http.toFixed(0)}`);
+  report.ratio({
+    what: "Settlements into one cashier's account over HTTP against the same call as SQL",
+    value: http / whole.cashier,
+    atLeast: 0.6,
+  });
+}
+
+/** Collections that wait to be settled one by one, in the ledger as well. */
+export async function prepare(bench: Bench): Promise<void> {
+  const { stack: { sql }, tenantId } = bench;
+  await fill(bench, 0, prepared);
+  await sql`delete from bench.rows r using money.cod_collections c where c.id = r.id and c.status <> 'collected'`;
+  await sql`update bench.rows r set n = p.place from (select id, row_number() over (order by n) as place from bench.rows) p where p.id = r.id`;
+  await sql`create unique index on bench.rows (n) include (id, driver)`;
+  await sql`create sequence bench.taken`;
+  await sql`create table bench.one_row (n integer)`;
+  await plainStatements(bench);
+  await sql`vacuum analyze bench.rows`;
+  await sql.unsafe(`grant usage on schema bench to barid_api, barid_caller;
+    grant select on bench.rows to barid_api, barid_caller; grant insert on bench.one_row to barid_api;
+    grant usage on sequence bench.taken to barid_api, barid_caller`);
+  // Every driver holds what his rows say.
+  await sql.begin(async (tx) => {
+    await tx`select set_config('app.tenant_id', ${tenantId}, true)`;
+    await tx.unsafe(`
+      select money.post(jsonb_agg(l.line)) from (
+        select jsonb_build_object('journal', r.driver, 'kind', 'bench', 'reference_type', 'bench', 'reference_id', r.driver,
+          'account_id', a.account, 'amount', a.sign * r.held) as line
+        from (select driver, count(*) * 1000 as held from bench.rows group by driver) r
+        cross join lateral (values (money.account_of('driver_cash', 'driver', r.driver, 'IQD'), 1),
+          (money.account_of('external', 'tenant', null, 'IQD'), -1)) a (account, sign)) l`);
+  });
+}
+
+const next = "from (select id, driver from bench.rows where n = (select nextval('bench.taken'))) r";
+const input =
+  "jsonb_build_object('scope', 'selected', 'cod_collection_ids', jsonb_build_array(r.id))";
+
+/** All that a request costs in SQL: who asks, may he, the settlement. */
+export function wholeCall({ tenantId, userId }: Bench, who: Who): string {
+  const claims = {
+    tenant_mode: "required",
+    request_id: randomUUID(),
+    operation: "POST /delivery/cod-collections/remit",
+    tenant_id: tenantId,
+    ...(who === "cashier" ? { sub: userId } : {}),
+  };
+  const rule = {
+    access: ["role:system_admin", "role:driver", "role:dispatcher", "role:tenant_admin"],
+  };
+  const own = who === "driver" ? ", 'sub', r.driver" : "";
+  return `select private.call('${
+    JSON.stringify(claims)
+  }'::jsonb || jsonb_build_object('call_id', 'b'${own}),
+    '${JSON.stringify(rule)}', 'money.cod_remit', ${input}) ${next};\n`;
+}
+
+/** The settlement alone, called by a role that is who he says, in one round trip. */
+export function coreAlone({ tenantId, userId }: Bench, who: Who): string {
+  const role = who === "cashier" ? "role:dispatcher" : "role:driver";
+  const actor = who === "cashier" ? `'${userId}'` : "r.driver::text";
+  return `begin \\; select set_config('app.tenant_id', '${tenantId}', true), set_config('app.grants', '{${role}}', true),
+      set_config('role', 'barid_caller', true) \\;
+    select money.cod_remit(r.input) from (
+      select ${input} as input, set_config('app.user_id', ${actor}, true) ${next} offset 0) r \\; commit;\n`;
+}
+
+/** The same rows, written by plain statements: no rule, no check, no answer. */
+export function plainly({ tenantId, userId }: Bench, who: Who): string {
+  const actor = who === "cashier" ? `'${userId}'` : "r.driver";
+  return `begin \\; select set_config('app.tenant_id', '${tenantId}', true) \\;
+    select bench.settle_plainly(r.id, r.driver, ${actor}) ${next} \\; commit;\n`;
+}
+
+async function overHttp({ stack, token }: Bench): Promise<number> {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const rows = await stack
+    .sql`select r.id from bench.rows r where n > (select last_value from bench.taken) order by n limit 30000`;
+  const remit = async (id: string) => {
+    const response = await fetch(`${stack.apiUrl}/delivery/cod-collections/remit`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ scope: "selected", cod_collection_ids: [id] }),
+    });
+    if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+    await response.arrayBuffer();
+  };
+  let taken = 0;
+  const sendFor = async (ms: number) => {
+    const until = performance.now() + ms;
+    const client = async () => {
+      while (performance.now() < until && taken < rows.length) await remit(rows[taken++]!.id);
+    };
+    await Promise.all(Array.from({ length: connections }, client));
+  };
+  // Workers load their code and their fonts at the first settlements.
+  await sendFor(3_000);
+  const [before, start] = [taken, performance.now()];
+  await sendFor(seconds * 1_000);
+  return (taken - before) / ((performance.now() - start) / 1_000);
+}

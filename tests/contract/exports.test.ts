@@ -1,0 +1,96 @@
+/** Every list as a file: the same rows as its pages, whatever the function. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { listOf } from "../../shared/list.ts";
+import type { Answer, Person } from "../support/api.ts";
+import { type Everything, newEverything } from "../support/everything.ts";
+import { operations } from "./functions.ts";
+import { sampleOf, urlOf } from "./requests.ts";
+
+const lists = operations.filter(({ endpoint }) =>
+  endpoint.method === "get" && (listOf(endpoint.query) || /EventsQuery|subscriptions.*events/.test(
+    endpoint.path,
+  )) && endpoint.response !== "csv"
+);
+
+let all: Everything;
+beforeAll(async () => {
+  all = await newEverything("received");
+});
+
+/** Whoever may read it. */
+async function readers(url: string): Promise<[Person, Answer]> {
+  const { tenant } = all;
+  for (const person of [tenant.admin, tenant.ops, tenant.institution, tenant.customer]) {
+    const answer = await person.get(url);
+    if (answer.status === 200) return [person, answer];
+  }
+  throw new Error(`nobody may read ${url}`);
+}
+
+const textOf = ({ body }: Answer) =>
+  body instanceof Uint8Array
+    ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(body)
+    : JSON.stringify(body);
+
+/** The first array of an answer, wherever it stands. */
+function rowsOf(body: unknown): unknown[] {
+  const queue = [body];
+  for (const value of queue) {
+    if (Array.isArray(value)) return value;
+    if (value && typeof value === "object") queue.push(...Object.values(value));
+  }
+  throw new Error("no rows");
+}
+
+/** Lines of a CSV file; line breaks inside quotes are none. */
+const linesOf = (text: string) =>
+  text.replace(/"(?:[^"]|"")*"/g, "q").split("\r\n").filter(Boolean);
+
+test("there are lists", () => {
+  expect(lists.length).toBeGreaterThan(40);
+});
+
+describe.each(lists.map((operation) => [operation.name, operation] as const))(
+  "%s",
+  (_, operation) => {
+    const system = /^\/tenants$|^\/storefront\/markets$|^\/system\//;
+    test.skipIf(system.test(operation.path))("comes as a file of all its rows", async () => {
+      const url = urlOf(operation, sampleOf(operation, all.things));
+      const [person, page] = await readers(url);
+      const file = await person.get(url, { query: { format: "csv" } });
+      expect(file.status, textOf(file)).toBe(200);
+      expect(file.headers.get("content-type")).toBe("text/csv; charset=utf-8");
+      expect(file.headers.get("content-disposition")).toMatch(
+        /^attachment; filename="[\w-]+\.csv"$/,
+      );
+      const text = textOf(file);
+      expect(text.startsWith("\ufeff")).toBe(true);
+      const lines = linesOf(text.slice(1));
+      const rows = rowsOf(page.body);
+      expect(lines).toHaveLength(rows.length + 1);
+      if (!rows.length) return;
+      const columns = lines[0].split(",");
+      expect(columns.length).toBeGreaterThan(2);
+      const { id } = rows[0] as { id?: string };
+      if (id) expect(text).toContain(id);
+      expect(columns).not.toContain("changed");
+    });
+  },
+);
+
+test("a file takes the list's filters, and refuses what the list refuses", async () => {
+  const { tenant, things } = all;
+  const none = await tenant.ops.get("/delivery/deliveries", {
+    query: { format: "csv", search: "nothing is called this" },
+  });
+  expect(linesOf(textOf(none).slice(1))).toHaveLength(1);
+  const one = await tenant.ops.get("/delivery/deliveries", {
+    query: { format: "csv", search: String(things.delivery_code) },
+  });
+  expect(linesOf(textOf(one).slice(1))).toHaveLength(2);
+  const path = "/delivery/deliveries";
+  expect(await tenant.ops.get(path, { query: { format: "xml" } }))
+    .toFailWith(400, "validation_failed");
+  expect(await tenant.ops.get(path, { query: { format: "csv", column_filters: "[]" } }))
+    .toFailWith(400, "invalid_column_filters");
+});

@@ -1,0 +1,91 @@
+/** The runner of background jobs: one at a time in a process, nothing forgotten, requests first. */
+import { beforeAll, expect, test } from "vitest";
+import type { first as First, runJobs as RunJobs } from "../../shared/jobs.ts";
+import { sql, stack } from "../support/db.ts";
+
+let runJobs: typeof RunJobs;
+let first: typeof First;
+beforeAll(async () => {
+  const { host, pathname } = new URL(stack.dbUrl);
+  process.env.BARID_DB_URL = `postgresql://barid_api:barid-local@${host}${pathname}`;
+  ({ runJobs, first } = await import("../../shared/jobs.ts"));
+});
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+async function queue(kind: string, count: number): Promise<void> {
+  await sql`insert into app.jobs (kind, payload) select ${kind}, jsonb_build_object('n', n) from generate_series(1, ${count}) n`;
+}
+
+const unfinished = async (kind: string) =>
+  (await sql`select count(*)::int as count from app.jobs where kind = ${kind} and status <> 'done'`)[
+    0
+  ].count;
+
+test("many who ask at once share one run, which does every job once and one after the other", async () => {
+  let atWork = 0;
+  let most = 0;
+  const done: unknown[] = [];
+  const handlers = {
+    "test.shared": async (job: { payload: Record<string, unknown> }) => {
+      most = Math.max(most, ++atWork);
+      await pause(5);
+      done.push(job.payload.n);
+      atWork--;
+    },
+  };
+  await queue("test.shared", 25);
+  const asked = Array.from({ length: 20 }, () => runJobs(handlers));
+  expect(new Set(asked).size).toBe(1);
+  expect(await asked[0]).toEqual({ done: 25, failed: 0 });
+  expect(most).toBe(1);
+  expect(new Set(done).size).toBe(25);
+  expect(await unfinished("test.shared")).toBe(0);
+});
+
+test("what is queued while a run is under way is done by it when somebody asks, whenever that is", async () => {
+  const handlers = { "test.again": () => pause(Math.random() * 4) };
+  for (let round = 0; round < 40; round++) {
+    await queue("test.again", 1);
+    void runJobs(handlers);
+    await pause(Math.random() * 12);
+    await queue("test.again", 1);
+    await runJobs(handlers);
+    expect(await unfinished("test.again")).toBe(0);
+  }
+});
+
+test("a job that fails is told and tried later; a run that breaks off is not the last one", async () => {
+  await queue("test.fails", 1);
+  const count = await runJobs({
+    "test.fails": () => Promise.reject(new Error("on purpose")),
+  });
+  expect(count).toEqual({ done: 0, failed: 1 });
+  const [job] =
+    await sql`select status, attempts, last_error from app.jobs where kind = 'test.fails'`;
+  expect(job).toMatchObject({ status: "queued", attempts: 1, last_error: "Error: on purpose" });
+  await sql`update app.jobs set run_at = now() where kind = 'test.fails'`;
+  expect(await runJobs({ "test.fails": () => Promise.resolve() })).toEqual({ done: 1, failed: 0 });
+});
+
+test("while requests are under way jobs wait for them, but not for ever", async () => {
+  const begun: number[] = [];
+  const handlers = { "test.gives_way": () => Promise.resolve(void begun.push(Date.now())) };
+  await queue("test.gives_way", 3);
+  let answered = 0;
+  const request = first(async () => {
+    await pause(120);
+    answered = Date.now();
+  });
+  await Promise.all([request, runJobs(handlers)]);
+  expect(begun.length).toBe(3);
+  expect(begun[0]).toBeGreaterThanOrEqual(answered);
+
+  // A request that does not end holds nothing up for good.
+  await queue("test.gives_way", 2);
+  let end = () => {};
+  const endless = first(() => new Promise<void>((resolve) => (end = resolve)));
+  expect(await runJobs(handlers)).toEqual({ done: 2, failed: 0 });
+  end();
+  await endless;
+});

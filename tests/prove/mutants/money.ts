@@ -35,8 +35,8 @@ export const money: Mutant[] = [
   {
     name: "amounts are rounded in silence",
     file: ledger,
-    from: "(p ->> 'amount')::numeric <> round((p ->> 'amount')::numeric, 3)) then",
-    to: "false) then",
+    from: "if v_amount <> round(v_amount, 3) then",
+    to: "if false then",
     test: [ledgerTest, "an amount that would be rounded is refused instead"],
   },
   {
@@ -63,15 +63,15 @@ export const money: Mutant[] = [
   {
     name: "old journals take new entries",
     file: ledger,
-    from: " and t.booked_in = pg_current_xact_id()) then",
-    to: ") then",
+    from: "if v_open is not true then",
+    to: "if v_open is null then",
     test: [ledgerTest, "an old journal takes no entry, even a pair that balances"],
   },
   {
     name: "an entry may be in another currency than its account",
     file: ledger,
-    from: " and a.currency = new.currency) then",
-    to: ") then",
+    from: "if v_same_currency is not true then",
+    to: "if v_same_currency is null then",
     test: [ledgerTest, "an entry in another currency than its account's is refused"],
   },
   {
@@ -94,7 +94,7 @@ export const money: Mutant[] = [
   {
     name: "a driver settles cash of others",
     file: settle,
-    from: "and (c.driver_id = v_driver or money.settles_for_office())",
+    from: "and (c.driver_id = v_driver or v_office)",
     to: "",
     test: [
       settleTest,

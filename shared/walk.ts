@@ -103,9 +103,13 @@ export function walkCondition(list: Walked, walk: Walk): string {
   // A transaction that is still open may commit rows with a smaller number later: until then, they and all after
   // them wait. So whoever asks from place to place misses nothing.
   const settled = "f.changed < (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint)";
-  return walk.after
-    ? `(f.changed, f.id) > (($1 #>> '{after,at}')::bigint, ${id}) and ${settled}`
-    : `f.updated_at >= (select app.day_start($1 ->> 'since')) and ${settled}`;
+  if (walk.after) {
+    return `(f.changed, f.id) > (($1 #>> '{after,at}')::bigint, ${id}) and ${settled}`;
+  }
+  // The index is by number of transaction, so a time needs a number to begin at, or all older rows would be read.
+  const since = "app.day_start($1 ->> 'since')";
+  return `f.updated_at >= (select ${since}) and ${settled}
+    and f.changed >= (select private.changes_from('${list.changes}', ${since}))`;
 }
 
 /** Notes where the step ended, and takes the places off the rows. */

@@ -123,3 +123,32 @@ describe.each(polled)("%s", (path, table, rowsOf, nobodys) => {
     expect(rowsOf(body)[0]).not.toHaveProperty("changed_at");
   });
 });
+
+test("a time far back in many changes is found without reading all before it, and nothing after it is left out", async () => {
+  const since = "2020-06-01T12:00:00Z";
+  const [{ id: tenant }] = [all.tenant];
+  // Numbers of transactions and when they changed their row, in minutes from `since`: not quite in one order.
+  const changes = [[10, -600], [20, -300], [30, 5], [40, -30], [50, 1], [60, -59], [70, 90]];
+  await sql.begin(async (tx) => {
+    await tx`set local session_replication_role = replica`;
+    await tx`insert into warehousing.picking_orders (tenant_id, reference_number, warehouse_id, order_type, changed, updated_at)
+      select ${tenant}, 'CHANGES-' || c.number, w.id, 'individual', c.number, ${since}::timestamptz + c.minutes * interval '1 minute'
+      from (select id from warehousing.warehouses where tenant_id = ${tenant} limit 1) w,
+        unnest(${changes.map(([number]) => number!)}::int[], ${
+      changes.map(([, minutes]) => minutes!)
+    }::int[]) c (number, minutes)`;
+  });
+  const { body } = await all.tenant.admin.get("/warehousing/picking-orders", {
+    query: { updated_since: since, search: "CHANGES-" },
+  });
+  expect(body.orders.map((order: Body) => order.reference_number)).toEqual(
+    [30, 50, 70].map((number) => `CHANGES-${number}`),
+  );
+  const from = await sql.begin(async (tx) => {
+    await tx`select set_config('app.tenant_id', ${tenant}, true)`;
+    const [row] =
+      await tx`select private.changes_from('warehousing.picking_orders', ${since})::int as number`;
+    return row!.number;
+  });
+  expect(from).toBe(20);
+});

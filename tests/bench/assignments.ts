@@ -1,7 +1,9 @@
 /** Assigning 1, 50 and 500 deliveries against the same rows written by plain SQL; dispatchers racing; page 1 of a big list. */
 import { performance } from "node:perf_hooks";
+import { compareRows, get, p95s } from "./ask.ts";
 import { type Bench, startBench } from "./bench-stack.ts";
-import { median, percentiles } from "./load.ts";
+import { fillTables } from "./fill.ts";
+import { median } from "./load.ts";
 import type { Report } from "./report.ts";
 
 const sizes = [1, 50, 500];
@@ -12,7 +14,7 @@ const large = 1_000_000;
 export async function benchAssignments(report: Report): Promise<void> {
   const bench = await startBench();
   try {
-    await makeGround(bench);
+    await makeRoom(bench);
     await bulks(bench, report);
     await race(bench, report);
     await list(bench, report);
@@ -22,7 +24,7 @@ export async function benchAssignments(report: Report): Promise<void> {
 }
 
 /** Drivers with room for everything, and an address that is somewhere. */
-async function makeGround({ stack: { sql }, tenantId }: Bench): Promise<void> {
+export async function makeRoom({ stack: { sql }, tenantId }: Bench): Promise<void> {
   await sql`insert into delivery.drivers (tenant_id, user_id, all_zones)
     select tenant_id, user_id, true from tenancy.tenant_users
     where tenant_id = ${tenantId} and tenant_user_type = 'driver'
@@ -33,7 +35,7 @@ async function makeGround({ stack: { sql }, tenantId }: Bench): Promise<void> {
     update delivery.drivers d set vehicle_id = made.id from made where made.name = 'bench ' || d.user_id`;
 }
 
-const driversOf = async ({ stack, tenantId }: Bench) =>
+export const driversOf = async ({ stack, tenantId }: Bench) =>
   (await stack
     .sql`select user_id from delivery.drivers where tenant_id = ${tenantId} order by user_id`)
     .map((row) => row.user_id as string);
@@ -135,59 +137,33 @@ async function race(bench: Bench, report: Report): Promise<void> {
 }
 
 async function list(bench: Bench, report: Report): Promise<void> {
-  const times: Record<string, number>[] = [];
-  for (const [from, to] of [[0, small], [small, large]] as const) {
-    await fill(bench, from, to);
-    times.push(await pages(bench));
-  }
-  for (const kind of Object.keys(times[0]!)) {
-    const [few, many] = times.map((one) => one[kind]!);
-    report.note(
-      `${kind}: p95 ${few!.toFixed(1)} ms on 10,000, ${many!.toFixed(1)} ms on 1,000,000`,
-    );
-    report.ratio({
-      what: `${kind}: p95 of page 1 on 1,000,000 assignments against 10,000`,
-      value: many! / few!,
-      atMost: 2,
-    });
-  }
-}
-
-async function pages(bench: Bench): Promise<Record<string, number>> {
   const [driver] = await driversOf(bench);
-  const queries = {
-    "assignments, newest": "",
-    "assignments of a status": "?status=completed",
-    "assignments of a driver": `?driver_id=${driver}`,
-  };
-  const found: Record<string, number> = {};
-  for (const [kind, query] of Object.entries(queries)) {
-    const took: number[] = [];
-    for (let i = -20; i < 200; i++) {
-      const start = performance.now();
-      const response = await fetch(`${bench.stack.apiUrl}/delivery/assignments${query}`, {
-        headers: { authorization: `Bearer ${bench.token}` },
-      });
-      await response.text();
-      if (!response.ok) throw new Error(`list answered ${response.status}`);
-      if (i >= 0) took.push(performance.now() - start);
-    }
-    found[kind] = percentiles(took).p95;
-  }
-  return found;
+  const ask = (query: string) => () => get(bench, `/delivery/assignments${query}`);
+  const pages = () =>
+    p95s({
+      "assignments, newest": ask(""),
+      "assignments of a status": ask("?status=completed"),
+      "assignments of a driver": ask(`?driver_id=${driver}`),
+    });
+  await fillAssignments(bench, 0, small);
+  const few = await pages();
+  await fillAssignments(bench, small, large);
+  compareRows(report, { few, many: await pages(), rows: [small, large], of: "assignments" });
 }
 
-async function fill({ stack: { sql }, tenantId }: Bench, from: number, to: number): Promise<void> {
+/** Assignments that are over, all of one delivery. */
+async function fillAssignments(bench: Bench, from: number, to: number): Promise<void> {
   console.log(`       loading assignments ${from} to ${to} ...`);
-  await sql.begin(async (tx) => {
-    await tx`set local session_replication_role = replica`;
-    await tx`insert into delivery.assignments (tenant_id, delivery_id, driver_id, status, units, assignment_time)
+  const tables = ["delivery.assignments"];
+  await fillTables(
+    bench,
+    { tables, tallies: ["assignments"] },
+    (tx, tenantId) =>
+      tx`insert into delivery.assignments (tenant_id, delivery_id, driver_id, status, units, assignment_time)
       select ${tenantId}, d.id, r.ids[1 + n % array_length(r.ids, 1)], (array['completed', 'rejected', 'returned'])[1 + n % 3], 1,
         now() - n * interval '1 minute'
       from generate_series(${from}::int, ${to - 1}::int) n,
         (select id from delivery.deliveries where tenant_id = ${tenantId} limit 1) d,
-        (select array_agg(user_id) as ids from delivery.drivers where tenant_id = ${tenantId}) r`;
-  });
-  await sql`select private.tally_rebuild('assignments')`;
-  await sql`vacuum analyze delivery.assignments`;
+        (select array_agg(user_id) as ids from delivery.drivers where tenant_id = ${tenantId}) r`,
+  );
 }

@@ -8,6 +8,8 @@ import { type Stack, startStack } from "../../supabase/local/stack.ts";
 export interface Bench {
   stack: Stack;
   tenantId: string;
+  /** Whose tables are filled: the tenant itself unless a benchmark adds others. */
+  tenants: string[];
   userId: string;
   token: string;
   stop(): Promise<void>;
@@ -38,6 +40,7 @@ export async function startBench(
   return {
     stack,
     tenantId: row.tenant_id,
+    tenants: [row.tenant_id],
     userId: row.user_id,
     token,
     async stop() {

@@ -9,6 +9,7 @@ export interface LoadResult {
   p95: number;
   p99: number;
   answers: number;
+  /** Of them, no success. */
   notOk: number;
   /** Of them, 5xx. */
   faults: number;
@@ -67,7 +68,7 @@ export async function load(
           if (seen.length < end + 4 + Number(length[1])) return;
           times.push(performance.now() - sentAt);
           const status = Number(seen.toString("latin1", 9, 12));
-          if (status !== 200) notOk++;
+          if (status < 200 || status > 299) notOk++;
           if (status >= 500) faults++;
           seen = Buffer.alloc(0);
           send();

@@ -1,4 +1,4 @@
-/** Collects figures, says them while they come, and writes them down with machine and date. */
+/** Collects figures and says them while they come; with machine, day and commit they go to results.ts. */
 import { execFileSync } from "node:child_process";
 import { cpus, totalmem } from "node:os";
 
@@ -10,6 +10,16 @@ export interface Figure {
   unit?: string;
 }
 
+/** What a part reached at its last run: kept in results.json. */
+export interface PartResult {
+  date: string;
+  commit: string;
+  machine: string;
+  figures: Figure[];
+  notes: string[];
+}
+
+/** Collects the figures of one part. */
 export class Report {
   private readonly figures: Figure[] = [];
   private readonly notes: string[] = [];
@@ -17,7 +27,7 @@ export class Report {
   /** A figure that must hold; its bound is stated beside it. */
   ratio(figure: Figure): void {
     this.figures.push(figure);
-    console.log(`  ${this.holds(figure) ? "ok  " : "MISS"} ${line(figure)}`);
+    console.log(`  ${holds(figure) ? "ok  " : "MISS"} ${line(figure)}`);
   }
 
   /** What was measured on the way. */
@@ -27,54 +37,48 @@ export class Report {
   }
 
   get missed(): number {
-    return this.figures.filter((figure) => !this.holds(figure)).length;
+    return this.figures.filter((figure) => !holds(figure)).length;
   }
 
-  markdown(): string {
-    const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" })
-      .trim();
-    const cpu = cpus();
-    return [
-      "# Benchmarks",
-      "",
-      "Written by `npm run bench`. Ratios are taken within one run, so that a slow or busy machine changes them little.",
-      "",
-      `Run on ${new Date().toISOString().slice(0, 10)} at commit ${commit}: ${cpu.length} × ${
-        cpu[0]?.model ?? "unknown CPU"
-      }, ` +
-      `${
-        Math.round(totalmem() / 2 ** 30)
-      } GiB, Node ${process.versions.node}; database, functions and load generator share these cores.`,
-      "",
-      "| figure | reached | asked | holds |",
-      "| --- | --- | --- | --- |",
-      ...this.figures.map((f) =>
-        `| ${f.what} | ${shown(f.value, f.unit)} | ${asked(f)} | ${
-          this.holds(f) ? "yes" : "**no**"
-        } |`
-      ),
-      "",
-      "## Measured on the way",
-      "",
-      ...this.notes.map((note) => `- ${note}`),
-      "",
-    ].join("\n");
+  result(): PartResult {
+    const { figures, notes } = this;
+    return {
+      date: new Date().toISOString().slice(0, 10),
+      commit: commitNow(),
+      machine: machine(),
+      figures,
+      notes,
+    };
   }
+}
 
-  private holds({ value, atLeast, atMost }: Figure): boolean {
-    return value >= (atLeast ?? -Infinity) && value <= (atMost ?? Infinity);
-  }
+export function commitNow(): string {
+  const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" }).trim();
+  const changed = git("status", "--porcelain", "--", "functions", "shared", "sql") !== "";
+  return git("rev-parse", "--short", "HEAD") + (changed ? " and changes" : "");
+}
+
+export function machine(): string {
+  const cpu = cpus();
+  const memory = Math.round(totalmem() / 2 ** 30);
+  return `${cpu.length} × ${
+    cpu[0]?.model.trim() ?? "unknown CPU"
+  }, ${memory} GiB, Node ${process.versions.node}`;
+}
+
+export function holds({ value, atLeast, atMost }: Figure): boolean {
+  return value >= (atLeast ?? -Infinity) && value <= (atMost ?? Infinity);
 }
 
 function line(figure: Figure): string {
   return `${figure.what}: ${shown(figure.value, figure.unit)} (${asked(figure)})`;
 }
 
-function shown(value: number, unit = ""): string {
+export function shown(value: number, unit = ""): string {
   return `${value >= 100 ? value.toFixed(0) : value.toFixed(2)}${unit && ` ${unit}`}`;
 }
 
-function asked({ atLeast, atMost, unit = "" }: Figure): string {
+export function asked({ atLeast, atMost, unit = "" }: Figure): string {
   return atLeast === undefined
     ? `at most ${atMost}${unit && ` ${unit}`}`
     : `at least ${atLeast}${unit && ` ${unit}`}`;

@@ -2,8 +2,9 @@
  * Packages: the scan of a warehouse over 1,000,000 deliveries of one tenant, and the first page of the
  * transfers of packages on 10,000 and on 1,000,000 rows.
  */
-import { get, p95, post, timed } from "./ask.ts";
+import { type Ask, compareRows, get, p95, p95s, post, timed } from "./ask.ts";
 import { type Bench, startBench } from "./bench-stack.ts";
+import { fillTables } from "./fill.ts";
 import type { Report } from "./report.ts";
 
 const small = 10_000;
@@ -12,52 +13,43 @@ const large = 1_000_000;
 export async function benchScan(report: Report, deliveries = large): Promise<void> {
   const bench = await startBench();
   try {
-    await prepare(bench);
-    await fillDeliveries(bench, deliveries);
+    await openWarehouses(bench);
+    await fillDeliveries(bench, 0, deliveries);
     await measureScans(bench, report, deliveries);
     await fillTransfers(bench, 0, small);
     const few = await measureTransfers(bench);
     await fillTransfers(bench, small, deliveries);
     const many = await measureTransfers(bench);
-    for (const kind of Object.keys(few)) {
-      report.note(
-        `${kind}: p95 ${few[kind]!.toFixed(1)} ms on ${small} package transfers, ${
-          many[kind]!.toFixed(1)
-        } ms on ${deliveries}`,
-      );
-      report.ratio({
-        what: `${kind}: p95 on ${deliveries} package transfers against ${small}`,
-        value: many[kind]! / few[kind]!,
-        atMost: 2,
-      });
-    }
+    compareRows(report, { few, many, rows: [small, deliveries], of: "package transfers" });
   } finally {
     await bench.stop();
   }
 }
 
-async function prepare({ stack, tenantId }: Bench): Promise<void> {
+/** Four warehouses of each tenant. */
+export async function openWarehouses({ stack, tenants }: Bench): Promise<void> {
   await stack.sql`insert into warehousing.warehouses (tenant_id, name, code, address_id)
-    select ${tenantId}, 'Bench ' || n, 'BENCH-' || n, (select id from delivery.addresses where tenant_id = ${tenantId} limit 1)
-    from generate_series(1, 4) n`;
+    select t.id, 'Bench ' || n, 'BENCH-' || n, (select a.id from delivery.addresses a where a.tenant_id = t.id limit 1)
+    from unnest(${tenants}::uuid[]) t (id), generate_series(1, 4) n`;
 }
 
 /**
  * Nine of ten from door to door; of the staged ones every tenth is coming back to its sender. Each parcel
  * has one thing in it.
  */
-async function fillDeliveries({ stack, tenantId }: Bench, count: number): Promise<void> {
-  console.log(`       loading ${count} deliveries ...`);
-  await stack.sql.begin(async (tx) => {
-    // Loading, not using: triggers and foreign keys are left out, so the totals are counted afterwards.
-    await tx`set local session_replication_role = replica`;
+export async function fillDeliveries(bench: Bench, from: number, to: number): Promise<void> {
+  console.log(`       loading deliveries ${from} to ${to} ...`);
+  const tables = ["delivery.deliveries", "delivery.delivery_items"];
+  await fillTables(bench, { tables, tallies: ["deliveries"] }, async (tx, tenantId) => {
+    await tx`drop table if exists bench_deliveries`;
     await tx`create temporary table bench_deliveries on commit drop as
       select gen_random_uuid() as id, n, 500000000 + n as code, case when n % 30 in (0, 10, 20) then n / 30 * 30 end as family, n % 30 as part
-      from generate_series(1, ${count}::int) n`;
+      from generate_series(${from + 1}::int, ${to}::int) n`;
     await tx`create index on bench_deliveries (family) where family is not null`;
     await tx`insert into delivery.deliveries (id, tenant_id, delivery_code, barcode, parent_id, leg, sequence_plan, delivery_flow, status,
         delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size, unit_size_source, pickup_address_id,
-        dropoff_address_id, pickup_snapshot, dropoff_snapshot, pickup_warehouse_id, current_warehouse_id, service_snapshot, created_at)
+        dropoff_address_id, pickup_snapshot, dropoff_snapshot, pickup_warehouse_id, current_warehouse_id, service_snapshot,
+        created_at, updated_at, changed)
       select b.id, ${tenantId}, b.code, case when b.family is null then 'BENCH' || b.code else 'BENCH-P' || b.family end,
         case when b.part in (10, 20) then p.id end, case b.part when 10 then 'A' when 20 then 'B' end,
         case b.part when 10 then 1 when 20 then 2 end,
@@ -65,11 +57,12 @@ async function fillDeliveries({ stack, tenantId }: Bench, count: number): Promis
         case when b.family is null then (array['pending', 'in_transit', 'delivered', 'failed'])[1 + b.n % 4]
           when b.part = 0 then 'in_transit' when b.part = 10 then 'delivered' else 'pending' end,
         s.id, 'sender', 'cash', 1000, 'IQD', 1, 'unit_size', a.id, a.id, '{}', '{}',
-        case when b.part in (0, 20) then w.id end, case when b.family is not null then w.id end, '{}', now() - b.n * interval '1 second'
-      from bench_deliveries b
+        case when b.part in (0, 20) then w.id end, case when b.family is not null then w.id end, '{}', t.at, t.at,
+        greatest(1, pg_current_xact_id()::text::bigint - b.n / 1000)
+      from bench_deliveries b cross join lateral (select now() - b.n * interval '1 second' as at) t
       left join bench_deliveries p on b.part in (10, 20) and p.family = b.family and p.part = 0,
         (select id from delivery.delivery_services where tenant_id = ${tenantId} limit 1) s,
-        (select id from delivery.addresses where tenant_id = ${tenantId} limit 1) a,
+        (select id from delivery.addresses where tenant_id = ${tenantId} and latitude is not null limit 1) a,
         (select id from warehousing.warehouses where tenant_id = ${tenantId} and code = 'BENCH-1') w
       where b.part not in (10, 20) or p.id is not null`;
     await tx`insert into delivery.delivery_items (tenant_id, delivery_id, position, name)
@@ -82,20 +75,26 @@ async function fillDeliveries({ stack, tenantId }: Bench, count: number): Promis
       from bench_deliveries b join delivery.deliveries d on d.id = b.id
       where b.part = 0 and b.family % 300 = 0`;
   });
-  await stack.sql`select private.tally_rebuild('deliveries')`;
-  await stack.sql`vacuum analyze delivery.deliveries`;
-  await stack.sql`vacuum analyze delivery.delivery_items`;
+}
+
+/** Where parcels of each kind are among `count` filled: the i-th of them, spread over the whole table. */
+export function parcels(count: number) {
+  const spread = (size: number) => (i: number) =>
+    size * (1 + (i * 101) % (Math.floor(count / size) - 1));
+  return {
+    plain: (i: number) => {
+      const n = 1 + (i * 7_919) % (count - 1);
+      return 500_000_000 + (n % 10 === 0 ? n - 1 : n);
+    },
+    family: spread(30),
+    returned: spread(300),
+  };
 }
 
 async function measureScans(bench: Bench, report: Report, count: number): Promise<void> {
   const scan = (barcode: string) => get(bench, `/warehousing/package-scan/${barcode}`);
-  const plain = (i: number) => {
-    const n = 1 + (i * 7_919) % (count - 1);
-    return 500_000_000 + (n % 10 === 0 ? n - 1 : n);
-  };
-  const family = (i: number) => 30 * (1 + (i * 101) % (Math.floor(count / 30) - 1));
-  const returned = (i: number) => 300 * (1 + (i * 101) % (Math.floor(count / 300) - 1));
-  const kinds: Record<string, (i: number) => Promise<unknown>> = {
+  const { plain, family, returned } = parcels(count);
+  const kinds: Record<string, Ask> = {
     "package scan, door to door": (i) => scan(`BENCH${plain(i)}`),
     "package scan by code": (i) => scan(String(plain(i))),
     "package scan of a staged parcel": (i) => scan(`BENCH-P${family(i)}`),
@@ -111,17 +110,20 @@ async function measureScans(bench: Bench, report: Report, count: number): Promis
     });
   }
   const barcodes = Array.from({ length: 200 }, (_, i) => `BENCH-P${family(i)}`);
-  const took = await timed(() =>
-    post(bench, "/warehousing/package-scan", JSON.stringify({ barcodes }))
-  );
+  const took = await timed(() => post(bench, "/warehousing/package-scan", { barcodes }));
   report.note(`200 barcodes of staged parcels in one call: ${took.toFixed(0)} ms`);
 }
 
-async function fillTransfers({ stack, tenantId }: Bench, from: number, to: number): Promise<void> {
+async function fillTransfers(bench: Bench, from: number, to: number): Promise<void> {
   console.log(`       loading package transfers ${from} to ${to} ...`);
-  await stack.sql.begin(async (tx) => {
-    await tx`set local session_replication_role = replica`;
-    await tx`with made as (
+  const tables = [
+    "warehousing.package_transfers",
+    "warehousing.package_transfer_deliveries",
+    "warehousing.waybills",
+  ];
+  const tallies = ["package_transfers", "waybills"];
+  await fillTables(bench, { tables, tallies }, (tx, tenantId) =>
+    tx`with made as (
         insert into warehousing.package_transfers (tenant_id, mode, operation_type, source_warehouse_id, destination_warehouse_id, waybill_id, created_at)
         select ${tenantId}, case n % 3 when 0 then 'system_only' else 'delivery_operation' end,
           case n % 3 when 1 then 'single_delivery' when 2 then 'waybill' end, a.id, b.id,
@@ -136,25 +138,17 @@ async function fillTransfers({ stack, tenantId }: Bench, from: number, to: numbe
         from made m where m.waybill_id is not null
       )
       insert into warehousing.package_transfer_deliveries (tenant_id, transfer_id, delivery_id, position)
-      select m.tenant_id, m.id, d.id, 1 from made m, (select id from delivery.deliveries where tenant_id = ${tenantId} limit 1) d`;
-  });
-  await stack.sql`select private.tally_rebuild('package_transfers')`;
-  await stack.sql`select private.tally_rebuild('waybills')`;
-  await stack.sql`vacuum analyze warehousing.package_transfers`;
-  await stack.sql`vacuum analyze warehousing.package_transfer_deliveries`;
-  await stack.sql`vacuum analyze warehousing.waybills`;
+      select m.tenant_id, m.id, d.id, 1 from made m, (select id from delivery.deliveries where tenant_id = ${tenantId} limit 1) d`);
 }
 
 async function measureTransfers(bench: Bench): Promise<Record<string, number>> {
   const [warehouse] = await bench.stack.sql`select id from warehousing.warehouses
     where tenant_id = ${bench.tenantId} and code = 'BENCH-2'`;
   const list = (query: string) => () => get(bench, `/warehousing/package-transfers?${query}`);
-  return {
-    "transfers, first page": await p95(list("")),
-    "transfers of one kind": await p95(
-      list("mode=delivery_operation&operation_type=waybill"),
-    ),
-    "transfers out of a warehouse": await p95(list(`source_warehouse_id=${warehouse!.id}`)),
-    "waybills, first page": await p95(() => get(bench, "/warehousing/waybills")),
-  };
+  return await p95s({
+    "transfers, first page": list(""),
+    "transfers of one kind": list("mode=delivery_operation&operation_type=waybill"),
+    "transfers out of a warehouse": list(`source_warehouse_id=${warehouse!.id}`),
+    "waybills, first page": () => get(bench, "/warehousing/waybills"),
+  });
 }

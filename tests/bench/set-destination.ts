@@ -118,7 +118,7 @@ async function oneCall(bench: Bench, items: string[]): Promise<number> {
 }
 
 /** A manifest of `size` items, arrived and proven, as the demo's are. */
-async function newItems({ stack, tenantId }: Bench, size: number): Promise<string[]> {
+export async function newItems({ stack, tenantId }: Bench, size: number): Promise<string[]> {
   serial += 2_000;
   const rows = await stack.sql`
     with template as (select * from delivery.transfer_manifests where tenant_id = ${tenantId} and status = 'awaiting_receipt' limit 1),
@@ -140,13 +140,14 @@ async function newItems({ stack, tenantId }: Bench, size: number): Promise<strin
   return rows.map((row) => row.id);
 }
 
-async function destination({ stack, tenantId }: Bench): Promise<string> {
+export async function destination({ stack, tenantId }: Bench): Promise<string> {
   const [row] = await stack
     .sql`select id from delivery.addresses where tenant_id = ${tenantId} and city = 'Sulaymaniyah'`;
   return row!.id;
 }
 
-async function fund({ stack, tenantId }: Bench): Promise<void> {
+/** Institutions that can pay for what their items cost. */
+export async function fund({ stack, tenantId }: Bench): Promise<void> {
   await stack
     .sql`update money.accounts set balance = 1000000000 where tenant_id = ${tenantId} and kind = 'wallet' and owner_type = 'institution'`;
 }

@@ -3,8 +3,9 @@
  * against the one plain statement it comes down to, and the dashboard of a warehouse with 100,000 rows.
  */
 import { randomUUID } from "node:crypto";
-import { get, p95, post, timed } from "./ask.ts";
+import { compareRows, get, p95, p95s, post, timed } from "./ask.ts";
 import { type Bench, startBench } from "./bench-stack.ts";
+import { fillTables } from "./fill.ts";
 import { median } from "./load.ts";
 import type { Report } from "./report.ts";
 
@@ -17,22 +18,11 @@ export async function benchStock(report: Report): Promise<void> {
   const bench = await startBench();
   try {
     await prepare(bench);
-    await fillOrders(bench, 0, small);
+    await fillPicking(bench, 0, small);
     const few = await measureOrders(bench, small);
-    await fillOrders(bench, small, large);
+    await fillPicking(bench, small, large);
     const many = await measureOrders(bench, large);
-    for (const kind of Object.keys(few)) {
-      report.note(
-        `${kind}: p95 ${few[kind].toFixed(1)} ms on 10,000 picking orders, ${
-          many[kind].toFixed(1)
-        } ms on 1,000,000`,
-      );
-      report.ratio({
-        what: `${kind}: p95 on 1,000,000 picking orders against 10,000`,
-        value: many[kind] / few[kind],
-        atMost: 2,
-      });
-    }
+    compareRows(report, { few, many, rows: [small, large], of: "picking orders" });
     await benchTransfer(bench, report);
     await benchDashboard(bench, report);
   } finally {
@@ -57,11 +47,11 @@ async function prepare({ stack, tenantId, userId }: Bench): Promise<void> {
     values (${tenantId}, ${userId}, 'warehouse_manager') on conflict do nothing`;
 }
 
-async function fillOrders({ stack, tenantId }: Bench, from: number, to: number): Promise<void> {
+/** Picking orders of one line, spread over two warehouses whose codes begin with BENCH. */
+export async function fillPicking(bench: Bench, from: number, to: number): Promise<void> {
   console.log(`       loading picking orders ${from} to ${to} ...`);
-  await stack.sql.begin(async (tx) => {
-    // Loading, not using: triggers and foreign keys are left out, so the totals are counted afterwards.
-    await tx`set local session_replication_role = replica`;
+  const tables = ["warehousing.picking_orders", "warehousing.picking_order_items"];
+  await fillTables(bench, { tables, tallies: ["picking_orders"] }, async (tx, tenantId) => {
     await tx`insert into warehousing.picking_orders (tenant_id, reference_number, warehouse_id, order_type, status, priority, created_at)
       select ${tenantId}, 'PKO-' || lpad((s.n::bigint * 7919 % 9999991)::text, 7, '0'), w.id, 'individual',
         (array['pending', 'in_progress', 'completed', 'handed_off', 'cancelled'])[1 + s.n % 5], s.n % 10,
@@ -73,9 +63,6 @@ async function fillOrders({ stack, tenantId }: Bench, from: number, to: number):
       from warehousing.picking_orders o where o.tenant_id = ${tenantId} and not exists (
         select from warehousing.picking_order_items i where i.tenant_id = o.tenant_id and i.picking_order_id = o.id)`;
   });
-  await stack.sql`select private.tally_rebuild('picking_orders')`;
-  await stack.sql`vacuum analyze warehousing.picking_orders`;
-  await stack.sql`vacuum analyze warehousing.picking_order_items`;
 }
 
 async function measureOrders(bench: Bench, total: number): Promise<Record<string, number>> {
@@ -87,16 +74,13 @@ async function measureOrders(bench: Bench, total: number): Promise<Record<string
   }`;
   const list = (query: string) => get(bench, `/warehousing/picking-orders?${query}`);
   const at = (i: number) => sample[i % sample.length]!;
-  return {
-    "first page": await p95(() => list("")),
-    "first page of a warehouse and a status": await p95((i) =>
-      list(`warehouse_id=${at(i).warehouse_id}&status=pending`)
-    ),
-    "found by reference": await p95((i) => list(`search=${at(i).reference_number}`)),
-    "found by part of a reference": await p95((i) =>
-      list(`search=${at(i).reference_number.slice(-6)}`)
-    ),
-  };
+  return await p95s({
+    "first page": () => list(""),
+    "first page of a warehouse and a status": (i) =>
+      list(`warehouse_id=${at(i).warehouse_id}&status=pending`),
+    "found by reference": (i) => list(`search=${at(i).reference_number}`),
+    "found by part of a reference": (i) => list(`search=${at(i).reference_number.slice(-6)}`),
+  });
 }
 
 /**
@@ -131,11 +115,11 @@ async function benchTransfer(bench: Bench, report: Report): Promise<void> {
     source_bin_id: from,
     destination_bin_id: to,
   }));
-  const body = JSON.stringify({
+  const body = {
     source_warehouse_id: here!.id,
     destination_warehouse_id: there!.id,
     items: wanted,
-  });
+  };
   const plain = () =>
     sql`with transfer as (
         insert into warehousing.inventory_transfers (tenant_id, reference_number, source_warehouse_id, destination_warehouse_id)

@@ -1,8 +1,10 @@
-/** `npm run bench [part ...]`: ratios in one run, written to tests/bench/results.md. */
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+/**
+ * `npm run bench [-- part ... --rows N]`: ratios in one run; each part's last result is kept in
+ * tests/bench/results.json and results.md. `--rows`, a power of ten, is how far the part `scale` goes.
+ */
+import { parseArgs } from "node:util";
 import { Report } from "../../../tests/bench/report.ts";
-import { root } from "../paths.ts";
+import { keepResult } from "../../../tests/bench/results.ts";
 
 const bench = "../../../tests/bench";
 const parts: Record<string, (report: Report) => Promise<void>> = {
@@ -19,25 +21,29 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
   orders: async (report) => (await import(`${bench}/orders.ts`)).benchOrders(report),
   webhooks: async (report) => (await import(`${bench}/webhooks.ts`)).benchWebhooks(report),
   cod: async (report) => (await import(`${bench}/cod/index.ts`)).benchCod(report),
+  scale: async (report) =>
+    (await import(`${bench}/scale/index.ts`)).benchScale(report, Number(options.rows)),
   "cold-start": async (report) => (await import(`${bench}/cold-start.ts`)).benchColdStart(report),
 };
 
-const asked = process.argv.slice(2);
-const unknown = asked.find((name) => !Object.hasOwn(parts, name));
+const { positionals: asked, values: options } = parseArgs({
+  allowPositionals: true,
+  options: { rows: { type: "string", default: "1e6" } },
+});
+const names = Object.keys(parts);
+const unknown = asked.find((name) => !names.includes(name));
 if (unknown) {
-  console.error(`Unknown benchmark "${unknown}". Known: ${Object.keys(parts).join(", ")}.`);
+  console.error(`Unknown benchmark "${unknown}". Known: ${names.join(", ")}.`);
   process.exit(2);
 }
 
-const report = new Report();
-for (const [name, bench] of Object.entries(parts)) {
+let missed = 0;
+for (const name of names) {
   if (asked.length && !asked.includes(name)) continue;
   console.log(name);
-  await bench(report);
+  const report = new Report();
+  await parts[name]!(report);
+  keepResult(names, name, report.result());
+  missed += report.missed;
 }
-if (asked.length === 0) {
-  const file = join(root, "tests", "bench", "results.md");
-  writeFileSync(file, report.markdown());
-  console.log(`Written: ${file}`);
-}
-process.exit(report.missed ? 1 : 0);
+process.exit(missed ? 1 : 0);

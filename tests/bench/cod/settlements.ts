@@ -55,7 +55,7 @@ export async function settlements(bench: Bench, report: Report): Promise<void> {
 
 /** Collections that wait to be settled one by one, in the ledger as well: nine of ten of `count`. */
 export async function prepare(bench: Bench, count = prepared): Promise<void> {
-  const { stack: { sql }, tenantId } = bench;
+  const { stack: { sql } } = bench;
   await fill(bench, 0, count);
   await sql`delete from bench.rows r using money.cod_collections c where c.id = r.id and c.status <> 'collected'`;
   await sql`update bench.rows r set n = p.place from (select id, row_number() over (order by n) as place from bench.rows) p where p.id = r.id`;
@@ -67,7 +67,11 @@ export async function prepare(bench: Bench, count = prepared): Promise<void> {
   await sql.unsafe(`grant usage on schema bench to barid_api, barid_caller;
     grant select on bench.rows to barid_api, barid_caller; grant insert on bench.one_row to barid_api;
     grant usage on sequence bench.taken to barid_api, barid_caller`);
-  // Every driver holds what his rows say.
+  await hold(bench);
+}
+
+/** Every driver holds what his rows say. */
+export async function hold({ stack: { sql }, tenantId }: Bench): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`select set_config('app.tenant_id', ${tenantId}, true)`;
     await tx.unsafe(`

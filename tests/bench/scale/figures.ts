@@ -1,0 +1,38 @@
+/** What the benchmark of scale found: docs/scale/figures.json. */
+
+/** Of one path at one size, or at one number of clients. */
+export interface Point {
+  /** Milliseconds. */
+  p50: number;
+  p95: number;
+  /** Milliseconds of CPU an answer costs, with what the system does meanwhile. */
+  databaseCpu: number;
+  workerCpu: number;
+  /** Answers a second; of single askings, one after the other, it says nothing and is left out. */
+  perSecond?: number;
+}
+
+export interface Curve {
+  path: string;
+  points: Point[];
+}
+
+export interface Disk {
+  table: string;
+  rows: number;
+  /** Of the table with its indexes and what lies beside it. */
+  bytesPerRow: number;
+  indexBytesPerRow: number;
+}
+
+export interface Figures {
+  date: string;
+  commit: string;
+  machine: string;
+  /** Rows of each table in one tenant; a second tenant has as many. */
+  rows: number[];
+  byRows: Curve[];
+  clients: number[];
+  byClients: Curve[];
+  disk: Disk[];
+}

@@ -1,0 +1,199 @@
+/**
+ * What the main paths cost as rows and as requests become more. Draws docs/scale/*.svg and keeps
+ * docs/scale/figures.json, and writes the tables of docs/scale.md.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { times } from "../ask.ts";
+import { load, percentiles } from "../load.ts";
+import { commitNow, machine, type Report } from "../report.ts";
+import { chart, type Line } from "./chart.ts";
+import { cpuOf } from "./cost.ts";
+import type { Curve, Figures, Point } from "./figures.ts";
+import { writePage } from "./page.ts";
+import { diskOf, type Ground, grow, openGround } from "./ground.ts";
+import { pathsAt, settlementOf, settlementPath, unassigned, waiting } from "./paths.ts";
+
+const smallest = 10_000;
+const clients = [1, 2, 4, 8, 16, 32];
+const seconds = 2;
+const perBulk = 20;
+
+const folder = fileURLToPath(new URL("../../../docs/scale/", import.meta.url));
+
+/** `most` rows of each table and tenant: 10,000, ten times as many, and so on. */
+export async function benchScale(report: Report, most: number): Promise<void> {
+  const rows: number[] = [];
+  for (let n = smallest; n <= most; n *= 10) rows.push(n);
+  if (rows.at(-1) !== most) throw new Error(`--rows is a power of ten from ${smallest} on`);
+  const ground = await openGround();
+  try {
+    const byRows = await measureRows(ground, rows, report);
+    const byClients = await measureClients(ground, report);
+    const figures: Figures = {
+      date: new Date().toISOString().slice(0, 10),
+      commit: commitNow(),
+      machine: machine(),
+      rows,
+      byRows: byRows.map(({ path, points }) => ({ path, points })),
+      clients,
+      byClients,
+      disk: await diskOf(ground),
+    };
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(`${folder}figures.json`, JSON.stringify(figures, null, 2) + "\n");
+    draw(figures, byRows);
+    writePage(figures);
+  } finally {
+    await ground.bench.stop();
+  }
+}
+
+type RowsCurve = Curve & { kind: "list" | "other" };
+
+async function measureRows(ground: Ground, rows: number[], report: Report): Promise<RowsCurve[]> {
+  const curves = new Map<string, RowsCurve>();
+  let filled = 0;
+  for (const count of rows) {
+    await grow(ground, filled, count);
+    filled = count;
+    for (const { path, kind, ask, times: asks = 100 } of await pathsAt(ground, count)) {
+      const { result, database, worker } = await cpuOf(ground.bench, () => times(ask, asks, 10));
+      const { p50, p95 } = percentiles(result);
+      const asked = asks + 10;
+      const curve = curves.get(path) ?? { path, kind, points: [] };
+      curve.points.push(
+        rounded({ p50, p95, databaseCpu: database / asked, workerCpu: worker / asked }),
+      );
+      curves.set(path, curve);
+      console.log(
+        `       ${count} rows, ${path}: p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`,
+      );
+    }
+  }
+  for (const { path, points } of curves.values()) {
+    report.note(
+      `${path}: p95 ${points.map(({ p95 }) => p95.toFixed(1)).join(", ")} ms on ${
+        rows.map((n) => n.toLocaleString("en")).join(", ")
+      } rows`,
+    );
+    if (rows.length > 1) {
+      report.ratio({
+        what: `${path}: median on ${rows.at(-1)!.toLocaleString("en")} rows against ${
+          rows[0]!.toLocaleString("en")
+        }`,
+        value: points.at(-1)!.p50 / points[0]!.p50,
+        atMost: 2,
+      });
+    }
+  }
+  return [...curves.values()];
+}
+
+async function measureClients(ground: Ground, report: Report): Promise<Curve[]> {
+  const { bench } = ground;
+  const headers = { authorization: `Bearer ${bench.token}` };
+  const deliveries = await unassigned(ground, 100_000);
+  const [detail] = deliveries.splice(0, 1);
+  const collections = await waiting(ground, 50_000);
+  let next = 0;
+  const asked: Record<string, { path: string; bodies?: () => string | undefined }> = {
+    "delivery detail": { path: `/delivery/deliveries/${detail}` },
+    "settlement of one": {
+      path: settlementPath,
+      bodies: () => {
+        const id = collections.pop();
+        return id && JSON.stringify(settlementOf(id));
+      },
+    },
+    "bulk assignment of 20": {
+      path: "/delivery/assignments/bulk",
+      bodies: () => {
+        const delivery_ids = deliveries.splice(-perBulk);
+        if (delivery_ids.length < perBulk) return undefined;
+        return JSON.stringify({ driver_id: ground.driverIds[next++ % ground.driverIds.length], delivery_ids });
+      },
+    },
+  };
+  const curves: Curve[] = [];
+  for (const [path, { path: url, bodies }] of Object.entries(asked)) {
+    const points: Point[] = [];
+    for (const count of clients) {
+      const { result, database, worker } = await cpuOf(
+        bench,
+        () => load(`${bench.stack.apiUrl}${url}`, headers, count, seconds, bodies),
+      );
+      const { p50, p95, perSecond, answers, notOk } = result;
+      if (notOk) throw new Error(`${path}: ${notOk} answers of ${answers} were refusals`);
+      if (answers < count) throw new Error(`${path}: nothing left to ask for at ${count} clients`);
+      points.push(rounded({
+        p50,
+        p95,
+        databaseCpu: database / answers,
+        workerCpu: worker / answers,
+        perSecond,
+      }));
+    }
+    curves.push({ path, points });
+    report.note(
+      `${path}: ${points.map(({ perSecond }) => perSecond!.toFixed(0)).join(", ")} a second by ${
+        clients.join(", ")
+      } clients; CPU ${points[3]!.databaseCpu} ms in the database, ${
+        points[3]!.workerCpu
+      } ms in the function`,
+    );
+  }
+  return curves;
+}
+
+function rounded(point: Point): Point {
+  const entries = Object.entries(point).map((
+    [name, value],
+  ) => [name, Number(value.toPrecision(3))]);
+  return Object.fromEntries(entries);
+}
+
+function draw(figures: Figures, byRows: RowsCurve[]): void {
+  const { rows, byClients, date, machine } = figures;
+  const small = `${date}, ${machine}; database, functions and load on the same cores`;
+  const latency = (curves: Curve[], at: number[]): Line[] =>
+    curves.map(({ path, points }) => ({
+      name: path,
+      points: points.map(({ p50 }, i) => [at[i]!, p50]),
+      dashed: points.map(({ p95 }, i) => [at[i]!, p95]),
+    }));
+  const rowsAxis = { x: "rows of each table in one tenant, beside as many of another", small };
+  const milliseconds = "milliseconds (line: median, dashes: p95)";
+  const pages = {
+    "rows-lists": chart({
+      ...rowsAxis,
+      title: "Lists: first page, by rows",
+      y: milliseconds,
+      lines: latency(byRows.filter(({ kind }) => kind === "list"), rows),
+    }),
+    "rows-calls": chart({
+      ...rowsAxis,
+      title: "Other calls, by rows",
+      y: milliseconds,
+      lines: latency(byRows.filter(({ kind }) => kind === "other"), rows),
+    }),
+    "clients-latency": chart({
+      small,
+      title: "Time to an answer, by clients",
+      x: "clients asking at once, one function process",
+      y: milliseconds,
+      lines: latency(byClients, clients),
+    }),
+    "clients-throughput": chart({
+      small,
+      title: "Answers a second, by clients",
+      x: "clients asking at once, one function process",
+      y: "answers a second",
+      lines: byClients.map(({ path, points }) => ({
+        name: path,
+        points: points.map(({ perSecond }, i) => [clients[i]!, perSecond!]),
+      })),
+    }),
+  };
+  for (const [name, svg] of Object.entries(pages)) writeFileSync(`${folder}${name}.svg`, svg);
+}

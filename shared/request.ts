@@ -70,11 +70,13 @@ export function ruleOf(
   request: Request,
 ): Rule {
   const { version } = endpoint;
+  const key = version?.param && params[version.param];
   return {
     version: version && {
       table: version.table,
       column: version.column,
-      key: version.param && params[version.param],
+      // An id that is none is refused with the input, which comes later.
+      key: key && guid.test(key) ? key : undefined,
       expected: readsOnly(endpoint) ? undefined : expectedVersions(request),
     },
     access: endpoint.access.any,

@@ -10676,6 +10676,16 @@ end $$;
 -- Attempts by hand, in three steps around the call: claim, send, write down. The claim is one conditional update,
 -- so of any number of callers one sends. An Idempotency-Key (`key`) remembers the answer of the last step.
 
+-- Claims the Idempotency-Key of a call in several steps (`key`), if it has one: the answer of an earlier call, or null.
+-- Fails: idempotency_conflict.
+create or replace function integration.key_claim(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return case when input ? 'key' then
+    private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict') end;
+end $$;
+
+-- What the sender needs of a claimed delivery: {id, claim_token, body, url, subscription_id, secrets}.
 create or replace function integration.claimed(e integration.webhook_events) returns jsonb
 language sql stable set search_path = '' as $$
   select jsonb_build_object('id', e.id, 'claim_token', e.claim_token, 'body', e.body, 'url', s.url, 'subscription_id', s.id,
@@ -10690,14 +10700,11 @@ create or replace function integration.retry_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := (input ->> 'event_id')::uuid;
-  v_answer jsonb;
+  v_answer jsonb := integration.key_claim(input);
   e integration.webhook_events;
 begin
-  if input ? 'key' then
-    v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict');
-    if v_answer is not null then
-      return jsonb_build_object('answer', v_answer);
-    end if;
+  if v_answer is not null then
+    return jsonb_build_object('answer', v_answer);
   end if;
   update integration.webhook_events w set status = 'retrying', next_attempt_at = null, claim_token = gen_random_uuid(), claimed_at = now()
   where w.id = v_id and ((w.status = 'failed' and w.claim_token is null)
@@ -10716,14 +10723,11 @@ create or replace function integration.test_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := gen_random_uuid();
-  v_answer jsonb;
+  v_answer jsonb := integration.key_claim(input);
   e integration.webhook_events;
 begin
-  if input ? 'key' then
-    v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict');
-    if v_answer is not null then
-      return jsonb_build_object('answer', v_answer);
-    end if;
+  if v_answer is not null then
+    return jsonb_build_object('answer', v_answer);
   end if;
   perform integration.subscription_of((input ->> 'id')::uuid);
   insert into integration.webhook_events (id, tenant_id, subscription_id, event_type, entity_key, body, status, next_attempt_at,
@@ -10875,17 +10879,14 @@ create or replace function integration.shipment_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_answer jsonb;
+  v_answer jsonb := integration.key_claim(input);
   v_credentials text;
   d delivery.deliveries;
   c integration.carriers;
   s integration.carrier_shipments;
 begin
-  if input ? 'key' then
-    v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict');
-    if v_answer is not null then
-      return jsonb_build_object('answer', v_answer);
-    end if;
+  if v_answer is not null then
+    return jsonb_build_object('answer', v_answer);
   end if;
   select t.* into d from delivery.deliveries t where t.id = (input ->> 'delivery_id')::uuid for no key update;
   if not found then
@@ -13723,6 +13724,14 @@ begin
   return storefront.cart_shown(v_id);
 end $$;
 
+-- A cart whose items were changed, as it is now. -> the cart
+create or replace function storefront.cart_changed(v_cart storefront.carts) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  update storefront.carts c set updated_at = now() where c.tenant_id = v_cart.tenant_id and c.id = v_cart.id;
+  return storefront.cart_shown(v_cart.id);
+end $$;
+
 -- Puts a variant into the cart, or more of it. {cart_id, variant_id, quantity} -> the cart
 -- Fails: cart_not_found, cart_not_active, market_not_found, variant_not_found, cart_quantity_exceeded (999 of a
 -- variant), cart_full (100 variants).
@@ -13753,8 +13762,7 @@ begin
   insert into storefront.cart_items as i (tenant_id, cart_id, variant_id, quantity)
   values (v_cart.tenant_id, v_cart.id, v_variant, (input ->> 'quantity')::integer)
   on conflict (tenant_id, cart_id, variant_id) do update set quantity = i.quantity + excluded.quantity;
-  update storefront.carts c set updated_at = now() where c.tenant_id = v_cart.tenant_id and c.id = v_cart.id;
-  return storefront.cart_shown(v_cart.id);
+  return storefront.cart_changed(v_cart);
 end $$;
 
 -- Says how many it shall be. {cart_id, cart_item_id, quantity} -> the cart
@@ -13769,8 +13777,7 @@ begin
   if not found then
     perform app.fail('cart_item_not_found');
   end if;
-  update storefront.carts c set updated_at = now() where c.tenant_id = v_cart.tenant_id and c.id = v_cart.id;
-  return storefront.cart_shown(v_cart.id);
+  return storefront.cart_changed(v_cart);
 end $$;
 
 -- Takes an item out. {cart_id, cart_item_id} -> the cart
@@ -13785,8 +13792,7 @@ begin
   if not found then
     perform app.fail('cart_item_not_found');
   end if;
-  update storefront.carts c set updated_at = now() where c.tenant_id = v_cart.tenant_id and c.id = v_cart.id;
-  return storefront.cart_shown(v_cart.id);
+  return storefront.cart_changed(v_cart);
 end $$;
 
 -- sql/40_functions/storefront/catalogue/10_categories.sql

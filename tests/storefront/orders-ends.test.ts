@@ -1,5 +1,6 @@
 /** Approval, payment and cancellation of one order, in every order of time: each legal end is reached, and balances. */
 import { beforeAll, describe, expect, test } from "vitest";
+import type { Person } from "../support/api.ts";
 import { sql } from "../support/db.ts";
 import "../support/expect.ts";
 import {
@@ -14,7 +15,7 @@ import {
   tell,
   walletOf,
 } from "../support/orders.ts";
-import { newPerson, type Person } from "../support/people.ts";
+import { newPerson } from "../support/people.ts";
 import { unitsOf } from "../support/warehouses.ts";
 
 const total = 6_000;

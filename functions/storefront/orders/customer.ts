@@ -7,7 +7,7 @@ import { ids } from "../../../shared/schemas.ts";
 import { measureFirst } from "../../../shared/ways/measured.ts";
 import { checkPayment, openPayment, returnTo } from "../../../shared/payment-gateways/checkout.ts";
 import { customers } from "../people.ts";
-import { pages } from "./pages.ts";
+import { inEveryList, pages } from "./pages.ts";
 import {
   Confirm,
   ConfirmResponse,
@@ -109,17 +109,10 @@ export const customerOrders: AnyEndpoint[] = [
     async run({ db, query }) {
       const page = await myOrders.run(db, query);
       const orders = page.rows.map((row) => ({
-        id: row.id,
-        order_number: row.order_number,
-        status: row.status,
-        paymentMethod: row.payment_method,
-        paymentStatus: row.payment_status,
+        ...inEveryList(row),
         totalPrice: row.total_price,
-        totalItems: row.total_items,
         currency: row.currency,
         market: { id: row.market_id, name: row.store_name },
-        createdAt: row.created_at,
-        updatedAt: row.updated_at,
       }));
       return { orders, pagination: pages(page) };
     },

@@ -9,6 +9,7 @@ import {
   since,
   until,
 } from "../../../shared/list.ts";
+import { needBoth } from "../../../shared/address.ts";
 import { atLeast, atMost } from "../../../shared/filters.ts";
 import {
   DayOrInstant,
@@ -58,13 +59,7 @@ const Address = z.object({
   long: Longitude.nullish(),
   contact_info: Contact.nullish(),
 }).transform(({ lat, long, ...address }, context) => {
-  if ((lat ?? null) === null !== ((long ?? null) === null)) {
-    context.issues.push({
-      code: "custom",
-      path: [(lat ?? null) === null ? "lat" : "long"],
-      input: address,
-    });
-  }
+  needBoth(lat ?? null, long ?? null, context, ["lat", "long"]);
   return { ...address, latitude: lat ?? null, longitude: long ?? null };
 });
 

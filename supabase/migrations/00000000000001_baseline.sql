@@ -3913,6 +3913,76 @@ end $$;
 
 grant execute on function app.events_add(jsonb) to barid_caller;
 
+-- sql/40_functions/app/import_lines.sql
+
+-- Makes one thing of each line of a file by the core that makes a single one, all or none.
+-- core: area.noun_verb; made: where in its answer the id stands. input {lines [{line, input}], dry_run, refused?: lines
+-- that were refused before}; common: what every line's input gets as well.
+-- -> {ids in the order of the lines, errors: the first 100 [{line, code, state, constraint, params}], error_count}
+-- A dry run makes everything, takes it back and tells. Fails: import_has_errors (errors, error_count).
+-- Lines run together in one subtransaction; one that fails is noted, those before it run again, and the rest goes on
+-- after it. So no line runs more than twice, and a file without faults needs no subtransaction of its own per line.
+create or replace function app.import_lines(core text, made text[], input jsonb, common jsonb default '{}') returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_lines jsonb[] := array(select l.line from jsonb_array_elements(input -> 'lines') with ordinality l (line, position) order by l.position);
+  v_call text := format('select %I.%I($1) #>> $2', split_part(core, '.', 1), split_part(core, '.', 2));
+  v_from integer := 1;
+  v_to integer := cardinality(v_lines);
+  v_at integer;
+  v_id text;
+  v_new text[];
+  v_ids text[] := '{}';
+  v_errors jsonb[] := '{}';
+  v_constraint text;
+  v_detail text;
+  v_answer jsonb;
+begin
+  begin
+    while v_from <= cardinality(v_lines) loop
+      begin
+        v_new := '{}';
+        v_at := v_from;
+        while v_at <= v_to loop
+          execute v_call into v_id using (v_lines[v_at] -> 'input') || common, made;
+          v_new := v_new || v_id;
+          v_at := v_at + 1;
+        end loop;
+        v_ids := v_ids || v_new;
+        v_from := v_to + 2;
+        v_to := cardinality(v_lines);
+      exception when sqlstate 'RULE0' or integrity_constraint_violation or data_exception then
+        get stacked diagnostics v_constraint = constraint_name, v_detail = pg_exception_detail;
+        v_errors := v_errors || jsonb_build_object('line', v_lines[v_at] -> 'line', 'code', sqlerrm, 'state', sqlstate,
+          'constraint', v_constraint,
+          'params', case when sqlstate = 'RULE0' then v_detail::jsonb - '{call_id,language}'::text[] else '{}' end);
+        v_to := v_at - 1;
+      end;
+    end loop;
+    -- What waits for the commit would be missed by a dry run.
+    set constraints all immediate;
+    if (input ->> 'dry_run')::boolean then
+      raise exception using errcode = 'UNDO0', message = 'dry run';
+    end if;
+  exception when sqlstate 'UNDO0' then
+    null;
+  end;
+  -- A line that ran twice may have failed twice, since others write meanwhile.
+  select jsonb_build_object('ids', v_ids, 'error_count', count(*), 'errors', coalesce(jsonb_agg(e.error order by e.line) filter (where e.number <= 100), '[]'))
+  into v_answer
+  from (
+    select u.line, u.error, row_number() over (order by u.line) as number from (
+      select distinct on (x.line) x.line, x.error
+      from (select (n.error ->> 'line')::integer as line, n.error from unnest(v_errors) n (error)) x order by x.line
+    ) u
+  ) e;
+  if not (input ->> 'dry_run')::boolean
+    and (v_answer ->> 'error_count')::integer + coalesce((input ->> 'refused')::integer, 0) > 0 then
+    perform app.fail('import_has_errors', v_answer - 'ids');
+  end if;
+  return v_answer;
+end $$;
+
 -- sql/40_functions/app/merge_patch.sql
 
 -- JSON Merge Patch (RFC 7396): objects merge key by key, null removes a key, everything else replaces.
@@ -4252,6 +4322,13 @@ begin
   returning id into v_id;
   return delivery.address_get(jsonb_build_object('id', v_id));
 end $$;
+
+-- Adds the addresses of a file. {lines, dry_run, refused?} -> see app.import_lines
+-- Fails: import_has_errors; a line: as address_create.
+create or replace function delivery.address_import(input jsonb) returns jsonb
+language sql set search_path = '' as $$
+  select app.import_lines('delivery.address_create', '{id}', input)
+$$;
 
 -- Changes what is sent; null empties city, country, coordinates. {id, ...} -> the address
 -- A zone_id stands until the place moves; zone_id null goes back to the zone of the coordinates.
@@ -5780,7 +5857,8 @@ $$;
 
 -- Writes a delivery that has been worked out.
 create or replace function delivery.delivery_insert(d delivery.deliveries) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
   insert into delivery.deliveries (id, tenant_id, delivery_code, barcode, external_reference_id, original_delivery_id, delivery_flow, status,
     customer_id, institution_user_id, delivery_service_id, carrier_type, carrier_code, payer_type, payment_method, cod_amount, delivery_fee,
     currency, unit_size, unit_size_source, package_details, distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot,
@@ -5791,21 +5869,49 @@ language sql set search_path = '' as $$
     d.delivery_fee, d.currency, d.unit_size, d.unit_size_source, d.package_details, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
     d.pickup_snapshot, d.dropoff_snapshot, d.pickup_zone_id, d.dropoff_zone_id, d.pickup_warehouse_id, d.dropoff_warehouse_id,
     d.current_warehouse_id, d.staging_warehouse_id, d.recipient, d.notes, d.service_snapshot, d.status_reason, d.promised_at, d.created_by,
-    d.order_id)
-$$;
+    d.order_id);
+end $$;
 
 -- What creating and changing a delivery answers.
 create or replace function delivery.delivery_made(delivery_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('id', d.id, 'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select jsonb_build_object('id', d.id, 'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
     'status', d.status, 'delivery_flow', d.delivery_flow, 'price', d.delivery_fee, 'unit_size', d.unit_size,
     'unit_size_source', d.unit_size_source, 'currency', d.currency, 'cod_amount', d.cod_amount,
     'original_delivery_id', d.original_delivery_id, 'legs', (
       select coalesce(jsonb_agg(jsonb_build_object('id', l.id, 'leg', l.leg, 'sequence_plan', l.sequence_plan,
         'delivery_code', l.delivery_code, 'status', l.status) order by l.sequence_plan), '[]')
       from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id)))
-  from delivery.deliveries d where d.id = delivery_made.delivery_id
-$$;
+  from delivery.deliveries d where d.id = delivery_made.delivery_id);
+end $$;
+
+-- sql/40_functions/delivery/deliveries/33_import.sql
+
+-- Orders the deliveries of a file, each as delivery_create does, charged like any other.
+-- {lines, dry_run, refused?} -> see app.import_lines. Fails: import_has_errors; a line: as delivery_create.
+-- What several lines take is taken before the first, in the house's order, so that two files never wait for each
+-- other crosswise: returned deliveries, the counter of delivery codes, wallets.
+create or replace function delivery.delivery_import(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_returned uuid[];
+  v_senders uuid[];
+begin
+  select array_agg((l -> 'input' ->> 'original_delivery_id')::uuid) filter (where l -> 'input' ->> 'delivery_flow' = 'customer_return'),
+    array_agg(distinct s.id::uuid) filter (where l -> 'input' ->> 'payment_method' = 'wallet')
+  into v_returned, v_senders
+  from jsonb_array_elements(input -> 'lines') l,
+    unnest(array[l -> 'input' ->> 'customer_id', l -> 'input' ->> 'institution_user_id']) s (id);
+  if v_returned is not null then
+    perform private.deliveries_hold(v_returned);
+  end if;
+  perform from app.counters c where c.tenant_id = app.tenant_id() and c.counter = 'delivery_code' for update;
+  if v_senders is not null then
+    perform money.wallets_hold(case when app.sees_tenant() then v_senders else array[app.user_id()] end);
+  end if;
+  return app.import_lines('delivery.delivery_create', '{id}', input);
+end $$;
 
 -- sql/40_functions/delivery/deliveries/34_drafts.sql
 
@@ -6951,17 +7057,14 @@ begin
   return v_branches -> 0;
 end $$;
 
--- Adds a branch. {institution_user_id, name, code, address_id, default_processing_point_id?, contact_info?, metadata?}
--- -> {id, institution_user_id, name, code}
--- Fails: institution_not_found, address_not_found, processing_point_not_found, processing_point_inactive, branch_code_exists.
-create or replace function delivery.branch_create(input jsonb) returns jsonb
+-- Adds a branch to an institution that is known to exist: branch_create without its first question.
+create or replace function delivery.branch_add(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_institution uuid := (input ->> 'institution_user_id')::uuid;
   v_point uuid := (input ->> 'default_processing_point_id')::uuid;
   v_branch delivery.institution_branches;
 begin
-  perform delivery.institution_get(jsonb_build_object('id', v_institution));
   perform delivery.require_public_address((input ->> 'address_id')::uuid, v_institution);
   if v_point is not null then
     perform delivery.require_point(v_point);
@@ -6973,6 +7076,25 @@ begin
   returning * into v_branch;
   return jsonb_build_object('id', v_branch.id, 'institution_user_id', v_branch.institution_user_id,
     'name', v_branch.name, 'code', v_branch.code);
+end $$;
+
+-- Adds a branch. {institution_user_id, name, code, address_id, default_processing_point_id?, contact_info?, metadata?}
+-- -> {id, institution_user_id, name, code}
+-- Fails: institution_not_found, address_not_found, processing_point_not_found, processing_point_inactive, branch_code_exists.
+create or replace function delivery.branch_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.institution_get(jsonb_build_object('id', input -> 'institution_user_id'));
+  return delivery.branch_add(input);
+end $$;
+
+-- Adds the branches of a file to an institution. {institution_user_id, lines, dry_run, refused?} -> see app.import_lines
+-- Fails: institution_not_found, import_has_errors; a line: as branch_create.
+create or replace function delivery.branch_import(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.institution_get(jsonb_build_object('id', input -> 'institution_user_id'));
+  return app.import_lines('delivery.branch_add', '{id}', input, jsonb_build_object('institution_user_id', input -> 'institution_user_id'));
 end $$;
 
 -- Changes what is sent; default_processing_point_id null takes the default away.
@@ -9165,16 +9287,15 @@ grant execute on function private.performance_rebuild_asked(integer, integer) to
 -- A measurement from JSON: a number or a numeric text. Null when it is missing or empty (''), the
 -- given code is raised nowhere: `wrong` is true for anything negative or not numeric.
 create or replace function delivery.read_measure(value jsonb, out measure numeric, out wrong boolean)
-language sql immutable set search_path = '' as $$
-  select r.number, coalesce(r.number < 0, false)
-    or (r.number is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''))
-  from (
-    select case
-      when jsonb_typeof(value) = 'number' then (value #>> '{}')::numeric
-      when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,12}(\.[0-9]{1,20})?$' then trim(value #>> '{}')::numeric
-    end as number
-  ) r
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  measure := case
+    when jsonb_typeof(value) = 'number' then (value #>> '{}')::numeric
+    when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,12}(\.[0-9]{1,20})?$' then trim(value #>> '{}')::numeric
+  end;
+  wrong := coalesce(measure < 0, false)
+    or (measure is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''));
+end $$;
 
 -- How many units a package {items: [{quantity, weight, length, width, height}]} has, by the tenant's
 -- settings general.unit_size {unit_weight, unit_length, volumetric_divisor, use_volumetric_weight}:
@@ -12665,6 +12786,18 @@ begin
 end $$;
 
 grant execute on function money.balances_locked(uuid[]) to barid_caller;
+
+-- Locks the wallets of these people and the tenant's own, in the order of their ids, for a transaction that will
+-- book on several of them one after the other.
+create or replace function money.wallets_hold(owners uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform from money.accounts a
+  where a.tenant_id = app.tenant_id() and a.kind = 'wallet' and (a.owner_user_id = any (owners) or a.owner_type = 'tenant')
+  order by a.id for no key update;
+end $$;
+
+grant execute on function money.wallets_hold(uuid[]) to barid_caller;
 
 -- sql/40_functions/money/payments_of_deliveries.sql
 
@@ -16772,6 +16905,13 @@ begin
   returning id into v_id;
   return warehousing.inventory_item_get(jsonb_build_object('id', v_id));
 end $$;
+
+-- Adds the items of a file. {lines, dry_run, refused?} -> see app.import_lines
+-- Fails: import_has_errors; a line: as inventory_item_create.
+create or replace function warehousing.inventory_item_import(input jsonb) returns jsonb
+language sql set search_path = '' as $$
+  select app.import_lines('warehousing.inventory_item_create', '{inventory_item,id}', input)
+$$;
 
 -- Changes what is sent; null clears what may be empty. {id, any field of inventory_item_create} -> {inventory_item}
 -- Fails: inventory_item_not_found, item_sku_exists, item_has_stock (serial numbers begin or end with stock in the house).

@@ -16,6 +16,7 @@ const commands = {
   prove: "supabase/local/commands/prove.ts",
   check: "supabase/local/commands/check.ts",
   format: "supabase/local/commands/format.ts",
+  where: "supabase/local/commands/where.ts",
   api: "supabase/local/commands/api.ts",
   "db:build": "sql/build.ts",
 };

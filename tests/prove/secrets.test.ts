@@ -198,7 +198,7 @@ test("what is told in confidence stands nowhere", async () => {
   planted.set("an address", openly);
   expect(await inTables()).toContain("an address: integration.webhook_subscriptions");
   expect(await inWriteAheadLog()).toContain("an address: write-ahead log");
-}, 120_000);
+}, 240_000);
 
 /** A secret as it is, and in the forms it may take on its way. */
 function formsOf(secret: string): string[] {

@@ -111,7 +111,10 @@ async function measureClients(ground: Ground, report: Report): Promise<Curve[]> 
       bodies: () => {
         const delivery_ids = deliveries.splice(-perBulk);
         if (delivery_ids.length < perBulk) return undefined;
-        return JSON.stringify({ driver_id: ground.driverIds[next++ % ground.driverIds.length], delivery_ids });
+        return JSON.stringify({
+          driver_id: ground.driverIds[next++ % ground.driverIds.length],
+          delivery_ids,
+        });
       },
     },
   };

@@ -5,7 +5,7 @@ import { importEndpoint } from "../../../shared/import.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { withLinks } from "../manifests/proofs.ts";
 import { orderers, staffOrDeliveryPeople } from "../people.ts";
-import { measureFirst } from "../ways/measured.ts";
+import { measureFirst } from "../../../shared/ways/measured.ts";
 import { deliveriesList } from "./list.ts";
 import {
   Cancel,

@@ -7,11 +7,11 @@ import { bringIn } from "./manifests.ts";
 import type { DemoOptions } from "./options.ts";
 import { hire, peopleOf, settle } from "./people.ts";
 import { type Order, planOf } from "./plan.ts";
-import { type Part, progressOf } from "./progress.ts";
+import { progressOf } from "./progress.ts";
 import { order, type Parcel, scan } from "./scans.ts";
 import { openShop, sell } from "./store.ts";
 import { compare, type Compared } from "./totals.ts";
-import { moveStock, movementsOf, pickOut, sendOn, sort, stockUp, takeIn } from "./warehouse.ts";
+import { movementsOf, moveStock, pickOut, sendOn, sort, stockUp, takeIn } from "./warehouse.ts";
 import { listen } from "./webhooks.ts";
 
 export interface Ended extends Compared {
@@ -135,7 +135,16 @@ function jobOf({ id, plan, legs: [into] }: Parcel): Job {
   const { driver, outcome, evening } = plan;
   if (plan.kind === "item") {
     const cash = { pickup: nothing, door: nothing };
-    return { driver, delivery: id, parcel: id, outcome, evening, cash, handoff: false, payer: "institution" };
+    return {
+      driver,
+      delivery: id,
+      parcel: id,
+      outcome,
+      evening,
+      cash,
+      handoff: false,
+      payer: "institution",
+    };
   }
   if (plan.kind === "door") {
     const job = { driver, delivery: id, parcel: id, outcome, evening, handoff: false };
@@ -151,7 +160,15 @@ function outwards({ id, plan, legs: [, out] }: Parcel, drivers: number): Job {
   if (plan.kind !== "staged") throw new Error("only staged parcels have legs");
   const { outcome, evening } = plan;
   const job = { driver: (plan.driver + 1) % drivers, delivery: out, parcel: id };
-  return { ...job, outcome, evening, cash: cashOf(plan), handoff: true, leg: "B", owner: "merchant" };
+  return {
+    ...job,
+    outcome,
+    evening,
+    cash: cashOf(plan),
+    handoff: true,
+    leg: "B",
+    owner: "merchant",
+  };
 }
 
 /** Cash under the terms of an order. */

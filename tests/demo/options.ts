@@ -49,7 +49,9 @@ export function readOptions(args: string[], dataDir = defaultDataDir): DemoOptio
   if (options.help) return { ...options, url: "", key: "" };
   if (given.url) {
     const key = given["publishable-key"];
-    if (!URL.canParse(given.url)) throw new OptionsFailure(`--url needs a URL, not "${given.url}".`, 2);
+    if (!URL.canParse(given.url)) {
+      throw new OptionsFailure(`--url needs a URL, not "${given.url}".`, 2);
+    }
     if (!key) throw new OptionsFailure("--url needs --publishable-key beside it.", 2);
     return { ...options, url: given.url.replace(/\/+$/, ""), key };
   }

@@ -36,11 +36,22 @@ export interface World extends People {
   goods: string[];
 }
 
-const names = ["علي حسن", "کاروان ئەحمەد", "Omar Salim", "حسين كاظم", "ڕێبین عوسمان", "Yousif Adnan"];
+const names = [
+  "علي حسن",
+  "کاروان ئەحمەد",
+  "Omar Salim",
+  "حسين كاظم",
+  "ڕێبین عوسمان",
+  "Yousif Adnan",
+];
 const points = [
   { title: { en: "Karrada", ar: "الكرادة", ku: "کەڕادە" }, latitude: 33.299, longitude: 44.427 },
   { title: { en: "Mansour", ar: "المنصور", ku: "مەنسوور" }, latitude: 33.315, longitude: 44.343 },
-  { title: { en: "Adhamiyah", ar: "الأعظمية", ku: "ئەعزەمییە" }, latitude: 33.369, longitude: 44.364 },
+  {
+    title: { en: "Adhamiyah", ar: "الأعظمية", ku: "ئەعزەمییە" },
+    latitude: 33.369,
+    longitude: 44.364,
+  },
   { title: { en: "Kadhimiya", ar: "الكاظمية", ku: "کازمییە" }, latitude: 33.379, longitude: 44.29 },
   { title: { en: "Doura", ar: "الدورة", ku: "دۆرە" }, latitude: 33.243, longitude: 44.393 },
 ];
@@ -104,7 +115,13 @@ export async function settle(system: System, people: People, plan: Plan): Promis
   const { run } = system;
   const places = await each(points, async ({ title, ...point }, n) => {
     const { data } = await done(barid.POST("/delivery/addresses", {
-      body: { title, ...point, full_address: `${title.ar}، شارع ${n + 10}`, city: "Baghdad", country: "IQ" },
+      body: {
+        title,
+        ...point,
+        full_address: `${title.ar}، شارع ${n + 10}`,
+        city: "Baghdad",
+        country: "IQ",
+      },
     }));
     return data.id;
   });
@@ -139,7 +156,12 @@ export async function settle(system: System, people: People, plan: Plan): Promis
       })),
       done(barid.POST("/warehousing/warehouses/{warehouse_id}/bins", {
         ...at,
-        body: { code: "R-01", name: "Dock", location_type: "RECEIVING", is_default_receiving: true },
+        body: {
+          code: "R-01",
+          name: "Dock",
+          location_type: "RECEIVING",
+          is_default_receiving: true,
+        },
       })),
       done(barid.POST("/warehousing/warehouses/{warehouse_id}/staff", {
         ...at,

@@ -72,7 +72,12 @@ export async function sell(
   progress: Progress,
 ): Promise<Sold> {
   const sold = await each(plan.purchases, async (purchase, n) => {
-    const buyer = await join(world, shop, `buyer-${n + 1}.${world.run}@demo.test`, options.password);
+    const buyer = await join(
+      world,
+      shop,
+      `buyer-${n + 1}.${world.run}@demo.test`,
+      options.password,
+    );
     const job = await buy(world, shop, buyer, purchase, count);
     progress.step();
     return { buyer, job };

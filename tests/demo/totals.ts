@@ -71,13 +71,18 @@ async function parcels(
     numbers.scanned,
     await deliveries({ institution_user_id: institution.id }),
   );
-  totals.one("orders of the merchant", numbers.orders, await deliveries({ customer_id: merchant.id }));
+  totals.one(
+    "orders of the merchant",
+    numbers.orders,
+    await deliveries({ customer_id: merchant.id }),
+  );
   const waybills = await done(barid.GET("/warehousing/waybills", {
     params: { query: { source_warehouse_id: main.id, status: "closed", limit: "1" } },
   }));
   totals.one("waybills closed", numbers.waybills, waybills.total);
   const receiving = await done(barid.GET("/warehousing/receiving-orders", {
-    params: { query: {
+    params: {
+      query: {
         warehouse_id: main.id,
         source: "failed_delivery_return",
         status: "received",
@@ -116,7 +121,11 @@ async function drivers(world: World, count: Count, totals: Totals): Promise<void
       what,
       ...world.drivers.map(({ id }, n) => {
         const driver = count.driver(id);
-        return { what: `${what}, ${driver.name}`, counted: counted(driver), found: said(found[n]) ?? 0 };
+        return {
+          what: `${what}, ${driver.name}`,
+          counted: counted(driver),
+          found: said(found[n]) ?? 0,
+        };
       }),
     );
   line("deliveries and legs ended", (d) => d.ended, ({ report }) => report?.total_deliveries);

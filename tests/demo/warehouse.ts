@@ -101,7 +101,9 @@ async function pick(
       item_details: [{ item_id, bin_id: world.main.shelf, quantity }],
     },
   }));
-  for (const status of ["in_progress", ...(cancelled ? ["cancelled"] : ["completed", "handed_off"])]) {
+  for (
+    const status of ["in_progress", ...(cancelled ? ["cancelled"] : ["completed", "handed_off"])]
+  ) {
     await done(barid.PUT("/warehousing/picking-orders/{picking_order_id}", {
       params: { path: { picking_order_id: order.id } },
       body: { status: status as "in_progress" | "completed" | "handed_off" | "cancelled" },

@@ -51,13 +51,12 @@ export async function listen(world: World): Promise<Subscriber | undefined> {
   }
 
   const heard = new Map<string, Heard>();
-  const state = { forged: 0 };
-  let verifier: Webhook | undefined;
+  const state: { forged: number; verifier?: Webhook } = { forged: 0 };
   const server = createServer(async (request, response) => {
     let raw = "";
     for await (const chunk of request) raw += chunk;
     try {
-      const event = verifier!.verify(raw, request.headers as Record<string, string>) as {
+      const event = state.verifier!.verify(raw, request.headers as Record<string, string>) as {
         type: string;
         data: { delivery_id: string };
       };
@@ -80,7 +79,7 @@ export async function listen(world: World): Promise<Subscriber | undefined> {
       event_types: eventTypes,
     },
   }));
-  verifier = new Webhook(secret);
+  state.verifier = new Webhook(secret);
   const at = { params: { path: { subscriptionId: subscription.id } } };
 
   async function log(parcels: Set<string>) {

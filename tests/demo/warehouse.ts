@@ -124,6 +124,8 @@ export async function takeIn(
       body: { status: "received" },
     }));
     count.numbers.received++;
+    // Until its merchant fetches it, it is a unit of stock.
+    count.stock.main.available++;
     progress.step();
   });
 }

@@ -82,10 +82,11 @@ async function workOff(handlers: JobHandlers, kinds: string, run: Run): Promise<
         await giveWay();
         const error = await attempt(handlers[job.kind], job);
         count[error === null ? "done" : "failed"]++;
-        await system(
+        const status = await system<string | null>(
           "select private.job_finish($1::text::bigint, $2::text::uuid, $3::text) as answer",
           [String(job.id), job.lease_token, error],
         );
+        if (status === "dead") log("error", "job_dead", { job: job.id, kind: job.kind, error });
       }
     }
     return count;

@@ -69,20 +69,29 @@ export function ruleOf(
   params: Record<string, string>,
   request: Request,
 ): Rule {
-  const { version } = endpoint;
   return {
-    version: version && {
-      table: version.table,
-      column: version.column,
-      key: version.param && params[version.param],
-      expected: readsOnly(endpoint) ? undefined : expectedVersions(request),
-    },
+    version: versionOf(endpoint, params, request),
     access: endpoint.access.any,
     denied: endpoint.access.denied,
     feature: endpoint.feature,
     reads_only: readsOnly(endpoint) || undefined,
     conflict: endpoint.conflict,
   };
+}
+
+/** The row whose version counts; none for an id that is none, which is refused with the rest of the input. */
+function versionOf(
+  endpoint: AnyEndpoint,
+  params: Record<string, string>,
+  request: Request,
+): Rule["version"] {
+  const { version } = endpoint;
+  if (!version) return undefined;
+  const { table, column, param } = version;
+  const key = param && params[param];
+  if (key !== undefined && !guid.test(key)) return undefined;
+  const expected = readsOnly(endpoint) ? undefined : expectedVersions(request);
+  return { table, column, key, expected };
 }
 
 /** The Idempotency-Key that the engine handles for this endpoint. */

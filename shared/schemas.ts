@@ -21,6 +21,9 @@ export const Text = z.string().trim().min(1).max(500);
 export const LongText = z.string().trim().max(2000);
 export const Phone = z.string().trim().min(3).max(40);
 
+/** A carrier's name in the system. */
+export const CarrierCode = z.string().regex(/^[a-z0-9_]{1,40}$/);
+
 /** Free-form JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());
 

@@ -17,6 +17,7 @@ const commands = {
   demo: "tests/demo/index.ts",
   check: "supabase/local/commands/check.ts",
   format: "supabase/local/commands/format.ts",
+  where: "supabase/local/commands/where.ts",
   api: "supabase/local/commands/api.ts",
   "db:build": "sql/build.ts",
 };

@@ -4284,7 +4284,7 @@ begin
     -- A route may still be measured after the end; nothing else changes.
     if exists (select from old_rows o join new_rows n on n.id = o.id
         where o.status in ('rejected', 'completed', 'returned')
-          and to_jsonb(n) - '{updated_at,route_details}'::text[] <> to_jsonb(o) - '{updated_at,route_details}'::text[]) then
+          and to_jsonb(n) - '{updated_at,changed,route_details}'::text[] <> to_jsonb(o) - '{updated_at,changed,route_details}'::text[]) then
       perform app.fail('assignment_ended');
     end if;
     if exists (select from old_rows o join new_rows n on n.id = o.id
@@ -13233,9 +13233,12 @@ begin
 end $$;
 
 -- Ends a leased job. error null: done. Otherwise it is queued again after 5 s, 10 s, 20 s ... at most
--- an hour, or dead after its last attempt. False when the lease was lost meanwhile.
-create or replace function private.job_finish(job_id bigint, token uuid, error text default null) returns boolean
+-- an hour, or dead after its last attempt: then its tenant hears of it as the event job.dead.
+-- Answers the status it has now; null when the lease was lost meanwhile.
+create or replace function private.job_finish(job_id bigint, token uuid, error text default null) returns text
 language plpgsql security definer set search_path = '' as $$
+declare
+  v_job app.jobs;
 begin
   update app.jobs j set
     status = case when error is null then 'done' when j.attempts >= j.attempts_max then 'dead' else 'queued' end,
@@ -13243,8 +13246,26 @@ begin
       else now() + least(interval '1 hour', interval '5 seconds' * 2 ^ least(j.attempts - 1, 12)) end,
     finished_at = case when error is null or j.attempts >= j.attempts_max then now() end,
     last_error = left(error, 2000), lease_until = null, lease_token = null
-  where j.id = job_id and j.status = 'running' and j.lease_token = token;
-  return found;
+  where j.id = job_id and j.status = 'running' and j.lease_token = token
+  returning * into v_job;
+  if v_job.status = 'dead' and v_job.tenant_id is not null then
+    insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+    values (v_job.tenant_id, 'job.dead', split_part(v_job.kind, '.', 1), 'tenant', v_job.tenant_id,
+      jsonb_build_object('job_id', v_job.id, 'kind', v_job.kind, 'attempts', v_job.attempts));
+  end if;
+  return v_job.status;
+end $$;
+
+-- Gives dead jobs another round of attempts, for whoever mended what they failed of. Answers how many.
+create or replace function private.jobs_requeue(job_ids bigint[]) returns integer
+language plpgsql set search_path = '' as $$
+declare
+  v_count integer;
+begin
+  update app.jobs set status = 'queued', attempts = 0, run_at = now(), finished_at = null
+  where id = any (job_ids) and status = 'dead';
+  get diagnostics v_count = row_count;
+  return v_count;
 end $$;
 
 -- Withdraws a job that is no longer needed, unless it is already running.

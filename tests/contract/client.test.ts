@@ -2,9 +2,12 @@
  * The typed client: what integrators hold against the API is generated from it, passes a published linter, and every
  * operation answers through a published fetch client what the document says.
  */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import createClient from "openapi-fetch";
+import ts from "typescript";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { paths } from "../../shared/client/paths.d.ts";
 import { wholeDocument } from "../../supabase/local/whole-document.ts";
@@ -73,6 +76,28 @@ test("an integrator's few lines are typed: body, query, answer and code", async 
   const refused = await barid.POST("/delivery/cod-collections/remit", { body: { scope: "some" } });
   expect(refused.response.status).toBe(400);
 });
+
+test("the lines of the readme are right, and would be wrong with another body", () => {
+  const [, lines] = /```ts\n([\s\S]*?)```/.exec(readFileSync("README.md", "utf8"))!;
+  const given = "declare const token: string;\ndeclare const driver_id: string;\n";
+  expect(typeErrors(given + lines)).toEqual([]);
+  expect(typeErrors((given + lines).replace('scope: "all"', 'scope: "some"')).join())
+    .toContain('"some"');
+}, 60_000);
+
+/** What TypeScript has against a file of the repository's root. */
+function typeErrors(text: string): string[] {
+  const name = join(process.cwd(), "readme-lines.ts");
+  const { config } = ts.readConfigFile("tsconfig.json", ts.sys.readFile);
+  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, process.cwd());
+  const host = ts.createCompilerHost(options);
+  const { readFile, fileExists } = host;
+  host.readFile = (file) => file === name ? text : readFile(file);
+  host.fileExists = (file) => file === name || fileExists(file);
+  const program = ts.createProgram([name], { ...options, noEmit: true }, host);
+  return ts.getPreEmitDiagnostics(program, program.getSourceFile(name))
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, " "));
+}
 
 const pointer = (path: string) => path.replaceAll("~", "~0").replaceAll("/", "~1");
 

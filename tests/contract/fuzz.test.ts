@@ -1,8 +1,6 @@
 /**
  * Whatever is sent to any operation: an answer in time, in its form, with a code that exists, nothing
  * of the inside, nothing of another tenant, and nothing changed there.
- * BARID_FUZZ_SEED repeats a run. It ends after half a minute, unless BARID_FUZZ_REQUESTS says how many
- * requests of each operation it is to be.
  */
 import { Agent, request as send } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -14,14 +12,17 @@ import {
   newEverything,
   tenantTables,
 } from "../support/everything.ts";
+import { memoryOf } from "../support/memory.ts";
 import { mint } from "../support/minter.ts";
+import { figure, of, say, seed, size } from "../prove/proof.ts";
 import type { Part } from "../support/people.ts";
 import { type Operation, operations } from "./functions.ts";
 import { hostileRequest, pick, randomFrom, type Raw } from "./hostile.ts";
 
-const seed = Number(process.env.BARID_FUZZ_SEED ?? Date.now() % 1_000_000_000);
-const requestsEach = Number(process.env.BARID_FUZZ_REQUESTS ?? 200);
-const stopsAfterMs = process.env.BARID_FUZZ_REQUESTS ? Infinity : 30_000;
+const requestsMin = of({ test: 20 * operations.length, short: 5_000, full: 100_000 });
+const requestsEach = Math.max(200, Math.ceil(requestsMin / operations.length));
+const stopsAfterMs = of({ test: 30_000, short: 60_000, full: 14 * 60_000 });
+const growthMax = 150;
 const msMax = 2_000;
 const guid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 const callers: Part[] = [
@@ -75,7 +76,6 @@ beforeAll(async () => {
 });
 
 test(`nothing that is sent is more than refused (seed ${seed})`, async () => {
-  console.log(`BARID_FUZZ_SEED=${seed} BARID_FUZZ_REQUESTS=${requestsEach}`);
   const before = await fingerprintOf(theirs.tenant.id);
   const wrong = new Map<string, string>();
   const statuses: Record<string, number> = {};
@@ -90,12 +90,20 @@ test(`nothing that is sent is more than refused (seed ${seed})`, async () => {
   });
   // Round by round and not operation by operation: things are still there when their turn comes.
   queue.sort((a, b) => a.number - b.number);
+  // What a process keeps for good, it has by then.
+  const warmUp = requestsMin / 10;
+  let answered = 0;
+  let slowest = 0;
+  let memory = memoryOf(stack.workerPids);
   const stopAt = performance.now() + stopsAfterMs;
   const worker = async () => {
     for (let next = queue.shift(); next && performance.now() < stopAt; next = queue.shift()) {
       const { operation, raw } = next;
       const answer = await ask(raw);
       statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+      slowest = Math.max(slowest, answer.ms);
+      if (++answered === warmUp) memory = memoryOf(stack.workerPids);
+      if (answered % 5_000 === 0) say(`${answered} answers: ${JSON.stringify(statuses)}`);
       for (const fault of faultsOf(operation, raw, answer)) {
         wrong.set(
           `${operation.name}: ${fault.slice(0, 60)}`,
@@ -105,15 +113,44 @@ test(`nothing that is sent is more than refused (seed ${seed})`, async () => {
     }
   };
   await Promise.all(Array.from({ length: 6 }, worker));
-  const answered = Object.values(statuses).reduce((sum, n) => sum + n, 0);
+  const growth = Math.round(memoryOf(stack.workerPids) - memory);
   console.log(`${answered} answers: ${JSON.stringify(statuses)}`);
-  expect(answered).toBeGreaterThan(operations.length * 20);
+  const failures = Object.entries(statuses).filter(([status]) => Number(status) >= 500)
+    .reduce((sum, [, count]) => sum + count, 0);
+  figure({
+    what: `generated requests over ${operations.length} calls`,
+    asked: `at least ${requestsMin}`,
+    reached: answered,
+    holds: answered >= requestsMin,
+  });
+  figure({ what: "answers of 5xx", asked: "0", reached: failures, holds: failures === 0 });
+  figure({
+    what: "slowest answer",
+    asked: `at most ${msMax} ms`,
+    reached: `${Math.round(slowest)} ms`,
+    holds: slowest <= msMax,
+  });
+  figure({
+    what: "growth of the functions' memory after the first tenth",
+    asked: `less than ${growthMax} MB`,
+    reached: `${growth} MB`,
+    holds: growth < growthMax,
+  });
+  expect(answered).toBeGreaterThanOrEqual(size === "full" ? 100_000 : operations.length * 10);
   expect([...wrong].map(([name, what]) => `${name}\n  ${what}`)).toEqual([]);
-  expect(await fingerprintOf(theirs.tenant.id)).toEqual(before);
+  const after = await fingerprintOf(theirs.tenant.id);
+  const changed = Object.keys(before).filter((table) => before[table] !== after[table]).length;
+  figure({
+    what: "tables with changed rows of the other tenant",
+    asked: "0",
+    reached: changed,
+    holds: changed === 0,
+  });
+  expect(after).toEqual(before);
   // A generator that only ever made nonsense would prove nothing.
   expect(statuses["200"] + statuses["201"]).toBeGreaterThan(answered * 0.05);
   expect(statuses["400"]).toBeGreaterThan(0);
-}, 600_000);
+}, 16 * 60_000);
 
 function withCaller(operation: Operation, raw: Raw, tenant: Everything["tenant"], part: Part): Raw {
   if (operation.endpoint.internal) {

@@ -75,6 +75,29 @@ test("the database refuses what no core may do", async () => {
     .toMatchObject({ message: "invalid_status_transition" });
 });
 
+test("the database knows these moves of a delivery, and no other", async () => {
+  const known: Record<string, string[]> = {
+    draft: ["pending", "cancelled"],
+    pending: ["assigned", "accepted", "in_transit", "cancelled", "returned"],
+    assigned: ["pending", "accepted", "picked_up", "returned", "cancelled"],
+    accepted: ["pending", "picked_up", "returned", "cancelled"],
+    picked_up: ["in_transit", "delivered", "failed", "returned"],
+    in_transit: ["pending", "delivered", "failed", "returned"],
+    failed: ["in_transit", "pending", "returned", "cancelled"],
+    returned: [],
+    delivered: [],
+    cancelled: [],
+  };
+  const all = Object.keys(known);
+  const rows = await sql<{ was: string; becomes: string }[]>`
+    select f.was, t.becomes from unnest(${all}::text[]) f (was) cross join unnest(${all}::text[]) t (becomes)
+    where delivery.move_is_legal('standard', f.was, t.becomes)`;
+  for (const was of all) {
+    expect(rows.filter((row) => row.was === was).map(({ becomes }) => becomes).sort(), was)
+      .toEqual([...known[was]].sort());
+  }
+});
+
 describe("who may", () => {
   test("move a delivery: its driver and operations, nobody else", async () => {
     const { id } = await deliveryIn(ground, "picked_up");

@@ -85,6 +85,19 @@ async function fault(kind: keyof typeof count): Promise<void> {
   count.wires += faults[Math.floor(Math.random() * faults.length)]();
 }
 
+/** Until every connection of our own to Postgres is a new one: the last fault may have broken them. */
+async function reconnected(): Promise<void> {
+  for (let attempt = 1;; attempt++) {
+    try {
+      await Promise.all(Array.from({ length: 4 }, () => sql`select pg_sleep(0.05)`));
+      return;
+    } catch (error) {
+      if (attempt === 50) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}
+
 test(
   `${seconds} s of crashes under ${clients} clients: nothing lost, nothing doubled, nothing mixed up (seed ${seed})`,
   async () => {
@@ -113,6 +126,7 @@ test(
       ...(["postgres", "functions", "sessions", "wires"] as const).map(trouble),
     ]);
     clearInterval(progress);
+    await reconnected();
     const { facts: told, lost, doubled, untold } = await facts.compare(place.id);
     const breaches = await allBreaches(sql);
     say(`${facts.acknowledged} acknowledged, ${told} facts, ${JSON.stringify(count)}`);

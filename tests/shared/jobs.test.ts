@@ -2,6 +2,7 @@
 import { beforeAll, expect, test } from "vitest";
 import type { first as First, runJobs as RunJobs } from "../../shared/jobs.ts";
 import { sql, stack } from "../support/db.ts";
+import { newTenant } from "../support/people.ts";
 
 let runJobs: typeof RunJobs;
 let first: typeof First;
@@ -66,6 +67,27 @@ test("a job that fails is told and tried later; a run that breaks off is not the
   expect(job).toMatchObject({ status: "queued", attempts: 1, last_error: "Error: on purpose" });
   await sql`update app.jobs set run_at = now() where kind = 'test.fails'`;
   expect(await runJobs({ "test.fails": () => Promise.resolve() })).toEqual({ done: 1, failed: 0 });
+});
+
+test("a job that fails for the last time is set aside and told of; asked for, it gets another round", async () => {
+  const { id: tenant } = await newTenant();
+  const [job] = await sql`insert into app.jobs (tenant_id, kind, payload, attempts, attempts_max)
+    values (${tenant}, 'test.dies', '{}', 7, 8) returning id`;
+  await runJobs({ "test.dies": () => Promise.reject(new Error("on purpose")) });
+  const statusOf = async () =>
+    (await sql`select status from app.jobs where id = ${job.id}`)[0].status;
+  expect(await statusOf()).toBe("dead");
+  const events = await sql`select event_data from integration.system_events
+    where tenant_id = ${tenant} and event_type = 'job.dead'`;
+  expect(events).toEqual([{
+    event_data: { job_id: Number(job.id), kind: "test.dies", attempts: 8 },
+  }]);
+  expect(await runJobs({ "test.dies": () => Promise.resolve() })).toEqual({ done: 0, failed: 0 });
+  expect(await sql`select private.jobs_requeue(array[${job.id}]::bigint[]) as count`).toEqual([{
+    count: 1,
+  }]);
+  expect(await runJobs({ "test.dies": () => Promise.resolve() })).toEqual({ done: 1, failed: 0 });
+  expect(await statusOf()).toBe("done");
 });
 
 test("while requests are under way jobs wait for them, but not for ever", async () => {

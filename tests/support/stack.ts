@@ -1,5 +1,5 @@
 /** Starts one stack for the whole run: a real Postgres, the real functions on Deno, free ports. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
@@ -21,6 +21,10 @@ export interface StackAddresses {
   resolverUrl: string;
   /** Process id of this process, which owns the stack. */
   pid: number;
+  /** Process ids of the functions. */
+  workerPids: number[];
+  /** Where the stack keeps its files: logs/postgres.log, logs/functions.log. */
+  dataDir: string;
 }
 
 declare module "vitest" {
@@ -33,6 +37,7 @@ let stack: Stack | undefined;
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = mkdtempSync(join(tmpdir(), "barid-test-"));
+  mkdirSync(join(dataDir, "logs"));
   const lines: string[] = [];
   const resolver = await startResolver();
   stack = await startStack({
@@ -42,6 +47,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     durable: false,
     env: { BARID_STRICT: "1", BARID_DNS_OVER_HTTPS_URL: `${resolver.url}/dns-query` },
     log: (line) => {
+      appendFileSync(join(dataDir, "logs", "functions.log"), `${line}\n`);
       // Refusals are what tests ask for; only what should never happen is worth a reader's time.
       if (/"level":"error"|TypeError|ReferenceError/.test(line)) lines.push(line);
     },
@@ -57,6 +63,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     minterUrl: minter.url,
     resolverUrl: resolver.url,
     pid: process.pid,
+    workerPids: stack.workers.pids,
+    dataDir,
   });
   return async () => {
     minter.close();

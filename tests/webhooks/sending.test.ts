@@ -288,6 +288,26 @@ test("a sender that dies between sending and writing down sends once more, with 
   expect((await deliveriesOf(id))[0].retry_count).toBe(0);
 });
 
+test("whoever comes back after his claim was lost is noted and decides nothing", async () => {
+  let answerNow = () => {};
+  receiver.answer((response) => (answerNow = () => response.writeHead(500).end("too late")));
+  const { id } = await subscribe(tenant, receiver.url);
+  await publish(nobody, tenant);
+  await until(() => receiver.received.length === 1);
+  // Another took it over meanwhile, and was through with it.
+  await sql`update integration.webhook_events set claim_token = null, claimed_at = null, status = 'success',
+    next_attempt_at = null where subscription_id = ${id}`;
+  answerNow();
+  await until(async () =>
+    (await sql`select from integration.webhook_attempts where tenant_id = ${tenant.id}`).length > 0
+  );
+  expect((await deliveriesOf(id))[0]).toMatchObject({
+    status: "success",
+    retry_count: 0,
+    next_attempt_at: null,
+  });
+});
+
 test("a slow subscriber delays no other, and gets at most four connections", async () => {
   const [quickTenant, quick] = await Promise.all([newTenant(), startReceiver()]);
   receiver.answer((response) => setTimeout(() => response.end(), 3_000));

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { can } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { CarrierCode, ShipmentResponse } from "../tenant/schemas.ts";
+import { CarrierCode, ids } from "../../../shared/schemas.ts";
+import { ShipmentResponse } from "../tenant/schemas.ts";
 import { book, cancel } from "./book.ts";
 
 const failures = [

@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { Id, Money, Timestamp } from "../../../shared/schemas.ts";
+import { CarrierCode, Id, Money, Timestamp } from "../../../shared/schemas.ts";
 
 const Secret = z.string().max(1_000);
 
-export const CarrierCode = z.string().regex(/^[a-z0-9_]{1,40}$/);
 export const CarrierParams = z.object({ carrier_code: CarrierCode });
 
 export const Configure = z.object({

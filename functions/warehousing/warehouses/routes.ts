@@ -1,7 +1,6 @@
 import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { CarrierParams } from "../../carriers/tenant/schemas.ts";
+import { CarrierCode, ids } from "../../../shared/schemas.ts";
 import { operators, viewers } from "../people.ts";
 import {
   CarrierWarehouseResponse,
@@ -21,7 +20,7 @@ const refusals: readonly ErrorCode[] = [
   "invalid_customer_ids",
 ];
 
-const atCarrier = ids("warehouse_id").extend(CarrierParams.shape);
+const atCarrier = ids("warehouse_id").extend({ carrier_code: CarrierCode });
 
 /** Warehouses of the tenant. */
 export const warehouses: AnyEndpoint[] = [

@@ -8,7 +8,7 @@ begin
     -- A route may still be measured after the end; nothing else changes.
     if exists (select from old_rows o join new_rows n on n.id = o.id
         where o.status in ('rejected', 'completed', 'returned')
-          and to_jsonb(n) - '{updated_at,route_details}'::text[] <> to_jsonb(o) - '{updated_at,route_details}'::text[]) then
+          and to_jsonb(n) - '{updated_at,changed,route_details}'::text[] <> to_jsonb(o) - '{updated_at,changed,route_details}'::text[]) then
       perform app.fail('assignment_ended');
     end if;
     if exists (select from old_rows o join new_rows n on n.id = o.id

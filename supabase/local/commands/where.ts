@@ -1,0 +1,108 @@
+/**
+ * `npm run where -- POST /delivery/cod-collections/remit`: where an endpoint is declared, the SQL behind it, its codes
+ * with their texts, and its tests. A part of a path lists the endpoints that have it.
+ */
+import { pathToFileURL } from "node:url";
+import { join } from "node:path";
+import { type AnyEndpoint, impliedCodes } from "../../../shared/endpoint.ts";
+import { statusOf } from "../../../shared/errors.ts";
+import { translate } from "../../../shared/i18n/index.ts";
+import { listOf } from "../../../shared/list.ts";
+import type { Served } from "../../../shared/serve.ts";
+import { root, slugs } from "../paths.ts";
+import { filesIn, textOf } from "../proof/files.ts";
+
+const asked = process.argv.slice(2).join(" ").trim();
+const found = (await everyEndpoint()).filter(({ name }) => name.includes(asked));
+const exact = found.filter(({ name }) => name === asked || name.endsWith(` ${asked}`));
+const shown = exact.length ? exact : found;
+if (!asked || !shown.length) {
+  console.error("npm run where -- <method and path, or a part of it>: nothing is called this.");
+  process.exit(2);
+}
+for (const one of shown.length > 5 ? [] : shown) describe(one);
+if (shown.length > 5) { for (const { name } of shown) console.log(name); }
+
+interface Named {
+  slug: string;
+  name: string;
+  endpoint: AnyEndpoint;
+}
+
+async function everyEndpoint(): Promise<Named[]> {
+  const lists = await Promise.all(slugs.map(async (slug) => {
+    const file = pathToFileURL(join(root, "functions", slug, "index.ts")).href;
+    const served = await import(file) as { default: Served };
+    return (await served.default.endpoints()).map((endpoint) => ({
+      slug,
+      endpoint,
+      name: `${endpoint.method.toUpperCase()} /${slug}${
+        endpoint.path === "/" ? "" : endpoint.path
+      }`,
+    }));
+  }));
+  return lists.flat();
+}
+
+function describe({ slug, name, endpoint }: Named): void {
+  console.log(`\n${name}\n  ${endpoint.summary}\n  who: ${endpoint.access.says}`);
+  const code = filesIn(`functions/${slug}`).filter((file) => file.endsWith(".ts"));
+  const declared = linesWith(code, `path: "${endpoint.path}"`).filter(({ file, line }) =>
+    methodNear(file, line) === endpoint.method || methodNear(file, line) === undefined
+  );
+  print("declared", declared.length ? declared : linesWith(code, endpoint.path));
+  const folders = [...new Set(declared.map(({ file }) => file.slice(0, file.lastIndexOf("/"))))];
+  print(
+    "schemas",
+    folders.flatMap((folder) => filesIn(folder)).filter((file) => /schemas|list/.test(file))
+      .map((file) => ({ file, line: 1 })),
+  );
+  const cores = [...endpoint.run.toString().matchAll(/"([a-z_]+\.[a-z_]+)"/g)].map(([, core]) =>
+    core
+  );
+  const sql = filesIn("sql").filter((file) => file.endsWith(".sql"));
+  const view = listOf(endpoint.query)?.view;
+  print(
+    "SQL",
+    [
+      ...cores.flatMap((core) => linesWith(sql, `create or replace function ${core}(`)),
+      ...(view ? linesWith(sql, `create view ${view} `) : []),
+    ],
+  );
+  print(
+    "tests",
+    linesWith(
+      filesIn("tests").filter((file) => /\.test\.ts$/.test(file)),
+      testPath(slug, endpoint),
+    ),
+  );
+  for (const refusal of [...new Set([...endpoint.errors ?? [], ...impliedCodes(endpoint)])]) {
+    console.log(`  ${statusOf(refusal)} ${refusal}: ${translate("en", refusal)}`);
+  }
+}
+
+/** How tests write the path: up to its first parameter. */
+function testPath(slug: string, { path }: AnyEndpoint): string {
+  return `/${slug}${path}`.split("/:")[0].replace(/\/$/, "");
+}
+
+function methodNear(file: string, line: number): string | undefined {
+  const around = textOf(file).split("\n").slice(Math.max(0, line - 3), line + 2).join("\n");
+  return /method: "(\w+)"/.exec(around)?.[1];
+}
+
+function linesWith(files: string[], text: string): { file: string; line: number }[] {
+  return files.flatMap((file) =>
+    textOf(file).split("\n").flatMap((content, index) =>
+      content.includes(text) ? [{ file, line: index + 1 }] : []
+    )
+  );
+}
+
+/** The first line of each file, at most five files. */
+function print(what: string, places: { file: string; line: number }[]): void {
+  const first = new Map(places.toReversed().map(({ file, line }) => [file, line]));
+  for (const [file, line] of [...first].slice(0, 5)) {
+    console.log(`  ${what.padEnd(9)} ${file}:${line}`);
+  }
+}

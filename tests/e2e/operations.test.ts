@@ -1,0 +1,98 @@
+/** What docs/operations.md tells to run is run, and nothing is logged or queued that it does not explain. */
+import { readFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Stack } from "../../supabase/local/stack.ts";
+import { filesIn, textOf } from "../../supabase/local/proof/files.ts";
+import { startOwnStack } from "../support/own-stack.ts";
+
+const page = readFileSync("docs/operations.md", "utf8");
+const statements = [...page.matchAll(/^ *```sql\n([\s\S]*?)^ *```/gm)].map(([, block]) => block);
+
+/** What a reader puts in place of `<…>`. */
+const values: Record<string, string> = {
+  password: "another-password-1",
+  email: "first@barid.test",
+  ref: "abcdefghijklmnopqrst",
+  "secret key": "sb_secret_of_cron",
+  "new secret key": "sb_secret_of_cron_2",
+  id: randomUUID(),
+  kind: "delivery.settlement_receipt",
+};
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startOwnStack({ seed: true });
+  // As on a project where nobody has done it yet.
+  await stack.sql`delete from vault.secrets where name in ('project_url', 'secret_key')`;
+  await stack.sql`insert into auth.users (id, email) values (${randomUUID()}, ${values.email})`;
+}, 120_000);
+afterAll(() => stack?.stop());
+
+describe("the SQL of the page", () => {
+  test.each(statements)("%s", async (block) => {
+    const filled = block.replace(/<([^>]+)>/g, (_, name) => {
+      expect(Object.keys(values)).toContain(name);
+      return values[name];
+    });
+    for (const statement of filled.split(";").map((text) => text.trim()).filter(Boolean)) {
+      // Without pg_cron there is nothing to ask it.
+      if (/\bcron\./.test(statement)) continue;
+      await stack.sql.unsafe(statement);
+    }
+  });
+
+  test("did what it says", async () => {
+    const { sql } = stack;
+    const [admin] =
+      await sql`select s.role from tenancy.system_users s join auth.users u on u.id = s.user_id
+      where u.email = ${values.email}`;
+    expect(admin.role).toBe("system_admin");
+    const secrets =
+      await sql`select name, decrypted_secret as secret from vault.decrypted_secrets order by name`;
+    expect(secrets.map(({ name, secret }) => [name, secret])).toEqual([
+      ["project_url", `https://${values.ref}.supabase.co`],
+      ["secret_key", values["new secret key"]],
+    ]);
+    expect(await sql`select * from money.verify_books()`).toEqual([]);
+    expect(await sql`select * from warehousing.verify_stock()`).toEqual([]);
+  });
+});
+
+describe("the page explains", () => {
+  const source = [...filesIn("shared"), ...filesIn("functions")].filter((file) =>
+    file.endsWith(".ts")
+  );
+  const code = source.map(textOf).join("\n");
+
+  test("every log line", () => {
+    const logged = new Set(
+      [...code.matchAll(/\blog\(\s*(?:[^,()]+|code >= 500 \? "error" : "info"),\s*"(\w+)"/g)].map((
+        [, event],
+      ) => event),
+    );
+    expect(logged.size).toBeGreaterThan(25);
+    expect([...logged].filter((event) => !page.includes(`\`${event}\``))).toEqual([]);
+  });
+
+  test("every kind of job", () => {
+    const kinds = new Set(
+      [...code.matchAll(
+        /"((?:delivery|tenants|storefront|payment|carriers|webhooks|warehousing|system)\.\w+)":/g,
+      )]
+        .map(([, kind]) => kind).filter((kind) => kind !== "storefront.directory_categories"),
+    );
+    expect(kinds.size).toBeGreaterThan(4);
+    expect([...kinds].filter((kind) => !page.includes(`\`${kind}\``))).toEqual([]);
+  });
+
+  test("every setting of the environment", () => {
+    const env = textOf("shared/env.ts");
+    const local = ["BARID_ALLOW_LOCAL_WEBHOOKS", "BARID_STRICT", "BARID_DB_PREPARE"];
+    const names = [...env.matchAll(/"(BARID_\w+)"/g)].map(([, name]) => name);
+    expect(names.length).toBeGreaterThan(8);
+    expect(names.filter((name) => !local.includes(name) && !page.includes(`\`${name}\``))).toEqual(
+      [],
+    );
+  });
+});

@@ -1,0 +1,89 @@
+/** Parcels, manifests and assignments, each with one guard less. */
+import type { Mutant } from "./mutant.ts";
+
+const moves = "sql/40_functions/delivery/deliveries/10_moves.sql";
+const statesTest = "tests/delivery/deliveries-states.test.ts";
+const judge = "sql/40_functions/delivery/assignments/20_judge.sql";
+const manifestRaces = "tests/delivery/manifests-races.test.ts";
+
+export const deliveries: Mutant[] = [
+  {
+    name: "a failed delivery is delivered without setting out again",
+    file: moves,
+    from: "when 'failed' then '{in_transit,pending,returned,cancelled}'",
+    to: "when 'failed' then '{in_transit,pending,returned,cancelled,delivered}'",
+    test: [statesTest, "the database knows these moves of a delivery, and no other"],
+  },
+  {
+    name: "the database lets every move happen",
+    file: moves,
+    from: "and not delivery.move_is_legal(n.delivery_flow, o.status, n.status) limit 1",
+    to: "and false limit 1",
+    test: [statesTest, "the database refuses what no core may do"],
+  },
+  {
+    name: "a van takes more than it holds",
+    file: judge,
+    from: "if v_line.code is null and v_line.unit_size > v_free then",
+    to: "if false then",
+    test: [
+      "tests/delivery/assignments-create.test.ts",
+      "the driver: unknown, inactive, without a vehicle, or with one that is full",
+    ],
+  },
+  {
+    name: "a driver is not locked while his load is judged",
+    file: judge,
+    from: "d.user_id = assignments_plan.driver_id for no key update;",
+    to: "d.user_id = assignments_plan.driver_id;",
+    test: [
+      "tests/delivery/assignments-races.test.ts",
+      "fifty dispatchers and the same fifty deliveries: each ends with one driver, no van too full, no deadlock",
+    ],
+  },
+  {
+    name: "what is on its way to another driver can be assigned",
+    file: judge,
+    from: "when l.id is not null then 'delivery_already_assigned'",
+    to: "when false then 'delivery_already_assigned'",
+    test: [
+      "tests/delivery/assignments-create.test.ts",
+      "a second driver, and one that is on the way",
+    ],
+  },
+  {
+    name: "manifests are not locked",
+    file: "sql/40_functions/delivery/manifests/30_receiving.sql",
+    from: "m.id = any (manifest_ids) order by m.id for no key update",
+    to: "m.id = any (manifest_ids) order by m.id",
+    test: [manifestRaces, "twenty start receiving: one does, one event, one receiver"],
+  },
+  {
+    name: "a manifest jumps over a step",
+    file: "sql/40_functions/delivery/manifests/20_guards.sql",
+    from: "'processing>completed']) then",
+    to: "'processing>completed', 'draft>received']) then",
+    test: [
+      "tests/delivery/manifests-states.test.ts",
+      "a manifest cannot jump over a step or leave its end",
+    ],
+  },
+  {
+    name: "numbers are taken from what was read",
+    file: "sql/40_functions/app/tenant_values.sql",
+    from: "do update set value = c.value + excluded.value",
+    to:
+      "do update set value = (select o.value from app.counters o where o.tenant_id = c.tenant_id and o.counter = c.counter) + excluded.value",
+    test: [manifestRaces, "many make manifests: numbers follow each other without a hole"],
+  },
+  {
+    name: "cash is not what is due",
+    file: "sql/40_functions/delivery/deliveries/42_carry.sql",
+    from: "if coalesce(jsonb_typeof(cash), 'null') <> 'null' and",
+    to: "if false and",
+    test: [
+      "tests/delivery/deliveries-money.test.ts",
+      "that is not what is due refuses the completion and says what is",
+    ],
+  },
+];

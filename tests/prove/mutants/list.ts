@@ -1,0 +1,15 @@
+/** Every seeded fault. A change to the source that makes one stale brings a new one in its place. */
+import { deliveries } from "./deliveries.ts";
+import { money } from "./money.ts";
+import type { Mutant } from "./mutant.ts";
+import { stock } from "./stock.ts";
+import { walls } from "./walls.ts";
+import { webhooks } from "./webhooks.ts";
+
+export const mutants: readonly Mutant[] = [
+  ...deliveries,
+  ...money,
+  ...stock,
+  ...walls,
+  ...webhooks,
+];

@@ -1,0 +1,150 @@
+/** Who is let in, to what, and how often one request counts: each with one guard less. */
+import type { Mutant } from "./mutant.ts";
+
+const tables = "sql/10_foundation/50_tables.sql";
+const wallsTest = "tests/sql/walls.test.ts";
+const identify = "sql/40_functions/private/identify.sql";
+const identityTest = "tests/shared/identity.test.ts";
+const actor = "shared/actor.ts";
+const idempotency = "sql/40_functions/private/idempotency.sql";
+const idempotencyTest = "tests/shared/idempotency.test.ts";
+
+export const walls: Mutant[] = [
+  {
+    name: "row-level security forgets the tenant",
+    file: tables,
+    from: "v_rule text := 'tenant_id = (select app.tenant_id())'",
+    to: "v_rule text := 'tenant_id is not null'",
+    test: [wallsTest, "%s sees, adds, changes and removes nothing of the tenant"],
+  },
+  {
+    name: "row-level security forgets whose a row is",
+    file: tables,
+    from: "' and ((select app.sees_tenant())'",
+    to: "' and ((select true)'",
+    test: [wallsTest, "walls.txt says who reaches what"],
+  },
+  {
+    name: "whoever sees a row may change it",
+    file: tables,
+    from: "as restrictive for update to barid_caller using (true) with check ((select %s))'",
+    to: "as restrictive for update to barid_caller using (true) with check (true or (select %s))'",
+    test: [wallsTest, "walls.txt says who reaches what"],
+  },
+  {
+    name: "a tenant's row can be changed by its members",
+    file: "sql/50_policies/20_platform.sql",
+    from: "using ((id = (select app.tenant_id()) and (select app.has_permission('manage:tenant')))",
+    to: "using ((id = (select app.tenant_id()))",
+    test: [
+      wallsTest,
+      "a tenant's own row is changed by its administrators, and made or left to others by none",
+    ],
+  },
+  {
+    name: "the access rule is not asked",
+    file: "sql/40_functions/private/enter.sql",
+    from: "if not (rule -> 'access') ?| v_who.grants then",
+    to: "if false then",
+    test: ["tests/contract/access.test.ts", "%s gets 403 wherever the table says so"],
+  },
+  {
+    name: "the switch of a feature is not asked",
+    file: "sql/40_functions/private/enter.sql",
+    from: "if rule ? 'feature' and not coalesce((",
+    to: "if rule ? 'feature' and not true and not coalesce((",
+    test: [
+      "tests/delivery/manifests-access.test.ts",
+      "does nothing while manifests are switched off, whatever the input",
+    ],
+  },
+  {
+    name: "who was deactivated is still a member",
+    file: identify,
+    from: "u.user_id = v_user and u.is_active;",
+    to: "u.user_id = v_user;",
+    test: [
+      identityTest,
+      "a member who is deactivated, or loses his role, is out with the next request",
+    ],
+  },
+  {
+    name: "a suspended tenant works on",
+    file: identify,
+    from: "elsif not v_effective and not v_system",
+    to: "elsif false and not v_system",
+    test: [
+      identityTest,
+      "nobody works in a tenant that is suspended or archived, except the system's administrators",
+    ],
+  },
+  {
+    name: "a revoked API key opens",
+    file: identify,
+    from: "and k.revoked_at is null",
+    to: "",
+    test: [
+      identityTest,
+      "an API key that is unknown, revoked, past its time or endless is refused",
+    ],
+  },
+  {
+    name: "a tenant's API key acts for the system",
+    file: identify,
+    from:
+      "where v_key.is_system_capable or s not in ('manage:system', 'manage:user_access:system'));",
+    to: ");",
+    test: [
+      identityTest,
+      "a key of the system works in the tenant it names; a tenant's key never acts for the system",
+    ],
+  },
+  {
+    name: "tokens for another audience are taken",
+    file: actor,
+    from: `    audience: "authenticated",\n`,
+    to: "",
+    test: [identityTest, "a token %s is refused"],
+  },
+  {
+    name: "the publishable key is a person's token",
+    file: actor,
+    from: `payload.role !== "authenticated" || `,
+    to: "",
+    test: [identityTest, "a token %s is refused"],
+  },
+  {
+    name: "a token that was taken once is taken for good",
+    file: actor,
+    from: "if (known.expiresAt > Date.now()) return known.actor;",
+    to: "if (known) return known.actor;",
+    test: [identityTest, "a token that was accepted is refused from the moment it runs out"],
+  },
+  {
+    name: "the secret key lifts whoever's token is beside it",
+    file: actor,
+    from: "(bearer === undefined || bearer === apikey)",
+    to: "(bearer === undefined || bearer !== undefined)",
+    test: [
+      identityTest,
+      "a secret key is the system itself; beside a person's token it is the person who counts",
+    ],
+  },
+  {
+    name: "an Idempotency-Key fits any input",
+    file: idempotency,
+    from: "if v_row.input_hash <> v_hash then",
+    to: "if false then",
+    test: [idempotencyTest, "of different requests under one key exactly one is done"],
+  },
+  {
+    name: "equal Idempotency-Keys of two people meet",
+    file: idempotency,
+    from: ` || '/' || coalesce(app.user_id()::text, app.request_setting('api_key'), '-')`,
+    to: "",
+    test: [
+      idempotencyTest,
+      "equal keys of two tenants, of two people and of two operations never meet",
+    ],
+  },
+];

@@ -1,0 +1,83 @@
+/** What is sent to subscribers, each with one guard less. */
+import type { Mutant } from "./mutant.ts";
+
+const sender = "sql/40_functions/integration/30_sender.sql";
+const send = "functions/webhooks/sender/send.ts";
+const sendingTest = "tests/webhooks/sending.test.ts";
+const guard = "shared/address-guard.ts";
+const guardTest = "tests/shared/address-guard.test.ts";
+
+export const webhooks: Mutant[] = [
+  {
+    name: "a retry by hand takes what is being sent",
+    file: "sql/40_functions/integration/50_by_hand.sql",
+    from: "((w.status = 'failed' and w.claim_token is null)",
+    to: "(w.status in ('failed', 'retrying')",
+    test: [
+      "tests/webhooks/events.test.ts",
+      "of 25 at the same moment sends once; the others hear 409",
+    ],
+  },
+  {
+    name: "whose claim was lost still writes the end",
+    file: sender,
+    from: "if e.claim_token is distinct from (result ->> 'claim_token')::uuid then",
+    to: "if false then",
+    test: [sendingTest, "whoever comes back after his claim was lost is noted and decides nothing"],
+  },
+  {
+    name: "a later event overtakes",
+    file: sender,
+    from: "and p.position < e.position)",
+    to: "and p.position < 0)",
+    test: [sendingTest, "a later event of the same thing waits; those of others do not"],
+  },
+  {
+    name: "a redirect is a success",
+    file: send,
+    from: "status >= 200 && status < 300",
+    to: "status >= 200 && status < 400",
+    test: [sendingTest, "a redirect is not followed and is a failure"],
+  },
+  {
+    name: "the time is not signed",
+    file: send,
+    from: "`${id}.${timestamp}.${body}`",
+    to: "`${id}.${body}`",
+    test: [
+      sendingTest,
+      "an event reaches its subscriber at once, in the envelope and signed as the standard says",
+    ],
+  },
+  {
+    name: "one public address lets private ones pass",
+    file: guard,
+    from: "if (!local && !found.every(",
+    to: "if (!local && !found.some(",
+    test: [guardTest, "that resolves to %s is refused"],
+  },
+  {
+    name: "the metadata service is public",
+    file: guard,
+    from: `  "169.254.0.0/16",\n`,
+    to: "",
+    test: [guardTest, "%s is not public"],
+  },
+  {
+    name: "any port is called",
+    file: guard,
+    from: "if (!local && !portsAllowed.includes(url.port))",
+    to: "if (false)",
+    test: [guardTest, "%s is refused"],
+  },
+  {
+    name: "a certificate is asked for the address instead of the name",
+    file: "shared/guarded-post.ts",
+    from: "servername: host, ALPNProtocols",
+    to: "servername: address, ALPNProtocols",
+    test: [
+      "tests/shared/guarded-post.test.ts",
+      "the name of the URL is what the certificate must be for: its own passes, another is refused",
+    ],
+  },
+];

@@ -30,9 +30,8 @@ export interface Due {
 }
 export const nothing: Due = { fee: false, cod: 0 };
 
-/** A job with what became of it; `taken` is cash that has to be handed in. */
+/** A job that came to its end. */
 export interface Finished extends Job {
-  taken: number;
   /** Where the warehouse takes a returned parcel in. */
   receivingOrder?: string | null;
 }
@@ -91,7 +90,7 @@ async function carry(world: World, driver: Person, job: Job, count: Count): Prom
     if (job.payer && !refunded) count.wallets[job.payer] -= delivery.delivery_fee;
     heard("cancelled");
     figures.ended++;
-    return { ...job, taken: 0 };
+    return job;
   }
 
   // What is due for a staged parcel is written on the parcel, which drivers of its legs do not see.
@@ -117,8 +116,7 @@ async function carry(world: World, driver: Person, job: Job, count: Count): Prom
       body: { cash_collected: due(job.cash.pickup) },
     }));
   }
-  let taken = sum(job.cash.pickup);
-  count.took(driver.id, taken);
+  count.took(driver.id, sum(job.cash.pickup));
   await done(barid.POST("/delivery/deliveries/{delivery_id}/depart", { ...at, body: {} }));
   if (job.payer) count.wallets[job.payer] -= price;
 
@@ -138,7 +136,7 @@ async function carry(world: World, driver: Person, job: Job, count: Count): Prom
     );
     heard("returned");
     figures.ended++;
-    return { ...job, taken, receivingOrder: receiving_order_id };
+    return { ...job, receivingOrder: receiving_order_id };
   }
   if (job.outcome === "retried") {
     await done(barid.POST("/delivery/deliveries/{delivery_id}/retry", { ...at, body: {} }));
@@ -148,7 +146,6 @@ async function carry(world: World, driver: Person, job: Job, count: Count): Prom
     body: { cash_collected: due(job.cash.door), recipient_name: "كرار عباس" },
   }));
   count.took(driver.id, sum(job.cash.door));
-  taken += sum(job.cash.door);
   if (job.owner) count.wallets[job.owner] += job.cash.door.cod;
   figures.ended++;
   figures.delivered++;
@@ -156,5 +153,5 @@ async function carry(world: World, driver: Person, job: Job, count: Count): Prom
     figures.value += price + delivery.cod_amount;
     count.heard("delivery.delivered");
   }
-  return { ...job, taken };
+  return job;
 }

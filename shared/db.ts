@@ -235,15 +235,24 @@ function judge(error: unknown, callId: string): Verdict {
   if (code === "55P03" || code === "57014" || code.startsWith("53")) {
     return { kind: "refused", error: unavailable() };
   }
-  if (constraint && isErrorCode(constraint)) {
-    return { kind: "refused", error: new AppError(constraint as ErrorCode) };
-  }
-  const known = byState(code);
-  if (known) {
-    log("warn", "refused_by_database", { code, message, constraint });
-    return { kind: "refused", error: new AppError(known, { field: constraint || "input" }) };
-  }
-  return { kind: "refused", error };
+  const refusal = refusalOf(code, constraint, message);
+  return { kind: "refused", error: refusal ?? error };
+}
+
+/**
+ * What a refusal that no core gave means to the client: a constraint is named after its error, else its SQLSTATE
+ * says of which kind it is. Undefined for what should never happen.
+ */
+export function refusalOf(
+  state: string,
+  constraint: string,
+  message: string,
+): AppError | undefined {
+  if (isErrorCode(constraint)) return new AppError(constraint);
+  const known = byState(state);
+  if (!known) return undefined;
+  log("warn", "refused_by_database", { code: state, message, constraint });
+  return new AppError(known, { field: constraint || "input" });
 }
 
 function byState(code: string): ErrorCode | undefined {

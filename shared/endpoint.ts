@@ -4,6 +4,7 @@
  */
 import type { z } from "zod";
 import type { Access } from "./access.ts";
+import type { CsvFile } from "./csv-read.ts";
 import type { Database } from "./db.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Language, MessageKey } from "./i18n/index.ts";
@@ -20,6 +21,8 @@ export interface Run<P, Q, B> {
   language: Language;
   /** The body's bytes, of endpoints with `rawBody`. */
   raw: Uint8Array;
+  /** The lines of the file, of endpoints with `csv`. */
+  file: CsvFile;
   /** The request as it came, for what the declaration cannot say. */
   request: Request;
   requestId: string;
@@ -61,6 +64,8 @@ export interface Endpoint<
    * the API reference shows.
    */
   rawBody?: number;
+  /** The body is a file of lines, each judged by itself: `run` gets them as `file`. */
+  csv?: CsvBody;
   response: Schema | "pdf" | "csv";
   /** Success status; 200 unless said otherwise. */
   status?: 200 | 201 | 202;
@@ -84,6 +89,12 @@ export interface Endpoint<
   /** Not for clients: left out of the API reference. */
   internal?: true;
   run(context: Run<P, Q, B>): Promise<Result>;
+}
+
+/** A file as a body: what each line is, and how many there may be. */
+export interface CsvBody {
+  line: Schema;
+  linesMax: number;
 }
 
 /** A row of a table with `updated_at`: by an id of the path, or the tenant's only one. */
@@ -116,6 +127,16 @@ export function readsOnly(endpoint: AnyEndpoint): boolean {
   return endpoint.method === "get";
 }
 
+/** What a file may be refused for as a whole. */
+const csvCodes: readonly ErrorCode[] = [
+  "invalid_csv",
+  "csv_empty",
+  "csv_too_long",
+  "unknown_column",
+  "duplicate_column",
+  "missing_column",
+];
+
 /** The codes that follow from what an endpoint declares, beside its own and the common ones. */
 export function impliedCodes(endpoint: AnyEndpoint): ErrorCode[] {
   const { access, feature, conflict, version, query } = endpoint;
@@ -125,6 +146,7 @@ export function impliedCodes(endpoint: AnyEndpoint): ErrorCode[] {
     conflict,
     !readsOnly(endpoint) && (version ? "version_conflict" : "precondition_not_supported"),
     listOf(query)?.changes && "invalid_cursor",
+    ...(endpoint.csv ? csvCodes : []),
   ];
   return codes.filter((code) => code) as ErrorCode[];
 }

@@ -24,6 +24,16 @@ const definitions = {
   not_found: 404,
   method_not_allowed: 405,
 
+  // Files
+  invalid_csv: { status: 400, fields: ["line"] },
+  csv_empty: 400,
+  csv_too_long: { status: 400, fields: ["lines_max"] },
+  unknown_column: { status: 400, fields: ["field"] },
+  duplicate_column: { status: 400, fields: ["field"] },
+  missing_column: { status: 400, fields: ["field"] },
+  wrong_cell_count: 400,
+  import_has_errors: { status: 400, fields: ["errors", "error_count"] },
+
   // Not allowed
   unauthorized: 401,
   forbidden: 403,

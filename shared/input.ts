@@ -15,11 +15,15 @@ export async function readJson(request: Request): Promise<unknown> {
 /** The bytes of a JSON body, for whoever must look at them before they are read. */
 export async function readJsonBytes(request: Request, max: number): Promise<Uint8Array> {
   const bytes = await readBytes(request, max);
-  const type = (request.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase();
-  if (bytes.length > 0 && type !== "application/json") {
+  if (bytes.length > 0 && typeOf(request) !== "application/json") {
     throw new AppError("unsupported_media_type");
   }
   return bytes;
+}
+
+/** The media type of a body, without what follows it. */
+export function typeOf(request: Request): string {
+  return (request.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase();
 }
 
 /** What the bytes of a JSON body say. */

@@ -1,6 +1,7 @@
 /** Endpoints to an OpenAPI 3.1 document, from the same schemas that judge the requests. */
 import { z } from "zod";
-import { type AnyEndpoint, impliedCodes, readsOnly } from "./endpoint.ts";
+import { columnsOf } from "./csv-columns.ts";
+import { type AnyEndpoint, type CsvBody, impliedCodes, readsOnly } from "./endpoint.ts";
 import { commonCodes, type ErrorCode, publicFieldsOf, statusOf } from "./errors.ts";
 import { translate } from "./i18n/index.ts";
 import { listOf } from "./list.ts";
@@ -92,6 +93,7 @@ function describe(path: string, endpoint: AnyEndpoint): Json & { responses: Json
     ...(endpoint.body
       ? { requestBody: { required: true, content: json(schemaOf(endpoint.body, "input")) } }
       : {}),
+    ...(endpoint.csv ? { requestBody: fileOf(endpoint.csv) } : {}),
     responses: {
       [endpoint.status ?? 200]: success(endpoint),
       ...(endpoint.otherStatus && { [endpoint.otherStatus]: success(endpoint) }),
@@ -103,12 +105,26 @@ function describe(path: string, endpoint: AnyEndpoint): Json & { responses: Json
   };
 }
 
+/** A file as a body, with the names its heading may have. */
+function fileOf({ line, linesMax }: CsvBody): Json {
+  const { names, required } = columnsOf(line);
+  return {
+    required: true,
+    description:
+      `A heading and at most ${linesMax} lines, in UTF-8, with comma, semicolon or tab. Columns: ${
+        names.map((name) => `\`${name}\``).join(", ")
+      }. Needed: ${required.map((name) => `\`${name}\``).join(", ")}.`,
+    content: { "text/csv": { schema: { type: "string" } } },
+  };
+}
+
 function commonOf(endpoint: AnyEndpoint): ErrorCode[] {
-  const hasInput = endpoint.body || endpoint.query || endpoint.params;
+  const hasBody = endpoint.body || endpoint.csv;
+  const hasInput = hasBody || endpoint.query || endpoint.params;
   return commonCodes.filter((code) => {
     if (endpoint.access.open && statusOf(code) === 401) return false;
     if (!hasInput && statusOf(code) === 400) return false;
-    if (!endpoint.body && (statusOf(code) === 413 || statusOf(code) === 415)) return false;
+    if (!hasBody && (statusOf(code) === 413 || statusOf(code) === 415)) return false;
     return !(readsOnly(endpoint) && code === "idempotency_conflict");
   });
 }

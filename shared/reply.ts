@@ -114,9 +114,6 @@ export function refuse(
     );
   }
   const language = start.asked ?? [tenantLanguage, refusal.language].find(isLanguage) ?? "en";
-  const reason = params.reason_key
-    ? translate(language, String(params.reason_key), params)
-    : undefined;
   const shown = Object.fromEntries(
     publicFieldsOf(code).filter((field) => params[field] !== undefined).map((
       field,
@@ -125,12 +122,23 @@ export function refuse(
   const headers = headersOf(start);
   if (code === "version_conflict") headers.etag = `"${params.current_version}"`;
   if (code === "rate_limited" || statusOf(code) === 503) headers["retry-after"] = "1";
-  const message = translate(language, code, { ...params, reason });
+  const message = textOf(language, code, params);
   const key = endpoint?.keyless ? {} : { code };
   return Response.json({ success: false, ...key, message, ...shown }, {
     status: statusOf(code),
     headers,
   });
+}
+
+/** What a refusal says to people. */
+export function textOf(
+  language: Language,
+  code: ErrorCode,
+  params: Record<string, unknown>,
+): string {
+  const { reason_key } = params;
+  const reason = reason_key ? translate(language, String(reason_key), params) : undefined;
+  return translate(language, code, { ...params, reason });
 }
 
 function declares(endpoint: AnyEndpoint, code: ErrorCode): boolean {

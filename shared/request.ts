@@ -119,6 +119,9 @@ export async function readInput(
     body: endpoint.body && !endpoint.rawBody
       ? accept(endpoint.body, await readJson(start.request))
       : {},
+    file: endpoint.csv
+      ? await (await import("./csv-read.ts")).readCsv(start.request, endpoint.csv)
+      : { lines: [], errors: [] },
   };
 }
 

@@ -168,6 +168,26 @@ export interface paths {
         patch: operations["patch_delivery_addresses_address_id"];
         trace?: never;
     };
+    "/delivery/addresses/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add the addresses of a CSV file
+         * @description Who: permission manage:operations:tenant, or role driver or institution or customer.
+         */
+        post: operations["post_delivery_addresses_import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/delivery/assignments": {
         parameters: {
             query?: never;
@@ -948,6 +968,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/delivery/deliveries/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Order the deliveries of a CSV file; ways that nobody asked the price of go as the crow flies
+         * @description Who: permission manage:operations:tenant, or role institution or customer.
+         */
+        post: operations["post_delivery_deliveries_import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/delivery/delivery-exceptions": {
         parameters: {
             query?: never;
@@ -1298,6 +1338,26 @@ export interface paths {
          * @description Who: permission manage:operations:tenant. Needs the tenant setting `transfer_manifest.enabled`.
          */
         post: operations["post_delivery_institutions_institution_user_id_branches_branch_id_deactivate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/delivery/institutions/{institution_user_id}/branches/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add the branches of a CSV file to an institution
+         * @description Who: permission manage:operations:tenant. Needs the tenant setting `transfer_manifest.enabled`.
+         */
+        post: operations["post_delivery_institutions_institution_user_id_branches_import"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3652,6 +3712,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/warehousing/inventory-items/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add the items of a CSV file
+         * @description Who: permission manage:operations:tenant or manage:module:warehouse.
+         */
+        post: operations["post_warehousing_inventory_items_import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/warehousing/inventory-transfers": {
         parameters: {
             query?: never;
@@ -4625,6 +4705,52 @@ export interface components {
             };
         };
         /**
+         * @description `import_has_errors`: Nothing was imported:  lines are wrong.
+         *
+         *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+         *
+         *     `invalid_csv`: The file cannot be read as CSV in UTF-8: something is wrong in line .
+         *
+         *     `csv_empty`: The file has no lines below its heading.
+         *
+         *     `csv_too_long`: The file has more than  lines.
+         *
+         *     `unknown_column`: There is no column .
+         *
+         *     `duplicate_column`: The column  is there twice.
+         *
+         *     `missing_column`: The column  is missing.
+         *
+         *     `validation_failed`:  .
+         *
+         *     `invalid_uuid`:  is not a valid id.
+         *
+         *     `invalid_json`: The body is not valid JSON.
+         *
+         *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+         *
+         *     `tenant_id_required`: Choose a company first: send tenant_id.
+         */
+        "400_4": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "import_has_errors" | "precondition_not_supported" | "invalid_csv" | "csv_empty" | "csv_too_long" | "unknown_column" | "duplicate_column" | "missing_column" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    error_count?: unknown;
+                    errors?: unknown;
+                    field?: unknown;
+                    line?: unknown;
+                    lines_max?: unknown;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
          * @description `invalid_column_filters`: The filter  is not valid.
          *
          *     `invalid_cursor`: This cursor does not lead anywhere; start again without it.
@@ -4639,7 +4765,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_4": {
+        "400_5": {
             headers: {
                 [name: string]: unknown;
             };
@@ -4691,7 +4817,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_5": {
+        "400_6": {
             headers: {
                 [name: string]: unknown;
             };
@@ -4726,7 +4852,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_6": {
+        "400_7": {
             headers: {
                 [name: string]: unknown;
             };
@@ -4760,7 +4886,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_7": {
+        "400_8": {
             headers: {
                 [name: string]: unknown;
             };
@@ -4790,7 +4916,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_8": {
+        "400_9": {
             headers: {
                 [name: string]: unknown;
             };
@@ -4820,7 +4946,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_9": {
+        "400_10": {
             headers: {
                 [name: string]: unknown;
             };
@@ -4853,7 +4979,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_10": {
+        "400_11": {
             headers: {
                 [name: string]: unknown;
             };
@@ -4884,7 +5010,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_11": {
+        "400_12": {
             headers: {
                 [name: string]: unknown;
             };
@@ -4912,7 +5038,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_12": {
+        "400_13": {
             headers: {
                 [name: string]: unknown;
             };
@@ -4928,7 +5054,7 @@ export interface components {
             };
         };
         /** @description `precondition_not_supported`: If-Match has no meaning for this call; leave it out. */
-        "400_13": {
+        "400_14": {
             headers: {
                 [name: string]: unknown;
             };
@@ -4958,7 +5084,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_14": {
+        "400_15": {
             headers: {
                 [name: string]: unknown;
             };
@@ -7015,6 +7141,93 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    post_delivery_addresses_import: {
+        parameters: {
+            query?: {
+                dry_run?: "true" | "false";
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A heading and at most 5000 lines, in UTF-8, with comma, semicolon or tab. Columns: `title`, `title.en`, `title.ar`, `title.ku`, `full_address`, `city`, `country`, `latitude`, `longitude`, `contact_info`, `contact_info.*`, `zone_id`. Needed: `full_address`. */
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        dry_run: boolean;
+                        error_count: number;
+                        errors: {
+                            /** @enum {string} */
+                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "zone_not_found";
+                            field: string | null;
+                            line: number;
+                            message: string;
+                        }[];
+                        ids: string[];
+                        imported: number;
+                        lines: number;
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        valid: number;
+                    };
+                };
+            };
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        dry_run: boolean;
+                        error_count: number;
+                        errors: {
+                            /** @enum {string} */
+                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "zone_not_found";
+                            field: string | null;
+                            line: number;
+                            message: string;
+                        }[];
+                        ids: string[];
+                        imported: number;
+                        lines: number;
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        valid: number;
+                    };
+                };
+            };
+            400: components["responses"]["400_4"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     get_delivery_assignments: {
         parameters: {
             query?: {
@@ -7138,7 +7351,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_4"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -8416,7 +8629,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_4"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -8593,7 +8806,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            400: components["responses"]["400_4"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -8837,7 +9050,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_8"];
+            400: components["responses"]["400_9"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -8917,7 +9130,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_9"];
+            400: components["responses"]["400_10"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_13"];
@@ -9924,7 +10137,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_4"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -10611,7 +10824,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_6"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_9"];
@@ -10756,7 +10969,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_6"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_9"];
@@ -10910,7 +11123,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_6"];
+            400: components["responses"]["400_7"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
@@ -12227,7 +12440,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_7"];
+            400: components["responses"]["400_8"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
@@ -12649,7 +12862,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_6"];
+            400: components["responses"]["400_7"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
@@ -12744,11 +12957,98 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_6"];
+            400: components["responses"]["400_7"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
             409: components["responses"]["409_3"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_delivery_deliveries_import: {
+        parameters: {
+            query?: {
+                dry_run?: "true" | "false";
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A heading and at most 500 lines, in UTF-8, with comma, semicolon or tab. Columns: `customer_id`, `institution_user_id`, `delivery_service_id`, `pickup_address_id`, `pickup_location`, `pickup_location.latitude`, `pickup_location.longitude`, `pickup_location.lat`, `pickup_location.lng`, `pickup_location.full_address`, `pickup_location.title`, `pickup_location.title.en`, `pickup_location.title.ar`, `pickup_location.title.ku`, `pickup_location.city`, `pickup_location.country`, `pickup_location.contact_info`, `pickup_location.contact_info.*`, `dropoff_address_id`, `delivery_location`, `delivery_location.latitude`, `delivery_location.longitude`, `delivery_location.lat`, `delivery_location.lng`, `delivery_location.full_address`, `delivery_location.title`, `delivery_location.title.en`, `delivery_location.title.ar`, `delivery_location.title.ku`, `delivery_location.city`, `delivery_location.country`, `delivery_location.contact_info`, `delivery_location.contact_info.*`, `pickup_warehouse_id`, `dropoff_warehouse_id`, `payer_type`, `payment_method`, `cod_amount`, `unit_size`, `package`, `package_details`, `recipient`, `recipient.name`, `recipient.phone`, `recipient.*`, `external_reference_id`, `notes`, `promised_at`, `barcode`, `carrier_type`, `carrier_code`, `staged`, `warehouse_id`, `status`, `delivery_flow`, `original_delivery_id`. Needed: `payer_type`, `payment_method`. */
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        dry_run: boolean;
+                        error_count: number;
+                        errors: {
+                            /** @enum {string} */
+                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "insufficient_wallet_balance";
+                            field: string | null;
+                            line: number;
+                            message: string;
+                        }[];
+                        ids: string[];
+                        imported: number;
+                        lines: number;
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        valid: number;
+                    };
+                };
+            };
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        dry_run: boolean;
+                        error_count: number;
+                        errors: {
+                            /** @enum {string} */
+                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "insufficient_wallet_balance";
+                            field: string | null;
+                            line: number;
+                            message: string;
+                        }[];
+                        ids: string[];
+                        imported: number;
+                        lines: number;
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        valid: number;
+                    };
+                };
+            };
+            400: components["responses"]["400_4"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -12829,7 +13129,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_8"];
+            400: components["responses"]["400_9"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -14037,7 +14337,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_7"];
+            400: components["responses"]["400_8"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
@@ -14982,6 +15282,95 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    post_delivery_institutions_institution_user_id_branches_import: {
+        parameters: {
+            query?: {
+                dry_run?: "true" | "false";
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path: {
+                institution_user_id: string;
+            };
+            cookie?: never;
+        };
+        /** @description A heading and at most 5000 lines, in UTF-8, with comma, semicolon or tab. Columns: `name`, `code`, `address_id`, `default_processing_point_id`, `contact_info`, `contact_info.phone`, `contact_info.*`, `metadata`, `metadata.*`. Needed: `name`, `code`, `address_id`. */
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        dry_run: boolean;
+                        error_count: number;
+                        errors: {
+                            /** @enum {string} */
+                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "address_not_found" | "processing_point_not_found" | "processing_point_inactive" | "branch_code_exists";
+                            field: string | null;
+                            line: number;
+                            message: string;
+                        }[];
+                        ids: string[];
+                        imported: number;
+                        lines: number;
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        valid: number;
+                    };
+                };
+            };
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        dry_run: boolean;
+                        error_count: number;
+                        errors: {
+                            /** @enum {string} */
+                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "address_not_found" | "processing_point_not_found" | "processing_point_inactive" | "branch_code_exists";
+                            field: string | null;
+                            line: number;
+                            message: string;
+                        }[];
+                        ids: string[];
+                        imported: number;
+                        lines: number;
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        valid: number;
+                    };
+                };
+            };
+            400: components["responses"]["400_4"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404_6"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     get_delivery_price: {
         parameters: {
             query: {
@@ -15334,7 +15723,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_8"];
+            400: components["responses"]["400_9"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -19908,7 +20297,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_8"];
+            400: components["responses"]["400_9"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -20263,7 +20652,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_8"];
+            400: components["responses"]["400_9"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_14"];
@@ -20982,7 +21371,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_8"];
+            400: components["responses"]["400_9"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -22383,7 +22772,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_13"];
+            400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_25"];
@@ -22568,7 +22957,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_13"];
+            400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_25"];
@@ -23869,7 +24258,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_4"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -25608,7 +25997,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_9"];
+            400: components["responses"]["400_10"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
@@ -27068,7 +27457,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_14"];
+            400: components["responses"]["400_15"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -27828,7 +28217,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_14"];
+            400: components["responses"]["400_15"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -29494,7 +29883,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_12"];
+            400: components["responses"]["400_13"];
             401: components["responses"]["401"];
             /**
              * @description `warehouse_assignment_required`: You have no active assignment at this warehouse.
@@ -29944,6 +30333,93 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    post_warehousing_inventory_items_import: {
+        parameters: {
+            query?: {
+                dry_run?: "true" | "false";
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description A heading and at most 5000 lines, in UTF-8, with comma, semicolon or tab. Columns: `name`, `sku`, `barcode`, `brand`, `model`, `unit_size`, `is_serialized`, `is_active`. Needed: `name`, `sku`. */
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        dry_run: boolean;
+                        error_count: number;
+                        errors: {
+                            /** @enum {string} */
+                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "item_sku_exists";
+                            field: string | null;
+                            line: number;
+                            message: string;
+                        }[];
+                        ids: string[];
+                        imported: number;
+                        lines: number;
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        valid: number;
+                    };
+                };
+            };
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        dry_run: boolean;
+                        error_count: number;
+                        errors: {
+                            /** @enum {string} */
+                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "item_sku_exists";
+                            field: string | null;
+                            line: number;
+                            message: string;
+                        }[];
+                        ids: string[];
+                        imported: number;
+                        lines: number;
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        valid: number;
+                    };
+                };
+            };
+            400: components["responses"]["400_4"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     get_warehousing_inventory_transfers: {
         parameters: {
             query?: {
@@ -30187,7 +30663,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_11"];
+            400: components["responses"]["400_12"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
@@ -30453,7 +30929,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_10"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
@@ -30568,7 +31044,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_10"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
@@ -31530,7 +32006,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_11"];
+            400: components["responses"]["400_12"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_17"];
@@ -32785,7 +33261,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_12"];
+            400: components["responses"]["400_13"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -33894,7 +34370,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_8"];
+            400: components["responses"]["400_9"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];

@@ -21,6 +21,8 @@ create table if not exists integration.system_events (
   created_at timestamptz not null default now()
 );
 create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc nulls last, id desc);
+-- For the list of all tenants' events.
+create index if not exists system_events_newest on integration.system_events (created_at desc nulls last, id desc);
 -- Looked into for tenants that have subscriptions; for all others it only grows.
 create index if not exists system_events_undispatched on integration.system_events (tenant_id, position) where not is_dispatched;
 create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);

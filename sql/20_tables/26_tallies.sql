@@ -4,7 +4,8 @@
 
 create table if not exists app.tallies (
   id bigint generated always as identity primary key,
-  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  -- Null: of rows that belong to no tenant.
+  tenant_id uuid references tenancy.tenants (id) on delete cascade,
   tally text not null,
   -- The values of the counted table's columns, in the order of app.tally_kinds.dims; '' for null.
   dims text[] not null,

@@ -109,6 +109,8 @@ create table if not exists storefront.storefront_orders (
 create index if not exists storefront_orders_changed on storefront.storefront_orders (tenant_id, changed, id);
 -- The administrators' list: newest first, and one index for each filter that is also an order.
 create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc nulls last, id desc);
+-- What administrators search: see private.orders_matching.
+create index if not exists orders_search on storefront.storefront_orders using gin ((order_number || ' ' || id::text) extensions.gin_trgm_ops);
 create index if not exists orders_market on storefront.storefront_orders (tenant_id, market_id, created_at desc nulls last, id desc);
 create index if not exists orders_status on storefront.storefront_orders (tenant_id, status, created_at desc nulls last, id desc);
 create index if not exists orders_group on storefront.storefront_orders (tenant_id, status_group, created_at desc nulls last, id desc);

@@ -17,6 +17,7 @@ select app.tenant_table('integration.carrier_events', own => '{}', writes => '',
 select app.append_only('integration.carrier_events');
 select app.touched(t) from unnest(array['integration.webhook_subscriptions', 'integration.webhook_events', 'integration.tenant_carriers',
   'integration.carrier_shipments']::regclass[]) t;
+select app.counted('system_events', 'integration.system_events', '{status}');
 select app.counted('webhook_events', 'integration.webhook_events', '{subscription_id,status}');
 
 alter table integration.carriers enable row level security;

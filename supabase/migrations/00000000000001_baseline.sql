@@ -689,6 +689,8 @@ create table if not exists integration.system_events (
   created_at timestamptz not null default now()
 );
 create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc nulls last, id desc);
+-- For the list of all tenants' events.
+create index if not exists system_events_newest on integration.system_events (created_at desc nulls last, id desc);
 -- Looked into for tenants that have subscriptions; for all others it only grows.
 create index if not exists system_events_undispatched on integration.system_events (tenant_id, position) where not is_dispatched;
 create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);
@@ -701,7 +703,8 @@ create index if not exists system_events_entity on integration.system_events (te
 
 create table if not exists app.tallies (
   id bigint generated always as identity primary key,
-  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  -- Null: of rows that belong to no tenant.
+  tenant_id uuid references tenancy.tenants (id) on delete cascade,
   tally text not null,
   -- The values of the counted table's columns, in the order of app.tally_kinds.dims; '' for null.
   dims text[] not null,
@@ -2789,6 +2792,8 @@ create table if not exists storefront.storefront_orders (
 create index if not exists storefront_orders_changed on storefront.storefront_orders (tenant_id, changed, id);
 -- The administrators' list: newest first, and one index for each filter that is also an order.
 create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc nulls last, id desc);
+-- What administrators search: see private.orders_matching.
+create index if not exists orders_search on storefront.storefront_orders using gin ((order_number || ' ' || id::text) extensions.gin_trgm_ops);
 create index if not exists orders_market on storefront.storefront_orders (tenant_id, market_id, created_at desc nulls last, id desc);
 create index if not exists orders_status on storefront.storefront_orders (tenant_id, status, created_at desc nulls last, id desc);
 create index if not exists orders_group on storefront.storefront_orders (tenant_id, status_group, created_at desc nulls last, id desc);
@@ -3908,6 +3913,76 @@ end $$;
 
 grant execute on function app.events_add(jsonb) to barid_caller;
 
+-- sql/40_functions/app/import_lines.sql
+
+-- Makes one thing of each line of a file by the core that makes a single one, all or none.
+-- core: area.noun_verb; made: where in its answer the id stands. input {lines [{line, input}], dry_run, refused?: lines
+-- that were refused before}; common: what every line's input gets as well.
+-- -> {ids in the order of the lines, errors: the first 100 [{line, code, state, constraint, params}], error_count}
+-- A dry run makes everything, takes it back and tells. Fails: import_has_errors (errors, error_count).
+-- Lines run together in one subtransaction; one that fails is noted, those before it run again, and the rest goes on
+-- after it. So no line runs more than twice, and a file without faults needs no subtransaction of its own per line.
+create or replace function app.import_lines(core text, made text[], input jsonb, common jsonb default '{}') returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_lines jsonb[] := array(select l.line from jsonb_array_elements(input -> 'lines') with ordinality l (line, position) order by l.position);
+  v_call text := format('select %I.%I($1) #>> $2', split_part(core, '.', 1), split_part(core, '.', 2));
+  v_from integer := 1;
+  v_to integer := cardinality(v_lines);
+  v_at integer;
+  v_id text;
+  v_new text[];
+  v_ids text[] := '{}';
+  v_errors jsonb[] := '{}';
+  v_constraint text;
+  v_detail text;
+  v_answer jsonb;
+begin
+  begin
+    while v_from <= cardinality(v_lines) loop
+      begin
+        v_new := '{}';
+        v_at := v_from;
+        while v_at <= v_to loop
+          execute v_call into v_id using (v_lines[v_at] -> 'input') || common, made;
+          v_new := v_new || v_id;
+          v_at := v_at + 1;
+        end loop;
+        v_ids := v_ids || v_new;
+        v_from := v_to + 2;
+        v_to := cardinality(v_lines);
+      exception when sqlstate 'RULE0' or integrity_constraint_violation or data_exception then
+        get stacked diagnostics v_constraint = constraint_name, v_detail = pg_exception_detail;
+        v_errors := v_errors || jsonb_build_object('line', v_lines[v_at] -> 'line', 'code', sqlerrm, 'state', sqlstate,
+          'constraint', v_constraint,
+          'params', case when sqlstate = 'RULE0' then v_detail::jsonb - '{call_id,language}'::text[] else '{}' end);
+        v_to := v_at - 1;
+      end;
+    end loop;
+    -- What waits for the commit would be missed by a dry run.
+    set constraints all immediate;
+    if (input ->> 'dry_run')::boolean then
+      raise exception using errcode = 'UNDO0', message = 'dry run';
+    end if;
+  exception when sqlstate 'UNDO0' then
+    null;
+  end;
+  -- A line that ran twice may have failed twice, since others write meanwhile.
+  select jsonb_build_object('ids', v_ids, 'error_count', count(*), 'errors', coalesce(jsonb_agg(e.error order by e.line) filter (where e.number <= 100), '[]'))
+  into v_answer
+  from (
+    select u.line, u.error, row_number() over (order by u.line) as number from (
+      select distinct on (x.line) x.line, x.error
+      from (select (n.error ->> 'line')::integer as line, n.error from unnest(v_errors) n (error)) x order by x.line
+    ) u
+  ) e;
+  if not (input ->> 'dry_run')::boolean
+    and (v_answer ->> 'error_count')::integer + coalesce((input ->> 'refused')::integer, 0) > 0 then
+    perform app.fail('import_has_errors', v_answer - 'ids');
+  end if;
+  return v_answer;
+end $$;
+
 -- sql/40_functions/app/merge_patch.sql
 
 -- JSON Merge Patch (RFC 7396): objects merge key by key, null removes a key, everything else replaces.
@@ -4008,22 +4083,33 @@ language sql stable set search_path = '' as $$
   from app.tally_kinds k where k.tally = tally_counted.tally
 $$;
 
--- A total of the caller's tenant: {entries, amount} over the groups whose columns have these values.
+-- A total of the caller's tenant: {entries, amount} over the groups whose columns have these values. Who is in no
+-- tenant gets that of all tenants and of none, as far as he may see them.
 -- wanted: {column: value}; a column left out may have any. Fails: a column the list is not counted by.
 create or replace function app.tally(tally text, wanted jsonb default '{}') returns jsonb
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_variable
 declare
   v_kind app.tally_kinds;
+  v_tenant uuid := app.tenant_id();
   v_answer jsonb;
 begin
   select k.* into v_kind from app.tally_kinds k where k.tally = tally;
   if v_kind.tally is null or exists (select from jsonb_object_keys(wanted) w (name) where w.name <> all (v_kind.dims)) then
     raise exception '% is not counted by %', tally, wanted;
   end if;
+  if v_tenant is null then
+    return (
+      select jsonb_build_object('entries', coalesce(sum(t.entries), 0), 'amount', coalesce(sum(t.amount), 0))
+      from app.tallies t
+      where t.tally = tally
+        and not exists (
+          select from unnest(v_kind.dims, t.dims) d (name, value)
+          where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, ''))));
+  end if;
   select jsonb_build_object('entries', coalesce(sum(t.entries), 0), 'amount', coalesce(sum(t.amount), 0)) into v_answer
   from app.tallies t
-  where t.tenant_id = app.tenant_id() and t.tally = tally
+  where t.tenant_id = v_tenant and t.tally = tally
     and not exists (
       select from unnest(v_kind.dims, t.dims) d (name, value)
       where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, '')));
@@ -4061,7 +4147,7 @@ begin
     group by t.tenant_id, t.tally, t.dims having count(*) > 1 or (count(*) = 1 and sum(t.entries) = 0 and sum(t.amount) = 0)
   ), gone as (
     delete from app.tallies t using crowded c
-    where t.tenant_id = c.tenant_id and t.tally = c.tally and t.dims = c.dims
+    where t.tenant_id is not distinct from c.tenant_id and t.tally = c.tally and t.dims = c.dims
     returning t.*
   ), folded as (
     insert into app.tallies (tenant_id, tally, dims, entries, amount)
@@ -4085,7 +4171,8 @@ begin
          coalesce(k.amount, 0), coalesce(c.amount, 0)
        from (select t.tenant_id, t.dims, sum(t.entries) as entries, sum(t.amount) as amount from app.tallies t where t.tally = %1$L
          group by t.tenant_id, t.dims) k
-       full join (%2$s) c (tenant_id, tally, dims, entries, amount) on c.tenant_id = k.tenant_id and c.dims = k.dims
+       full join (%2$s) c (tenant_id, tally, dims, entries, amount)
+         on coalesce(c.tenant_id::text, '''') = coalesce(k.tenant_id::text, '''') and c.dims = k.dims
        where coalesce(k.entries, 0) <> coalesce(c.entries, 0) or coalesce(k.amount, 0) <> coalesce(c.amount, 0)',
       v_tally, private.tally_counted(v_tally));
   end loop;
@@ -4235,6 +4322,13 @@ begin
   returning id into v_id;
   return delivery.address_get(jsonb_build_object('id', v_id));
 end $$;
+
+-- Adds the addresses of a file. {lines, dry_run, refused?} -> see app.import_lines
+-- Fails: import_has_errors; a line: as address_create.
+create or replace function delivery.address_import(input jsonb) returns jsonb
+language sql set search_path = '' as $$
+  select app.import_lines('delivery.address_create', '{id}', input)
+$$;
 
 -- Changes what is sent; null empties city, country, coordinates. {id, ...} -> the address
 -- A zone_id stands until the place moves; zone_id null goes back to the zone of the coordinates.
@@ -5763,7 +5857,8 @@ $$;
 
 -- Writes a delivery that has been worked out.
 create or replace function delivery.delivery_insert(d delivery.deliveries) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
   insert into delivery.deliveries (id, tenant_id, delivery_code, barcode, external_reference_id, original_delivery_id, delivery_flow, status,
     customer_id, institution_user_id, delivery_service_id, carrier_type, carrier_code, payer_type, payment_method, cod_amount, delivery_fee,
     currency, unit_size, unit_size_source, package_details, distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot,
@@ -5774,21 +5869,49 @@ language sql set search_path = '' as $$
     d.delivery_fee, d.currency, d.unit_size, d.unit_size_source, d.package_details, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
     d.pickup_snapshot, d.dropoff_snapshot, d.pickup_zone_id, d.dropoff_zone_id, d.pickup_warehouse_id, d.dropoff_warehouse_id,
     d.current_warehouse_id, d.staging_warehouse_id, d.recipient, d.notes, d.service_snapshot, d.status_reason, d.promised_at, d.created_by,
-    d.order_id)
-$$;
+    d.order_id);
+end $$;
 
 -- What creating and changing a delivery answers.
 create or replace function delivery.delivery_made(delivery_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('id', d.id, 'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select jsonb_build_object('id', d.id, 'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
     'status', d.status, 'delivery_flow', d.delivery_flow, 'price', d.delivery_fee, 'unit_size', d.unit_size,
     'unit_size_source', d.unit_size_source, 'currency', d.currency, 'cod_amount', d.cod_amount,
     'original_delivery_id', d.original_delivery_id, 'legs', (
       select coalesce(jsonb_agg(jsonb_build_object('id', l.id, 'leg', l.leg, 'sequence_plan', l.sequence_plan,
         'delivery_code', l.delivery_code, 'status', l.status) order by l.sequence_plan), '[]')
       from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id)))
-  from delivery.deliveries d where d.id = delivery_made.delivery_id
-$$;
+  from delivery.deliveries d where d.id = delivery_made.delivery_id);
+end $$;
+
+-- sql/40_functions/delivery/deliveries/33_import.sql
+
+-- Orders the deliveries of a file, each as delivery_create does, charged like any other.
+-- {lines, dry_run, refused?} -> see app.import_lines. Fails: import_has_errors; a line: as delivery_create.
+-- What several lines take is taken before the first, in the house's order, so that two files never wait for each
+-- other crosswise: returned deliveries, the counter of delivery codes, wallets.
+create or replace function delivery.delivery_import(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_returned uuid[];
+  v_senders uuid[];
+begin
+  select array_agg((l -> 'input' ->> 'original_delivery_id')::uuid) filter (where l -> 'input' ->> 'delivery_flow' = 'customer_return'),
+    array_agg(distinct s.id::uuid) filter (where l -> 'input' ->> 'payment_method' = 'wallet')
+  into v_returned, v_senders
+  from jsonb_array_elements(input -> 'lines') l,
+    unnest(array[l -> 'input' ->> 'customer_id', l -> 'input' ->> 'institution_user_id']) s (id);
+  if v_returned is not null then
+    perform private.deliveries_hold(v_returned);
+  end if;
+  perform from app.counters c where c.tenant_id = app.tenant_id() and c.counter = 'delivery_code' for update;
+  if v_senders is not null then
+    perform money.wallets_hold(case when app.sees_tenant() then v_senders else array[app.user_id()] end);
+  end if;
+  return app.import_lines('delivery.delivery_create', '{id}', input);
+end $$;
 
 -- sql/40_functions/delivery/deliveries/34_drafts.sql
 
@@ -6934,17 +7057,14 @@ begin
   return v_branches -> 0;
 end $$;
 
--- Adds a branch. {institution_user_id, name, code, address_id, default_processing_point_id?, contact_info?, metadata?}
--- -> {id, institution_user_id, name, code}
--- Fails: institution_not_found, address_not_found, processing_point_not_found, processing_point_inactive, branch_code_exists.
-create or replace function delivery.branch_create(input jsonb) returns jsonb
+-- Adds a branch to an institution that is known to exist: branch_create without its first question.
+create or replace function delivery.branch_add(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_institution uuid := (input ->> 'institution_user_id')::uuid;
   v_point uuid := (input ->> 'default_processing_point_id')::uuid;
   v_branch delivery.institution_branches;
 begin
-  perform delivery.institution_get(jsonb_build_object('id', v_institution));
   perform delivery.require_public_address((input ->> 'address_id')::uuid, v_institution);
   if v_point is not null then
     perform delivery.require_point(v_point);
@@ -6956,6 +7076,25 @@ begin
   returning * into v_branch;
   return jsonb_build_object('id', v_branch.id, 'institution_user_id', v_branch.institution_user_id,
     'name', v_branch.name, 'code', v_branch.code);
+end $$;
+
+-- Adds a branch. {institution_user_id, name, code, address_id, default_processing_point_id?, contact_info?, metadata?}
+-- -> {id, institution_user_id, name, code}
+-- Fails: institution_not_found, address_not_found, processing_point_not_found, processing_point_inactive, branch_code_exists.
+create or replace function delivery.branch_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.institution_get(jsonb_build_object('id', input -> 'institution_user_id'));
+  return delivery.branch_add(input);
+end $$;
+
+-- Adds the branches of a file to an institution. {institution_user_id, lines, dry_run, refused?} -> see app.import_lines
+-- Fails: institution_not_found, import_has_errors; a line: as branch_create.
+create or replace function delivery.branch_import(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.institution_get(jsonb_build_object('id', input -> 'institution_user_id'));
+  return app.import_lines('delivery.branch_add', '{id}', input, jsonb_build_object('institution_user_id', input -> 'institution_user_id'));
 end $$;
 
 -- Changes what is sent; default_processing_point_id null takes the default away.
@@ -9148,16 +9287,15 @@ grant execute on function private.performance_rebuild_asked(integer, integer) to
 -- A measurement from JSON: a number or a numeric text. Null when it is missing or empty (''), the
 -- given code is raised nowhere: `wrong` is true for anything negative or not numeric.
 create or replace function delivery.read_measure(value jsonb, out measure numeric, out wrong boolean)
-language sql immutable set search_path = '' as $$
-  select r.number, coalesce(r.number < 0, false)
-    or (r.number is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''))
-  from (
-    select case
-      when jsonb_typeof(value) = 'number' then (value #>> '{}')::numeric
-      when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,12}(\.[0-9]{1,20})?$' then trim(value #>> '{}')::numeric
-    end as number
-  ) r
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  measure := case
+    when jsonb_typeof(value) = 'number' then (value #>> '{}')::numeric
+    when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,12}(\.[0-9]{1,20})?$' then trim(value #>> '{}')::numeric
+  end;
+  wrong := coalesce(measure < 0, false)
+    or (measure is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''));
+end $$;
 
 -- How many units a package {items: [{quantity, weight, length, width, height}]} has, by the tenant's
 -- settings general.unit_size {unit_weight, unit_length, volumetric_divisor, use_volumetric_weight}:
@@ -10659,6 +10797,16 @@ end $$;
 -- Attempts by hand, in three steps around the call: claim, send, write down. The claim is one conditional update,
 -- so of any number of callers one sends. An Idempotency-Key (`key`) remembers the answer of the last step.
 
+-- Claims the Idempotency-Key of a call in several steps (`key`), if it has one: the answer of an earlier call, or null.
+-- Fails: idempotency_conflict.
+create or replace function integration.key_claim(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return case when input ? 'key' then
+    private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict') end;
+end $$;
+
+-- What the sender needs of a claimed delivery: {id, claim_token, body, url, subscription_id, secrets}.
 create or replace function integration.claimed(e integration.webhook_events) returns jsonb
 language sql stable set search_path = '' as $$
   select jsonb_build_object('id', e.id, 'claim_token', e.claim_token, 'body', e.body, 'url', s.url, 'subscription_id', s.id,
@@ -10673,14 +10821,11 @@ create or replace function integration.retry_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := (input ->> 'event_id')::uuid;
-  v_answer jsonb;
+  v_answer jsonb := integration.key_claim(input);
   e integration.webhook_events;
 begin
-  if input ? 'key' then
-    v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict');
-    if v_answer is not null then
-      return jsonb_build_object('answer', v_answer);
-    end if;
+  if v_answer is not null then
+    return jsonb_build_object('answer', v_answer);
   end if;
   update integration.webhook_events w set status = 'retrying', next_attempt_at = null, claim_token = gen_random_uuid(), claimed_at = now()
   where w.id = v_id and ((w.status = 'failed' and w.claim_token is null)
@@ -10699,14 +10844,11 @@ create or replace function integration.test_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := gen_random_uuid();
-  v_answer jsonb;
+  v_answer jsonb := integration.key_claim(input);
   e integration.webhook_events;
 begin
-  if input ? 'key' then
-    v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict');
-    if v_answer is not null then
-      return jsonb_build_object('answer', v_answer);
-    end if;
+  if v_answer is not null then
+    return jsonb_build_object('answer', v_answer);
   end if;
   perform integration.subscription_of((input ->> 'id')::uuid);
   insert into integration.webhook_events (id, tenant_id, subscription_id, event_type, entity_key, body, status, next_attempt_at,
@@ -10858,17 +11000,14 @@ create or replace function integration.shipment_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_answer jsonb;
+  v_answer jsonb := integration.key_claim(input);
   v_credentials text;
   d delivery.deliveries;
   c integration.carriers;
   s integration.carrier_shipments;
 begin
-  if input ? 'key' then
-    v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict');
-    if v_answer is not null then
-      return jsonb_build_object('answer', v_answer);
-    end if;
+  if v_answer is not null then
+    return jsonb_build_object('answer', v_answer);
   end if;
   select t.* into d from delivery.deliveries t where t.id = (input ->> 'delivery_id')::uuid for no key update;
   if not found then
@@ -11994,10 +12133,12 @@ begin
   return money.gateways_get(jsonb_build_object('gateway_code', v_code)) -> 0;
 end $$;
 
--- True when the caller's tenant can be paid through a gateway. A definer: customers see no accounts.
+-- True when the tenant of the shop the request is in, or else the caller's, can be paid through a gateway. A definer:
+-- customers see no accounts.
 create or replace function private.gateway_in_use(code text) returns boolean
 language sql stable security definer set search_path = '' as $$
-  select exists (select from money.payment_gateways g where g.tenant_id = app.tenant_id() and g.gateway_code = code and g.is_active)
+  select exists (select from money.payment_gateways g where g.tenant_id = coalesce(app.shop_tenant_id(), app.tenant_id())
+    and g.gateway_code = code and g.is_active)
 $$;
 grant execute on function private.gateway_in_use(text) to barid_caller;
 
@@ -12645,6 +12786,18 @@ begin
 end $$;
 
 grant execute on function money.balances_locked(uuid[]) to barid_caller;
+
+-- Locks the wallets of these people and the tenant's own, in the order of their ids, for a transaction that will
+-- book on several of them one after the other.
+create or replace function money.wallets_hold(owners uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform from money.accounts a
+  where a.tenant_id = app.tenant_id() and a.kind = 'wallet' and (a.owner_user_id = any (owners) or a.owner_type = 'tenant')
+  order by a.id for no key update;
+end $$;
+
+grant execute on function money.wallets_hold(uuid[]) to barid_caller;
 
 -- sql/40_functions/money/payments_of_deliveries.sql
 
@@ -13725,6 +13878,14 @@ begin
   return storefront.cart_shown(v_id);
 end $$;
 
+-- A cart whose items were changed, as it is now. -> the cart
+create or replace function storefront.cart_changed(v_cart storefront.carts) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  update storefront.carts c set updated_at = now() where c.tenant_id = v_cart.tenant_id and c.id = v_cart.id;
+  return storefront.cart_shown(v_cart.id);
+end $$;
+
 -- Puts a variant into the cart, or more of it. {cart_id, variant_id, quantity} -> the cart
 -- Fails: cart_not_found, cart_not_active, market_not_found, variant_not_found, cart_quantity_exceeded (999 of a
 -- variant), cart_full (100 variants).
@@ -13755,8 +13916,7 @@ begin
   insert into storefront.cart_items as i (tenant_id, cart_id, variant_id, quantity)
   values (v_cart.tenant_id, v_cart.id, v_variant, (input ->> 'quantity')::integer)
   on conflict (tenant_id, cart_id, variant_id) do update set quantity = i.quantity + excluded.quantity;
-  update storefront.carts c set updated_at = now() where c.tenant_id = v_cart.tenant_id and c.id = v_cart.id;
-  return storefront.cart_shown(v_cart.id);
+  return storefront.cart_changed(v_cart);
 end $$;
 
 -- Says how many it shall be. {cart_id, cart_item_id, quantity} -> the cart
@@ -13771,8 +13931,7 @@ begin
   if not found then
     perform app.fail('cart_item_not_found');
   end if;
-  update storefront.carts c set updated_at = now() where c.tenant_id = v_cart.tenant_id and c.id = v_cart.id;
-  return storefront.cart_shown(v_cart.id);
+  return storefront.cart_changed(v_cart);
 end $$;
 
 -- Takes an item out. {cart_id, cart_item_id} -> the cart
@@ -13787,8 +13946,7 @@ begin
   if not found then
     perform app.fail('cart_item_not_found');
   end if;
-  update storefront.carts c set updated_at = now() where c.tenant_id = v_cart.tenant_id and c.id = v_cart.id;
-  return storefront.cart_shown(v_cart.id);
+  return storefront.cart_changed(v_cart);
 end $$;
 
 -- sql/40_functions/storefront/catalogue/10_categories.sql
@@ -14235,7 +14393,7 @@ end $$;
 
 -- What customers of a shop have besides their carts.
 
--- How an open market can be paid. {market_id} -> [{id, code, type, gateway_code?, name}]
+-- How an open market can be paid: what it turned on, and of the gateways those the tenant has set up. {market_id} -> [{id, code, type, gateway_code?, name}]
 -- Fails: market_not_found.
 create or replace function storefront.payment_methods_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -14252,7 +14410,7 @@ begin
     select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'code', t.code, 'type', t.type, 'name', app.localized(t.name))
       || case when t.gateway_code is null then '{}' else jsonb_build_object('gateway_code', t.gateway_code) end
       order by t.position, t.code), '[]')
-    from storefront.payment_methods_on(v_settings) t);
+    from storefront.payment_methods_offered(v_settings) t);
 end $$;
 
 -- Adds to the caller's address book; the first address, or one that says so, is the default.
@@ -14351,6 +14509,14 @@ language sql stable set search_path = '' as $$
   order by t.position, t.code
 $$;
 
+-- Those of them that a customer can pay with now: a gateway is offered once the tenant has set its account up.
+create or replace function storefront.payment_methods_offered(settings jsonb) returns setof storefront.payment_method_types
+language sql stable set search_path = '' as $$
+  select t.* from storefront.payment_methods_on(settings) t
+  where t.gateway_code is null or private.gateway_in_use(t.gateway_code)
+  order by t.position, t.code
+$$;
+
 -- Refuses what a market's fields cannot say. {directory_category?, settings?}
 -- Fails: invalid_directory_category, invalid_payment_method, market_currency_differs.
 create or replace function storefront.check_market(input jsonb) returns void
@@ -14420,6 +14586,15 @@ begin
     'event_data', jsonb_build_object('market_id', market.id, 'code', market.code, 'store_name', market.store_name,
       'status', market.status, 'publish_status', market.publish_status, 'needs_reapproval', market.needs_reapproval,
       'actor_id', app.user_id()))));
+end $$;
+
+-- Tells that a shop was opened or shut (market.published, market.unpublished), whatever did it.
+create or replace function storefront.tell_published(market storefront.markets, before text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if market.publish_status <> before then
+    perform storefront.tell_market(market, market.publish_status);
+  end if;
 end $$;
 
 -- Notifies the administrators of the market's tenant.
@@ -14499,7 +14674,7 @@ begin
     'readiness', jsonb_build_object(
       'warehouse_created', exists (select from warehousing.warehouses w where w.tenant_id = v_tenant and w.deleted_at is null),
       'store_live', v_market.is_live,
-      'payments_enabled', exists (select from storefront.payment_methods_on(v_market.settings)),
+      'payments_enabled', exists (select from storefront.payment_methods_offered(v_market.settings)),
       'delivery_configured', exists (
         select from delivery.delivery_services s where s.tenant_id = v_tenant and s.active and s.deleted_at is null),
       'products_added', v_products > 0,
@@ -14627,15 +14802,16 @@ create or replace function storefront.market_publish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_market storefront.markets := storefront.own_market(hold => true);
+  v_before text := v_market.publish_status;
 begin
   if v_market.status <> 'approved' then
     perform app.fail('market_not_approved');
   end if;
-  if v_market.publish_status <> input ->> 'publish_status' then
+  if v_before <> input ->> 'publish_status' then
     update storefront.markets m set publish_status = input ->> 'publish_status', updated_by = app.user_id()
     where m.tenant_id = v_market.tenant_id
     returning * into v_market;
-    perform storefront.tell_market(v_market, v_market.publish_status);
+    perform storefront.tell_published(v_market, v_before);
   end if;
   return to_jsonb(v_market);
 end $$;
@@ -14646,6 +14822,7 @@ create or replace function storefront.market_deactivate(input jsonb) returns jso
 language plpgsql set search_path = '' as $$
 declare
   v_market storefront.markets := storefront.own_market(hold => true);
+  v_before text := v_market.publish_status;
 begin
   if v_market.status <> 'inactive' then
     update storefront.markets m set status = 'inactive', publish_status = 'unpublished', needs_reapproval = false,
@@ -14653,6 +14830,7 @@ begin
     where m.tenant_id = v_market.tenant_id
     returning * into v_market;
     perform storefront.tell_market(v_market, 'deactivated');
+    perform storefront.tell_published(v_market, v_before);
   end if;
   return to_jsonb(v_market);
 end $$;
@@ -14670,6 +14848,7 @@ declare
   v_decision text := input ->> 'decision';
   v_asked text := coalesce(app.tenant_id()::text, '');
   v_market storefront.markets;
+  v_before text;
 begin
   select * into v_market from storefront.markets m where m.id = (input ->> 'market_id')::uuid for update;
   if v_market.id is null then
@@ -14678,6 +14857,7 @@ begin
   if v_market.status <> 'pending_approval' and not v_market.needs_reapproval then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', v_market.status, 'to', v_decision));
   end if;
+  v_before := v_market.publish_status;
   -- The reviewer belongs to no tenant; what he does here belongs to the market's: log, event, notices.
   perform set_config('app.tenant_id', v_market.tenant_id::text, true);
   update storefront.markets m set
@@ -14693,6 +14873,7 @@ begin
   perform storefront.notify_tenant_admins('market_' || v_decision,
     jsonb_build_object('market_id', v_market.id, 'admin_notes', v_market.admin_notes));
   perform storefront.tell_market(v_market, v_decision);
+  perform storefront.tell_published(v_market, v_before);
   perform set_config('app.tenant_id', v_asked, true);
   return to_jsonb(v_market);
 end $$;
@@ -14988,6 +15169,21 @@ language sql stable set search_path = '' as $$
   from (select app.tally_by('storefront_orders', 'status_group') as groups) t
 $$;
 
+-- Ids of orders whose number or id contains a text. A definer because ILIKE is not leakproof: under row-level security
+-- PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only, and answers ids that the
+-- caller still has to read through the policies.
+create or replace function private.orders_matching(part text) returns setof uuid
+language plpgsql stable security definer rows 20 set search_path = '' as $$
+begin
+  -- Executed as text, so that each search is planned for its own pattern. A number and an id have no space, so what
+  -- matches both written together matches one of them, unless the text has one.
+  return query execute $query$
+    select o.id from storefront.storefront_orders o
+    where o.tenant_id = $1 and (o.order_number || ' ' || o.id::text) operator(pg_catalog.~~*) $2 and $3 !~ ' '
+  $query$ using app.tenant_id(), app.contains_pattern(part), part;
+end $$;
+grant execute on function private.orders_matching(text) to barid_caller;
+
 -- sql/40_functions/storefront/orders/30_confirm.sql
 
 -- A cart becomes an order.
@@ -15233,6 +15429,27 @@ language sql stable set search_path = '' as $$
       then jsonb_build_object('dropoff', jsonb_build_object('latitude', address -> 'latitude', 'longitude', address -> 'longitude')) else '{}' end
 $$;
 
+-- The way of an order that nobody has measured yet, before order_confirm() prices it. Its input -> see
+-- delivery.way_wanted(). What it would refuse has no way.
+create or replace function storefront.order_way_wanted(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_lines jsonb;
+  v_address jsonb := input -> 'address';
+begin
+  select jsonb_agg(jsonb_build_object('inventory_item_id', v.inventory_item_id, 'quantity', i.quantity)) into v_lines
+  from storefront.carts c
+  join storefront.cart_items i on i.tenant_id = c.tenant_id and i.cart_id = c.id
+  join storefront.product_variants v on v.tenant_id = i.tenant_id and v.id = i.variant_id
+  where c.tenant_id = app.tenant_id() and c.customer_id = app.user_id() and c.id = (input ->> 'cart_id')::uuid and c.status = 'active';
+  if v_lines is null then
+    return null;
+  elsif input ->> 'address_id' is not null then
+    select to_jsonb(a) into v_address from storefront.addresses_list a where a.id = (input ->> 'address_id')::uuid;
+  end if;
+  return delivery.way_wanted(storefront.order_trip(input ->> 'delivery_service_id', private.order_supply(v_lines), v_address));
+end $$;
+
 -- sql/40_functions/storefront/orders/40_approve.sql
 
 -- The shop's part in an order: it promises the goods and sends them.
@@ -15468,7 +15685,7 @@ begin
         from jsonb_array_elements(m.banners) with ordinality b (value, position)
         where app.boolean_or(b.value -> 'is_active', true)),
       'settings', jsonb_build_object('currency', v_shop.currency, 'payment_methods', (
-        select coalesce(jsonb_agg(t.code), '[]') from storefront.payment_methods_on(m.settings) t)))
+        select coalesce(jsonb_agg(t.code order by t.position, t.code), '[]') from storefront.payment_methods_offered(m.settings) t)))
     from storefront.markets m where m.tenant_id = v_shop.tenant_id and m.id = v_shop.market_id);
 end $$;
 
@@ -16688,6 +16905,13 @@ begin
   returning id into v_id;
   return warehousing.inventory_item_get(jsonb_build_object('id', v_id));
 end $$;
+
+-- Adds the items of a file. {lines, dry_run, refused?} -> see app.import_lines
+-- Fails: import_has_errors; a line: as inventory_item_create.
+create or replace function warehousing.inventory_item_import(input jsonb) returns jsonb
+language sql set search_path = '' as $$
+  select app.import_lines('warehousing.inventory_item_create', '{inventory_item,id}', input)
+$$;
 
 -- Changes what is sent; null clears what may be empty. {id, any field of inventory_item_create} -> {inventory_item}
 -- Fails: inventory_item_not_found, item_sku_exists, item_has_stock (serial numbers begin or end with stock in the house).
@@ -20209,7 +20433,8 @@ alter table app.tallies enable row level security;
 alter table app.tallies force row level security;
 drop policy if exists tenant on app.tallies;
 create policy tenant on app.tallies for select to barid_caller
-  using (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()));
+  using (tenant_id = (select app.tenant_id()) and (select app.sees_tenant())
+    or (select app.tenant_id()) is null and (select app.has_permission('manage:system')));
 grant select on app.tallies to barid_caller;
 
 alter table app.tally_kinds enable row level security;
@@ -20283,6 +20508,7 @@ select app.tenant_table('integration.carrier_events', own => '{}', writes => '',
 select app.append_only('integration.carrier_events');
 select app.touched(t) from unnest(array['integration.webhook_subscriptions', 'integration.webhook_events', 'integration.tenant_carriers',
   'integration.carrier_shipments']::regclass[]) t;
+select app.counted('system_events', 'integration.system_events', '{status}');
 select app.counted('webhook_events', 'integration.webhook_events', '{subscription_id,status}');
 
 alter table integration.carriers enable row level security;

@@ -64,6 +64,13 @@ const bought = {
   postage_label: { label_url: "https://label.example/1.png" },
 };
 
+test("a carrier that is to take cash is told how much", async () => {
+  answers = { "POST /v2/shipments": [201, made], "POST /v2/shipments/shp_1/buy": [200, bought] };
+  await adapter.bookShipment({ ...parcel, cod_amount: 25_000 }, "ref-1", key);
+  expect(asked[1].body.shipment.options)
+    .toEqual({ cod_amount: "25000", cod_method: "CASH", currency: "IQD" });
+});
+
 test("a shipment is made with a reference and its cheapest rate is bought", async () => {
   answers = { "POST /v2/shipments": [201, made], "POST /v2/shipments/shp_1/buy": [200, bought] };
   expect(await adapter.bookShipment(parcel, "ref-1", { ...key, login_id: "ca_1" })).toEqual({

@@ -15,7 +15,7 @@ import { stack } from "../support/db.ts";
 import { type Everything, newEverything } from "../support/everything.ts";
 import { mint } from "../support/minter.ts";
 import { type Operation, operations } from "./functions.ts";
-import { headersOf, sampleOf, urlOf } from "./requests.ts";
+import { bodyOf, headersOf, sampleOf, urlOf } from "./requests.ts";
 
 // deno-lint-ignore no-explicit-any -- a document of any shape
 type Json = any;
@@ -120,7 +120,8 @@ async function wrongWith(operation: Operation, bearer: string): Promise<string |
   // deno-lint-ignore no-explicit-any -- a client of all paths at once
   const { data, error, response } = await (client(bearer) as any).request(method, path, {
     params: { path: params, query, header: headersOf(operation) },
-    body: method === "get" ? undefined : body ?? {},
+    body: method === "get" ? undefined : bodyOf(operation, { params, query, body }),
+    ...(operation.endpoint.csv ? { bodySerializer: (text: string) => text } : {}),
     parseAs: "text",
   }) as { data?: string; error?: Json; response: Response };
   const called = decodeURI(new URL(response.url).pathname + new URL(response.url).search);

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Things } from "../support/everything.ts";
 import type { Operation } from "./functions.ts";
 import {
+  bodyOf,
   headersOf,
   type Input,
   sampleOf,
@@ -301,9 +302,11 @@ export function hostileRequest(
     headers["x-request-id"] = pick(random, ["", "x".repeat(100), "a b", "../x", "<x>"]);
   }
   const sendsBody = method === "GET" ? chance(0.1) : !chance(0.03);
-  const text = chance(0.1) ? pick(random, texts) : json(input.body ?? {});
+  const sent = bodyOf(operation, input);
+  const text = chance(0.1) ? pick(random, texts) : typeof sent === "string" ? sent : json(sent);
   if (sendsBody) {
-    headers["content-type"] = chance(0.05) ? pick(random, contentTypes) : "application/json";
+    const type = headers["content-type"] ?? "application/json";
+    headers["content-type"] = chance(0.05) ? pick(random, contentTypes) : type;
   }
   const bytes = chance(0.02)
     ? Buffer.from([0x7b, 0xff, 0xfe, 0x22, 0xc3, 0x28])

@@ -13,7 +13,10 @@ interface Described {
   summary: string;
   tags: string[];
   parameters: { name: string; in: string; required: boolean; schema: unknown }[];
-  requestBody?: { content: Record<string, { schema: { properties?: object } }> };
+  requestBody?: {
+    description?: string;
+    content: Record<string, { schema: { properties?: object } }>;
+  };
   responses: Record<string, { $ref?: string; description: string }>;
 }
 // A type, not an interface: the validator wants something that can be indexed.
@@ -100,6 +103,15 @@ describe("the reference", () => {
       return keysOf(endpoint.body).filter((name) =>
         !Object.keys(schema?.properties ?? {}).includes(name)
       );
+    })).toEqual([]);
+  });
+
+  test("documents every column of a file", () => {
+    expect(missing(({ endpoint }, is) => {
+      if (!endpoint.csv) return [];
+      const { description, content } = is.requestBody!;
+      if (!content["text/csv"]) return ["text/csv"];
+      return keysOf(endpoint.csv.line).filter((name) => !description!.includes(`\`${name}\``));
     })).toEqual([]);
   });
 

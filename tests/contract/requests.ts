@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { Things } from "../support/everything.ts";
+import { csvText } from "../support/files.ts";
 import { newBarcode } from "../support/manifests.ts";
 import type { Operation } from "./functions.ts";
 
@@ -35,7 +36,10 @@ export type Slot = readonly [part: keyof Input, ...path: (string | number)[]];
 const parts = ["params", "query", "body"] as const;
 
 export function schemaOf(operation: Operation, part: typeof parts[number]): Schema | undefined {
-  const schema = operation.endpoint[part] as z.ZodType | undefined;
+  const { csv } = operation.endpoint;
+  const schema = part === "body" && csv
+    ? csv.line
+    : operation.endpoint[part] as z.ZodType | undefined;
   return schema && z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Schema;
 }
 
@@ -178,16 +182,8 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
     stage: "pickup",
     photo_urls: ["https://example.test/photo.jpg"],
   }),
-  "POST /delivery/deliveries": ({ address, user, service }, asked) => ({
-    delivery_service_id: service,
-    ...(asked === "pickup_location" ? {} : { pickup_address_id: address }),
-    ...(asked === "delivery_location" ? {} : { dropoff_address_id: address }),
-    ...(asked === "institution_user_id" ? {} : { customer_id: user }),
-    payment_method: "cash",
-    ...(asked === "original_delivery_id" ? { delivery_flow: "customer_return" } : {}),
-    ...(asked === "warehouse_id" ? { staged: true } : {}),
-    unit_size: 1,
-  }),
+  "POST /delivery/deliveries": ordering,
+  "POST /delivery/deliveries/import": ordering,
   "PATCH /delivery/deliveries/:delivery_id": () => ({ notes: "Second floor" }),
   "PUT /delivery/deliveries/:delivery_id": () => ({ notes: "Second floor" }),
   "PUT /warehousing/receiving-orders/:receiving_order_id": ({ bin }, asked) =>
@@ -220,6 +216,20 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
     general: { language: { settings: { default: "en" } } },
   }),
 };
+
+/** From one address to another, for somebody. */
+function ordering({ address, user, service }: Things, asked?: string): Record<string, unknown> {
+  return {
+    delivery_service_id: service,
+    ...(asked === "pickup_location" ? {} : { pickup_address_id: address }),
+    ...(asked === "delivery_location" ? {} : { dropoff_address_id: address }),
+    ...(asked === "institution_user_id" ? {} : { customer_id: user }),
+    payment_method: "cash",
+    ...(asked === "original_delivery_id" ? { delivery_flow: "customer_return" } : {}),
+    ...(asked === "warehouse_id" ? { staged: true } : {}),
+    unit_size: 1,
+  };
+}
 
 /** One parcel, or a piece of inventory with the terms of its delivery. */
 function travelling(things: Things, asked?: string): Record<string, unknown> {
@@ -377,7 +387,16 @@ export function withValue(input: Input, slot: Slot, put: unknown): Input {
 export function headersOf({ endpoint }: Operation): Record<string, string> {
   const takesKey = endpoint.idempotency === "required" ||
     endpoint.errors?.includes("idempotency_key_required");
-  return takesKey ? { "idempotency-key": randomUUID() } : {};
+  return {
+    ...(takesKey ? { "idempotency-key": randomUUID() } : {}),
+    ...(endpoint.csv ? { "content-type": "text/csv" } : {}),
+  };
+}
+
+/** The body as it is sent: an object, or the text of a file with this one line. */
+export function bodyOf({ endpoint }: Operation, { body }: Input): unknown {
+  const line = body && typeof body === "object" ? body : {};
+  return endpoint.csv ? csvText([line]) : body ?? {};
 }
 
 /** A text without halves of surrogate pairs, which no URL can carry. */

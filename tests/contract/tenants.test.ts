@@ -17,6 +17,7 @@ import { newBarcode } from "../support/manifests.ts";
 import type { Part } from "../support/people.ts";
 import { type Operation, operations } from "./functions.ts";
 import {
+  bodyOf,
   headersOf,
   type Input,
   kindOf,
@@ -198,7 +199,7 @@ test("the samples say something: with our own ids administrators meet no wrong i
 
 function send(operation: Operation, input: Input, person: Everything["tenant"]["admin"]) {
   const method = operation.endpoint.method.toUpperCase();
-  const body = method === "GET" ? undefined : input.body ?? {};
+  const body = method === "GET" ? undefined : bodyOf(operation, input);
   return person.send(method, urlOf(operation, input), body, { headers: headersOf(operation) });
 }
 

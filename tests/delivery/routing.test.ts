@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { measureWays } from "../../functions/delivery/assignments/routing.ts";
-import { osrm } from "../../functions/delivery/ways/routing-service.ts";
+import { osrm } from "../../shared/ways/routing-service.ts";
 import { equip, newDeliveries, newDelivery, rowsOf } from "../support/assignments.ts";
 import { sql } from "../support/db.ts";
 import { newAddress } from "../support/make.ts";

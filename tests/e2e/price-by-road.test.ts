@@ -56,24 +56,24 @@ afterAll(async () => {
   routing?.close();
 });
 
-async function post(path: string, body: unknown): Promise<Body> {
-  const response = await fetch(`${stack.apiUrl}/delivery/${path}`, {
+async function post(path: string, body: unknown, as = headers): Promise<Body> {
+  const response = await fetch(`${stack.apiUrl}/${path}`, {
     method: "POST",
-    headers,
+    headers: as,
     body: JSON.stringify(body),
   });
   return await response.json();
 }
 
 const preview = (from: number, to: number) =>
-  post("price", {
+  post("delivery/price", {
     delivery_service_id: service,
     pickup_location: addresses[from],
     delivery_location: addresses[to],
     unit_size: 1,
   });
 const order = (from: number, to: number) =>
-  post("deliveries", {
+  post("delivery/deliveries", {
     delivery_service_id: service,
     pickup_address_id: addresses[from].id,
     dropoff_address_id: addresses[to].id,
@@ -94,6 +94,51 @@ test("a way is asked for once; the preview, the order and the next preview say t
 test("an order nobody asked the price of is measured as well", async () => {
   asked.length = 0;
   expect((await order(1, 2)).delivery.price).toBe(2234);
+  expect(asked).toHaveLength(1);
+});
+
+test("what the store charges for bringing an order is what was shown before, and measured as well", async () => {
+  const { sql } = stack;
+  const [shop] =
+    await sql`select m.id as market, m.tenant_id as tenant, c.user_id as customer, v.id as variant,
+      i.unit_size as units, a.latitude, a.longitude
+    from storefront.markets m
+    join tenancy.tenant_users c on c.tenant_id = m.tenant_id and c.tenant_user_type = 'customer'
+    join storefront.product_variants v on v.tenant_id = m.tenant_id and v.sku = 'TEA-450'
+    join warehousing.inventory_items i on i.id = v.inventory_item_id
+    join warehousing.stock s on s.item_id = i.id and s.status = 'available' and s.quantity > 0
+    join warehousing.warehouses w on w.id = s.warehouse_id
+    join delivery.addresses a on a.id = w.address_id
+    where m.store_name = 'suq-dijla' order by s.quantity desc limit 1`;
+  const [{ cart }] = await sql`with cart as (
+      insert into storefront.carts (tenant_id, market_id, customer_id)
+      values (${shop.tenant}, ${shop.market}, ${shop.customer}) returning tenant_id, id)
+    insert into storefront.cart_items (tenant_id, cart_id, variant_id, quantity)
+    select tenant_id, id, ${shop.variant}, 1 from cart returning cart_id as cart`;
+  const token = await stack.jwtSign({
+    sub: shop.customer,
+    app_metadata: { tenant_id: shop.tenant },
+  });
+  const buyer = { ...headers, authorization: `Bearer ${token}` };
+  const home = { full_address: "Far away", city: "Mosul", lat: 36.34, long: 43.13 };
+  const shown = () =>
+    post("delivery/price", {
+      delivery_service_id: service,
+      pickup_location: { latitude: shop.latitude, longitude: shop.longitude },
+      delivery_location: { latitude: home.lat, longitude: home.long },
+      unit_size: shop.units,
+    }, buyer);
+  asked.length = 0;
+  const { order } = await post("storefront/orders/confirm", {
+    cartId: cart,
+    marketId: shop.market,
+    deliveryServiceId: service,
+    paymentMethodTypeId: "5a1e0000-0000-4000-8000-000000000001",
+    address: home,
+  }, buyer);
+  expect(asked).toHaveLength(1);
+  expect(order.deliveryFee % 1000).toBe(234);
+  expect(order.deliveryFee).toBe((await shown()).price);
   expect(asked).toHaveLength(1);
 });
 

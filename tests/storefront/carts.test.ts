@@ -243,6 +243,13 @@ describe("before the checkout", () => {
       return answer.body.data;
     };
     const codes = async (setting: Body) => (await ask(setting)).map(({ code }: Body) => code);
+    const setUp = (code: string, is_active = true) =>
+      sql`insert into money.payment_gateways (tenant_id, gateway_code, is_active)
+        values (${mine.id}, ${code}, ${is_active})`;
+    // A gateway that nobody has set up, or that is switched off, is not offered.
+    await setUp("razorpay", false);
+    expect(await codes(["wallet", "gateway"])).toEqual(["wallet"]);
+    await setUp("gatewayone");
     expect(await ask(["wallet", "gatewayone"])).toEqual([
       { id: expect.any(String), code: "wallet", type: "wallet", name: "المحفظة" },
       {
@@ -256,7 +263,13 @@ describe("before the checkout", () => {
     expect(await codes([])).toEqual([]);
     expect(await codes(null)).toEqual([]);
     expect(await codes({ cod: true, wallet: false, gateway: { enabled: true } }))
-      .toEqual(["cash_on_delivery", "gatewayone", "razorpay"]);
+      .toEqual(["cash_on_delivery", "gatewayone"]);
+    await sql`update money.payment_gateways set is_active = true where tenant_id = ${mine.id}`;
+    expect(await codes(["gateway"])).toEqual(["gatewayone", "razorpay"]);
+    await sql`update storefront.markets set settings = '{"payment_methods": ["wallet", "razorpay"]}'
+      where id = ${own.id}`;
+    const shown = await mine.customer.get(`/storefront/public/markets/${own.name}`);
+    expect(shown.body.market.settings.payment_methods).toEqual(["wallet", "razorpay"]);
     await expectGuarded({ method: "GET", path: `${methods}?marketId=${own.id}` }, {
       denied: [mine.driver, mine.institution, mine.staff],
     });

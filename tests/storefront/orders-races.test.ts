@@ -5,13 +5,11 @@ import { assign } from "../support/deliveries.ts";
 import "../support/expect.ts";
 import {
   checkAll,
-  eventFor,
   newShop,
   placeOrder,
   type Shop,
   standing,
   takeCards,
-  tell,
   walletOf,
 } from "../support/orders.ts";
 import { newPerson } from "../support/people.ts";
@@ -72,50 +70,6 @@ test("one order approved twenty times at once is approved once", async () => {
   expect(await standing(id)).toMatchObject({ status: "confirmed", reserved: 2 });
   await checkAll(racing.tenant);
 });
-
-test(
-  "approve against cancel against payment: a legal end, goods and money in balance",
-  async () => {
-    const rounds = Array.from({ length: 24 }, (_, index) => index);
-    const ends: Record<string, number> = {};
-    for (const batch of [rounds.slice(0, 8), rounds.slice(8, 16), rounds.slice(16)]) {
-      const placed = await Promise.all(batch.map(async () => {
-        const customer = await newPerson(racing.tenant.id, "customer", "customer");
-        return { customer, ...await placeOrder(racing, "razorpay", 1, customer) };
-      }));
-      await Promise.all(placed.flatMap(({ id, instructions }) => {
-        const calls = [
-          () => tell(eventFor(racing, instructions.gateway_order_id, 6_000_000)),
-          () => approve(racing, id),
-          () => cancel(racing, id),
-          () => approve(racing, id),
-        ];
-        return calls.sort(() => Math.random() - 0.5).map(async (call) => {
-          await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
-          const { status } = await call();
-          expect([200, 409]).toContain(status);
-        });
-      }));
-      for (const { id, customer } of placed) {
-        const end = await standing(id);
-        const name = `${end.status}/${end.payment_status}`;
-        ends[name] = (ends[name] ?? 0) + 1;
-        const purse = await walletOf(racing.tenant, customer.id);
-        const legal = {
-          "cancelled/pending": { reserved: 0, paid: 0, refunds: 0, purse: 0 },
-          "cancelled/paid": { reserved: 0, paid: 1, refunds: 1, purse: 6_000 },
-          "confirmed/paid": { reserved: 1, paid: 1, refunds: 0, purse: 0 },
-          "pending/paid": { reserved: 0, paid: 1, refunds: 0, purse: 0 },
-        }[name];
-        expect({ name, ...end, purse }).toMatchObject({ name, ...legal });
-        expect(legal).toBeDefined();
-      }
-    }
-    console.log(ends);
-    await checkAll(racing.tenant);
-  },
-  60_000,
-);
 
 test("cancel against pickup: it left, or it is cancelled", async () => {
   const { tenant } = racing;

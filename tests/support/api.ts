@@ -45,7 +45,7 @@ export class Person {
     return this.send("DELETE", path, undefined, options);
   }
 
-  /** Any request; a string body is sent as it is. Objects in `query` are sent as JSON. */
+  /** Any request; a body of text or bytes is sent as it is. Objects in `query` are sent as JSON. */
   async send(
     method: string,
     path: string,
@@ -68,7 +68,9 @@ export class Person {
     const response = await fetch(url, {
       method,
       headers,
-      body: body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body),
+      body: body === undefined || typeof body === "string" || body instanceof Uint8Array
+        ? body as string | undefined
+        : JSON.stringify(body),
     });
     const type = response.headers.get("content-type") ?? "";
     return {

@@ -35,13 +35,9 @@ const variant = (sku) =>
   products.flatMap(({ variants }) => variants).find((one) => one.sku === sku).id;
 
 say("How it can be paid and brought, and what bringing costs");
-const { data: ways } = await call(
-  customer,
-  "GET",
-  `storefront/payment-methods?marketId=${market.id}`,
-);
-show(ways.map(({ name }) => name).join(", "));
-const way = (code) => ways.find((one) => one.code === code).id;
+const ways = async () =>
+  (await call(customer, "GET", `storefront/payment-methods?marketId=${market.id}`)).data;
+show((await ways()).map(({ name }) => name).join(", "));
 const { deliveryServices } = await call(customer, "GET", "delivery/services");
 const service = deliveryServices.find(({ code }) => code === "STD");
 
@@ -140,7 +136,7 @@ async function buy(code, wanted) {
     cartId: cart.id,
     marketId: market.id,
     deliveryServiceId: service.id,
-    paymentMethodTypeId: way(code),
+    paymentMethodTypeId: (await ways()).find((one) => one.code === code).id,
     address: {
       full_address: "الكرادة، شارع ٦٢، دار ٩",
       city: "Baghdad",

@@ -2,6 +2,14 @@
  * EasyPost, written against its published API (https://docs.easypost.com/docs/shipments, /docs/trackers,
  * /guides/webhooks-guide): a shipment is made with a reference, its cheapest rate is bought, and a tracker
  * reports what happens. `initial_token` is the API key; `login_id`, when given, the carrier account to use.
+ *
+ * Confirmed by that documentation and by the answers EasyPost publishes (github.com/EasyPost/examples): the key as
+ * user of Basic auth, `reference` in place of an id, rates and their `rate` as text, `tracking_code`,
+ * `postage_label.label_url`, `refund_status`, ounces and inches, the tracker's ten statuses, and events signed as
+ * `X-Hmac-Signature: hmac-sha256-hex=…` over the raw body.
+ * Not confirmed, and never tried against EasyPost itself: that GET /shipments takes every reference (the page on
+ * objects says "many endpoints"); which carriers take `cod_amount` and `options.currency` for dinars (/docs/shipments/options
+ * leaves it to each carrier); whether an address without a postal code is rated; customs forms, which are not sent.
  */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
@@ -141,6 +149,16 @@ function shipmentOf(parcel: Parcel, reference: string, { login_id }: Credentials
     to_address: addressOf(parcel.dropoff, name, phone),
     from_address: addressOf(parcel.pickup),
     parcel: parcelOf(parcel),
+    // The carrier takes cash at the door only when it is told to.
+    ...(parcel.cod_amount > 0
+      ? {
+        options: {
+          cod_amount: String(parcel.cod_amount),
+          cod_method: "CASH",
+          currency: parcel.currency,
+        },
+      }
+      : {}),
     ...(login_id ? { carrier_accounts: [login_id] } : {}),
   };
 }

@@ -1,5 +1,6 @@
 import { can, either, role } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
+import { importEndpoint } from "../../../shared/import.ts";
 import { pagination } from "../../../shared/list.ts";
 import { ids } from "../../../shared/schemas.ts";
 import {
@@ -25,6 +26,15 @@ export const addresses: AnyEndpoint[] = [
     status: 201,
     errors: ["zone_not_found"],
     run: async ({ db, body }) => ({ data: await db.call("delivery.address_create", body) }),
+  }),
+  importEndpoint({
+    path: "/addresses/import",
+    summary: "Add the addresses of a CSV file",
+    access: either(can("manage:operations:tenant"), owners),
+    line: CreateAddress,
+    linesMax: 5_000,
+    core: "delivery.address_import",
+    lineErrors: ["zone_not_found"],
   }),
   endpoint({
     method: "get",

@@ -2,7 +2,7 @@
 import { system } from "../../../shared/db.ts";
 import type { Job } from "../../../shared/jobs.ts";
 import { log } from "../../../shared/log.ts";
-import { type Measure, measureByRoad, type Point } from "../ways/routing-service.ts";
+import { type Measure, measureByRoad, type Point } from "../../../shared/ways/routing-service.ts";
 
 export interface Way {
   id: string;

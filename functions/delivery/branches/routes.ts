@@ -1,5 +1,7 @@
 import { can } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
+import type { ErrorCode } from "../../../shared/errors.ts";
+import { importEndpoint } from "../../../shared/import.ts";
 import { pagination } from "../../../shared/list.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { staffOrInstitution, staffOrManifestPeople } from "../people.ts";
@@ -23,6 +25,14 @@ function named(params: { institution_user_id: string; branch_id: string }) {
   return { institution_user_id: params.institution_user_id, id: params.branch_id };
 }
 
+/** What a new branch may be refused for. */
+const refusals: readonly ErrorCode[] = [
+  "address_not_found",
+  "processing_point_not_found",
+  "processing_point_inactive",
+  "branch_code_exists",
+];
+
 /** Branches of institutions: where drivers fetch parcels. */
 export const branches: AnyEndpoint[] = [
   endpoint({
@@ -35,16 +45,22 @@ export const branches: AnyEndpoint[] = [
     body: CreateBranch,
     response: BranchCreated,
     status: 201,
-    errors: [
-      "institution_not_found",
-      "address_not_found",
-      "processing_point_not_found",
-      "processing_point_inactive",
-      "branch_code_exists",
-    ],
+    errors: ["institution_not_found", ...refusals],
     run: async ({ db, params, body }) => ({
       data: await db.call("delivery.branch_create", { ...body, ...params }),
     }),
+  }),
+  importEndpoint({
+    path: "/institutions/:institution_user_id/branches/import",
+    summary: "Add the branches of a CSV file to an institution",
+    access: can("manage:operations:tenant"),
+    feature,
+    params: ids("institution_user_id"),
+    line: CreateBranch,
+    linesMax: 5_000,
+    core: "delivery.branch_import",
+    lineErrors: refusals,
+    errors: ["institution_not_found"],
   }),
   endpoint({
     method: "get",

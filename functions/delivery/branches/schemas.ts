@@ -11,7 +11,7 @@ import {
   Text,
   Timestamp,
 } from "../../../shared/schemas.ts";
-import { Address } from "../addresses/schemas.ts";
+import { Address } from "../../../shared/address.ts";
 import { Code } from "../processing-points/schemas.ts";
 
 export const CreateBranch = z.object({

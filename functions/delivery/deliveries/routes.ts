@@ -1,10 +1,11 @@
 import { can } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { AppError, type ErrorCode } from "../../../shared/errors.ts";
+import { importEndpoint } from "../../../shared/import.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { withLinks } from "../manifests/proofs.ts";
 import { orderers, staffOrDeliveryPeople } from "../people.ts";
-import { measureFirst } from "../ways/measured.ts";
+import { measureFirst } from "../../../shared/ways/measured.ts";
 import { deliveriesList } from "./list.ts";
 import {
   Cancel,
@@ -43,6 +44,16 @@ const terms: readonly ErrorCode[] = [
   "delivery_barcode_taken",
 ];
 
+/** What ordering one may be refused for. */
+const ordering: readonly ErrorCode[] = [
+  ...terms,
+  "staging_warehouse_required",
+  "delivery_not_found",
+  "original_not_delivered",
+  "return_already_exists",
+  "insufficient_wallet_balance",
+];
+
 const change = {
   summary: "Change a draft",
   access: orderers,
@@ -74,18 +85,21 @@ export const deliveries: AnyEndpoint[] = [
     body: CreateDelivery,
     response: DeliveryMade,
     status: 201,
-    errors: [
-      ...terms,
-      "staging_warehouse_required",
-      "delivery_not_found",
-      "original_not_delivered",
-      "return_already_exists",
-      "insufficient_wallet_balance",
-    ],
+    errors: ordering,
     async run({ db, body }) {
       await measureFirst(db, body);
       return await db.call("delivery.delivery_create", body);
     },
+  }),
+  importEndpoint({
+    path: "/deliveries/import",
+    summary:
+      "Order the deliveries of a CSV file; ways that nobody asked the price of go as the crow flies",
+    access: orderers,
+    line: CreateDelivery,
+    linesMax: 500,
+    core: "delivery.delivery_import",
+    lineErrors: ["forbidden", ...ordering],
   }),
   endpoint({
     method: "get",

@@ -89,11 +89,8 @@ function readFilters(text: string | undefined): Record<string, unknown> {
 
 const count = z.int();
 const rate = z.number().nullable();
-const Row = z.object({
-  driver_id: Id,
-  driver_name: z.string(),
-  period_month: z.int().nullable(),
-  period_year: z.int().nullable(),
+/** What is said of a driver in a list and in a month of his own. */
+const Figures = {
   total_deliveries: count,
   successful_deliveries: count,
   failed_deliveries: count,
@@ -102,9 +99,16 @@ const Row = z.object({
   success_rate: rate,
   on_time_rate: rate,
   average_delivery_time_minutes: rate,
+  total_delivery_value: z.number(),
+};
+const Row = z.object({
+  driver_id: Id,
+  driver_name: z.string(),
+  period_month: z.int().nullable(),
+  period_year: z.int().nullable(),
+  ...Figures,
   total_distance_km: z.number(),
   km_per_delivery: rate,
-  total_delivery_value: z.number(),
 });
 
 export const PerformanceResponse = z.object({
@@ -138,17 +142,9 @@ export const GetPerformance = z.object({ driver_id: Id });
 const MonthOf = z.object({
   year: z.int(),
   month: z.int(),
-  total_deliveries: count,
-  successful_deliveries: count,
-  failed_deliveries: count,
-  on_time_deliveries: count,
-  late_deliveries: count,
-  success_rate: rate,
-  on_time_rate: rate,
-  average_delivery_time_minutes: rate,
+  ...Figures,
   total_distance_traveled: z.number(),
   kilometers_per_delivery: rate,
-  total_delivery_value: z.number(),
 });
 export const DetailResponse = z.object({
   driver: z.object({ driver_id: Id, driver_name: z.string(), avatar_url: z.string().nullable() }),

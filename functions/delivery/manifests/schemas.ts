@@ -12,7 +12,7 @@ import {
   Text,
   Timestamp,
 } from "../../../shared/schemas.ts";
-import { Address } from "../addresses/schemas.ts";
+import { Address } from "../../../shared/address.ts";
 import { itemStatuses, manifestStatuses } from "../statuses.ts";
 
 const stages = ["pickup", "delivery"] as const;

@@ -1,7 +1,7 @@
 import { member } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
-import { measureFirst } from "../ways/measured.ts";
+import { measureFirst } from "../../../shared/ways/measured.ts";
 import { PriceBody, PriceQuery, PriceResponse } from "./schemas.ts";
 
 const refusals: readonly ErrorCode[] = [

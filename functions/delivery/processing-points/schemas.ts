@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineList, flag, prefer } from "../../../shared/list.ts";
 import { Id, JsonObject, Pagination, Text, Timestamp } from "../../../shared/schemas.ts";
-import { Address } from "../addresses/schemas.ts";
+import { Address } from "../../../shared/address.ts";
 
 export const Code = z.string().trim().min(1).max(64);
 

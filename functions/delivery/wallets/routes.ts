@@ -50,8 +50,7 @@ export const walletEndpoints: AnyEndpoint[] = [
     response: TransactionsResponse,
     errors: ["wallet_not_found", "invalid_column_filters"],
     async run({ db, params, query }) {
-      const wallet = await db.call("delivery.wallet_get", params);
-      const page = await transactions.run(db, {
+      const { summary: wallet, ...page } = await transactions.run(db, {
         ...query,
         column_filters: { ...query.column_filters, wallet_id: params.id },
       });

@@ -73,6 +73,10 @@ export const transactions = defineList({
   sortColumns: { created_at: "id" },
   params: { direction: oneOf("direction", Direction.options as [string, ...string[]]) },
   columns: { wallet_id: id("wallet_id"), created_at: period("created_at") },
+  // In the same statement, so that the balance is that of the newest line.
+  summary: {
+    sql: () => "delivery.wallet_get(jsonb_build_object('id', $1 #> '{column,wallet_id}'))",
+  },
   limit: { default: 20, max: 100 },
 });
 

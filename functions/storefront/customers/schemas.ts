@@ -1,14 +1,12 @@
 import { z } from "zod";
 import { defineList, equal } from "../../../shared/list.ts";
+import { Address, AddressFields, needBoth } from "../../../shared/address.ts";
 import {
   Id,
   JsonObject,
   Latitude,
-  LocalizedText,
   Longitude,
-  LongText,
   Pagination,
-  Text,
   Timestamp,
 } from "../../../shared/schemas.ts";
 import { Kept } from "../schemas.ts";
@@ -56,49 +54,21 @@ export const PaymentMethodsResponse = z.object({
   })),
 });
 
-const Address = z.object({
-  id: Id,
-  title: JsonObject,
-  full_address: z.string(),
-  city: z.string().nullable(),
-  country: z.string().nullable(),
-  latitude: z.number().nullable(),
-  longitude: z.number().nullable(),
-  contact_info: JsonObject,
-  zone_id: Id.nullable(),
-  is_default: z.boolean(),
-  created_at: Timestamp,
-  updated_at: Timestamp,
-});
-
 /** Coordinates under the words of the address book, or of the checkout: `lat` and `long`. */
-export const AddAddress = z.object({
-  title: LocalizedText.optional(),
-  full_address: LongText.min(1),
-  city: Text.nullish(),
-  country: Text.nullish(),
-  latitude: Latitude.nullish(),
-  longitude: Longitude.nullish(),
+export const AddAddress = AddressFields.extend({
   lat: Latitude.nullish(),
   long: Longitude.nullish(),
-  contact_info: JsonObject.optional(),
   is_default: z.boolean().optional(),
 }).transform(({ lat, long, ...address }, context) => {
   const latitude = address.latitude ?? lat ?? null;
   const longitude = address.longitude ?? long ?? null;
-  // One coordinate alone is no place; the refusal names the missing one.
-  if ((latitude === null) !== (longitude === null)) {
-    context.issues.push({
-      code: "custom",
-      path: [latitude === null ? "latitude" : "longitude"],
-      input: address,
-    });
-  }
+  needBoth(latitude, longitude, context);
   return { ...address, latitude, longitude };
 });
 
-export const AddressResponse = z.object({ data: Address });
-export const AddressesResponse = z.object({ data: z.array(Address), pagination: Pagination });
+const OwnAddress = Address.extend({ is_default: z.boolean() });
+export const AddressResponse = z.object({ data: OwnAddress });
+export const AddressesResponse = z.object({ data: z.array(OwnAddress), pagination: Pagination });
 
 export const addressBook = defineList({
   view: "storefront.addresses_list",

@@ -2,7 +2,7 @@ import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { translate } from "../../../shared/i18n/index.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { tenantAdmin } from "../people.ts";
-import { pages } from "./pages.ts";
+import { inEveryList, pages } from "./pages.ts";
 import {
   adminOrders,
   Approve,
@@ -31,18 +31,11 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
     async run({ db, query }) {
       const page = await adminOrders.run(db, query);
       const orders = page.rows.map((row) => ({
-        id: row.id,
-        order_number: row.order_number,
-        status: row.status,
-        paymentMethod: row.payment_method,
-        paymentStatus: row.payment_status,
+        ...inEveryList(row),
         shippingAddress: { city: row.city },
         deliveryFee: row.shipping_cost,
         discountAmount: row.discount_amount,
         finalAmount: row.total_price,
-        totalItems: row.total_items,
-        createdAt: row.created_at,
-        updatedAt: row.updated_at,
       }));
       return { orders, pagination: pages(page), stats: page.summary };
     },

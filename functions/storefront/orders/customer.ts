@@ -4,9 +4,10 @@ import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { translate } from "../../../shared/i18n/index.ts";
 import { describeError, log } from "../../../shared/log.ts";
 import { ids } from "../../../shared/schemas.ts";
+import { measureFirst } from "../../../shared/ways/measured.ts";
 import { checkPayment, openPayment, returnTo } from "../../../shared/payment-gateways/checkout.ts";
 import { customers } from "../people.ts";
-import { pages } from "./pages.ts";
+import { inEveryList, pages } from "./pages.ts";
 import {
   Confirm,
   ConfirmResponse,
@@ -57,19 +58,21 @@ export const customerOrders: AnyEndpoint[] = [
       "can_not_use_this_delivery_for_this_unit_size",
     ],
     async run({ db, body, language }) {
+      const wish = {
+        cart_id: body.cartId,
+        market_id: body.marketId,
+        delivery_service_id: body.deliveryServiceId,
+        payment_method_type_id: body.paymentMethodTypeId,
+        address_id: body.addressId ?? undefined,
+        address: body.address ?? undefined,
+        save_to_address_book: body.save_to_address_book ?? false,
+        customer_notes: body.customer_notes ?? undefined,
+        ...returnTo(body.backRef ?? body.back_ref ?? undefined),
+      };
+      await measureFirst(db, wish, "storefront.order_way_wanted");
       const { order, payment_type, payment_id } = await db.call<Confirmed>(
         "storefront.order_confirm",
-        {
-          cart_id: body.cartId,
-          market_id: body.marketId,
-          delivery_service_id: body.deliveryServiceId,
-          payment_method_type_id: body.paymentMethodTypeId,
-          address_id: body.addressId ?? undefined,
-          address: body.address ?? undefined,
-          save_to_address_book: body.save_to_address_book ?? false,
-          customer_notes: body.customer_notes ?? undefined,
-          ...returnTo(body.backRef ?? body.back_ref ?? undefined),
-        },
+        wish,
       );
       const cash = { amount: order.totalPrice, currency: order.currency };
       const instructions = payment_type === "cash_on_delivery"
@@ -106,17 +109,10 @@ export const customerOrders: AnyEndpoint[] = [
     async run({ db, query }) {
       const page = await myOrders.run(db, query);
       const orders = page.rows.map((row) => ({
-        id: row.id,
-        order_number: row.order_number,
-        status: row.status,
-        paymentMethod: row.payment_method,
-        paymentStatus: row.payment_status,
+        ...inEveryList(row),
         totalPrice: row.total_price,
-        totalItems: row.total_items,
         currency: row.currency,
         market: { id: row.market_id, name: row.store_name },
-        createdAt: row.created_at,
-        updatedAt: row.updated_at,
       }));
       return { orders, pagination: pages(page) };
     },

@@ -4,3 +4,15 @@ import type { ListPage } from "../../../shared/list.ts";
 export function pages({ page, limit, total }: ListPage) {
   return { page, limit, total, totalPages: Math.ceil(total / limit) };
 }
+
+/** What every list tells of an order. */
+export const inEveryList = (row: Record<string, unknown>) => ({
+  id: row.id,
+  order_number: row.order_number,
+  status: row.status,
+  paymentMethod: row.payment_method,
+  paymentStatus: row.payment_status,
+  totalItems: row.total_items,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+});

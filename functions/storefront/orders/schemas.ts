@@ -9,6 +9,7 @@ import {
   since,
   until,
 } from "../../../shared/list.ts";
+import { needBoth } from "../../../shared/address.ts";
 import { atLeast, atMost } from "../../../shared/filters.ts";
 import {
   DayOrInstant,
@@ -58,13 +59,7 @@ const Address = z.object({
   long: Longitude.nullish(),
   contact_info: Contact.nullish(),
 }).transform(({ lat, long, ...address }, context) => {
-  if ((lat ?? null) === null !== ((long ?? null) === null)) {
-    context.issues.push({
-      code: "custom",
-      path: [(lat ?? null) === null ? "lat" : "long"],
-      input: address,
-    });
-  }
+  needBoth(lat ?? null, long ?? null, context, ["lat", "long"]);
   return { ...address, latitude: lat ?? null, longitude: long ?? null };
 });
 
@@ -164,14 +159,21 @@ const sortColumns = {
   totalItems: "total_items",
 };
 
+/** A part of an order's number or id. */
+const search: Filter = {
+  schema: z.string().trim().max(200),
+  condition: (value) =>
+    `${value} #>> '{}' = '' or r.id = any (array(select private.orders_matching(${value} #>> '{}')))`,
+};
+
 export const adminOrders = defineList({
   view: "storefront.orders_list",
   changes: "storefront.storefront_orders",
-  search: ["order_number", "id"],
   sort: ["createdAt", "finalAmount", "deliveryFee", "discountAmount", "totalItems", "status"],
   sortColumns,
   params: {
     status,
+    search,
     date_from: since("created_at"),
     date_to: until("created_at"),
     min_amount: atLeast("total_price"),

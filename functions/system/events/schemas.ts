@@ -18,6 +18,11 @@ export const events = defineList({
     entity_type: equal("entity_type"),
     entity_id: id("entity_id"),
   },
+  tally: {
+    name: "system_events",
+    filters: ["status"],
+    readers: "app.has_permission('manage:system')",
+  },
   limit: { default: 100, max: 500 },
 });
 

@@ -1,5 +1,6 @@
 import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
+import { importEndpoint } from "../../../shared/import.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { keepers, keepersOrViewers } from "../people.ts";
 import {
@@ -50,6 +51,15 @@ export const inventory: AnyEndpoint[] = [
     status: 201,
     errors: ["item_sku_exists"],
     run: ({ db, body }) => db.call("warehousing.inventory_item_create", body),
+  }),
+  importEndpoint({
+    path: "/inventory-items/import",
+    summary: "Add the items of a CSV file",
+    access: keepers,
+    line: CreateItem,
+    linesMax: 5_000,
+    core: "warehousing.inventory_item_import",
+    lineErrors: ["item_sku_exists"],
   }),
   endpoint({
     method: "get",

@@ -67,22 +67,33 @@ language sql stable set search_path = '' as $$
   from app.tally_kinds k where k.tally = tally_counted.tally
 $$;
 
--- A total of the caller's tenant: {entries, amount} over the groups whose columns have these values.
+-- A total of the caller's tenant: {entries, amount} over the groups whose columns have these values. Who is in no
+-- tenant gets that of all tenants and of none, as far as he may see them.
 -- wanted: {column: value}; a column left out may have any. Fails: a column the list is not counted by.
 create or replace function app.tally(tally text, wanted jsonb default '{}') returns jsonb
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_variable
 declare
   v_kind app.tally_kinds;
+  v_tenant uuid := app.tenant_id();
   v_answer jsonb;
 begin
   select k.* into v_kind from app.tally_kinds k where k.tally = tally;
   if v_kind.tally is null or exists (select from jsonb_object_keys(wanted) w (name) where w.name <> all (v_kind.dims)) then
     raise exception '% is not counted by %', tally, wanted;
   end if;
+  if v_tenant is null then
+    return (
+      select jsonb_build_object('entries', coalesce(sum(t.entries), 0), 'amount', coalesce(sum(t.amount), 0))
+      from app.tallies t
+      where t.tally = tally
+        and not exists (
+          select from unnest(v_kind.dims, t.dims) d (name, value)
+          where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, ''))));
+  end if;
   select jsonb_build_object('entries', coalesce(sum(t.entries), 0), 'amount', coalesce(sum(t.amount), 0)) into v_answer
   from app.tallies t
-  where t.tenant_id = app.tenant_id() and t.tally = tally
+  where t.tenant_id = v_tenant and t.tally = tally
     and not exists (
       select from unnest(v_kind.dims, t.dims) d (name, value)
       where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, '')));
@@ -120,7 +131,7 @@ begin
     group by t.tenant_id, t.tally, t.dims having count(*) > 1 or (count(*) = 1 and sum(t.entries) = 0 and sum(t.amount) = 0)
   ), gone as (
     delete from app.tallies t using crowded c
-    where t.tenant_id = c.tenant_id and t.tally = c.tally and t.dims = c.dims
+    where t.tenant_id is not distinct from c.tenant_id and t.tally = c.tally and t.dims = c.dims
     returning t.*
   ), folded as (
     insert into app.tallies (tenant_id, tally, dims, entries, amount)
@@ -144,7 +155,8 @@ begin
          coalesce(k.amount, 0), coalesce(c.amount, 0)
        from (select t.tenant_id, t.dims, sum(t.entries) as entries, sum(t.amount) as amount from app.tallies t where t.tally = %1$L
          group by t.tenant_id, t.dims) k
-       full join (%2$s) c (tenant_id, tally, dims, entries, amount) on c.tenant_id = k.tenant_id and c.dims = k.dims
+       full join (%2$s) c (tenant_id, tally, dims, entries, amount)
+         on coalesce(c.tenant_id::text, '''') = coalesce(k.tenant_id::text, '''') and c.dims = k.dims
        where coalesce(k.entries, 0) <> coalesce(c.entries, 0) or coalesce(k.amount, 0) <> coalesce(c.amount, 0)',
       v_tally, private.tally_counted(v_tally));
   end loop;

@@ -64,17 +64,14 @@ begin
   return v_branches -> 0;
 end $$;
 
--- Adds a branch. {institution_user_id, name, code, address_id, default_processing_point_id?, contact_info?, metadata?}
--- -> {id, institution_user_id, name, code}
--- Fails: institution_not_found, address_not_found, processing_point_not_found, processing_point_inactive, branch_code_exists.
-create or replace function delivery.branch_create(input jsonb) returns jsonb
+-- Adds a branch to an institution that is known to exist: branch_create without its first question.
+create or replace function delivery.branch_add(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_institution uuid := (input ->> 'institution_user_id')::uuid;
   v_point uuid := (input ->> 'default_processing_point_id')::uuid;
   v_branch delivery.institution_branches;
 begin
-  perform delivery.institution_get(jsonb_build_object('id', v_institution));
   perform delivery.require_public_address((input ->> 'address_id')::uuid, v_institution);
   if v_point is not null then
     perform delivery.require_point(v_point);
@@ -86,6 +83,25 @@ begin
   returning * into v_branch;
   return jsonb_build_object('id', v_branch.id, 'institution_user_id', v_branch.institution_user_id,
     'name', v_branch.name, 'code', v_branch.code);
+end $$;
+
+-- Adds a branch. {institution_user_id, name, code, address_id, default_processing_point_id?, contact_info?, metadata?}
+-- -> {id, institution_user_id, name, code}
+-- Fails: institution_not_found, address_not_found, processing_point_not_found, processing_point_inactive, branch_code_exists.
+create or replace function delivery.branch_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.institution_get(jsonb_build_object('id', input -> 'institution_user_id'));
+  return delivery.branch_add(input);
+end $$;
+
+-- Adds the branches of a file to an institution. {institution_user_id, lines, dry_run, refused?} -> see app.import_lines
+-- Fails: institution_not_found, import_has_errors; a line: as branch_create.
+create or replace function delivery.branch_import(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.institution_get(jsonb_build_object('id', input -> 'institution_user_id'));
+  return app.import_lines('delivery.branch_add', '{id}', input, jsonb_build_object('institution_user_id', input -> 'institution_user_id'));
 end $$;
 
 -- Changes what is sent; default_processing_point_id null takes the default away.

@@ -1,6 +1,16 @@
 -- Attempts by hand, in three steps around the call: claim, send, write down. The claim is one conditional update,
 -- so of any number of callers one sends. An Idempotency-Key (`key`) remembers the answer of the last step.
 
+-- Claims the Idempotency-Key of a call in several steps (`key`), if it has one: the answer of an earlier call, or null.
+-- Fails: idempotency_conflict.
+create or replace function integration.key_claim(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return case when input ? 'key' then
+    private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict') end;
+end $$;
+
+-- What the sender needs of a claimed delivery: {id, claim_token, body, url, subscription_id, secrets}.
 create or replace function integration.claimed(e integration.webhook_events) returns jsonb
 language sql stable set search_path = '' as $$
   select jsonb_build_object('id', e.id, 'claim_token', e.claim_token, 'body', e.body, 'url', s.url, 'subscription_id', s.id,
@@ -15,14 +25,11 @@ create or replace function integration.retry_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := (input ->> 'event_id')::uuid;
-  v_answer jsonb;
+  v_answer jsonb := integration.key_claim(input);
   e integration.webhook_events;
 begin
-  if input ? 'key' then
-    v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict');
-    if v_answer is not null then
-      return jsonb_build_object('answer', v_answer);
-    end if;
+  if v_answer is not null then
+    return jsonb_build_object('answer', v_answer);
   end if;
   update integration.webhook_events w set status = 'retrying', next_attempt_at = null, claim_token = gen_random_uuid(), claimed_at = now()
   where w.id = v_id and ((w.status = 'failed' and w.claim_token is null)
@@ -41,14 +48,11 @@ create or replace function integration.test_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := gen_random_uuid();
-  v_answer jsonb;
+  v_answer jsonb := integration.key_claim(input);
   e integration.webhook_events;
 begin
-  if input ? 'key' then
-    v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict');
-    if v_answer is not null then
-      return jsonb_build_object('answer', v_answer);
-    end if;
+  if v_answer is not null then
+    return jsonb_build_object('answer', v_answer);
   end if;
   perform integration.subscription_of((input ->> 'id')::uuid);
   insert into integration.webhook_events (id, tenant_id, subscription_id, event_type, entity_key, body, status, next_attempt_at,

@@ -10,17 +10,14 @@ create or replace function integration.shipment_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_answer jsonb;
+  v_answer jsonb := integration.key_claim(input);
   v_credentials text;
   d delivery.deliveries;
   c integration.carriers;
   s integration.carrier_shipments;
 begin
-  if input ? 'key' then
-    v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict');
-    if v_answer is not null then
-      return jsonb_build_object('answer', v_answer);
-    end if;
+  if v_answer is not null then
+    return jsonb_build_object('answer', v_answer);
   end if;
   select t.* into d from delivery.deliveries t where t.id = (input ->> 'delivery_id')::uuid for no key update;
   if not found then

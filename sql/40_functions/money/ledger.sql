@@ -199,3 +199,15 @@ begin
 end $$;
 
 grant execute on function money.balances_locked(uuid[]) to barid_caller;
+
+-- Locks the wallets of these people and the tenant's own, in the order of their ids, for a transaction that will
+-- book on several of them one after the other.
+create or replace function money.wallets_hold(owners uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform from money.accounts a
+  where a.tenant_id = app.tenant_id() and a.kind = 'wallet' and (a.owner_user_id = any (owners) or a.owner_type = 'tenant')
+  order by a.id for no key update;
+end $$;
+
+grant execute on function money.wallets_hold(uuid[]) to barid_caller;

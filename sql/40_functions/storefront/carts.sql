@@ -87,6 +87,14 @@ begin
   return storefront.cart_shown(v_id);
 end $$;
 
+-- A cart whose items were changed, as it is now. -> the cart
+create or replace function storefront.cart_changed(v_cart storefront.carts) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  update storefront.carts c set updated_at = now() where c.tenant_id = v_cart.tenant_id and c.id = v_cart.id;
+  return storefront.cart_shown(v_cart.id);
+end $$;
+
 -- Puts a variant into the cart, or more of it. {cart_id, variant_id, quantity} -> the cart
 -- Fails: cart_not_found, cart_not_active, market_not_found, variant_not_found, cart_quantity_exceeded (999 of a
 -- variant), cart_full (100 variants).
@@ -117,8 +125,7 @@ begin
   insert into storefront.cart_items as i (tenant_id, cart_id, variant_id, quantity)
   values (v_cart.tenant_id, v_cart.id, v_variant, (input ->> 'quantity')::integer)
   on conflict (tenant_id, cart_id, variant_id) do update set quantity = i.quantity + excluded.quantity;
-  update storefront.carts c set updated_at = now() where c.tenant_id = v_cart.tenant_id and c.id = v_cart.id;
-  return storefront.cart_shown(v_cart.id);
+  return storefront.cart_changed(v_cart);
 end $$;
 
 -- Says how many it shall be. {cart_id, cart_item_id, quantity} -> the cart
@@ -133,8 +140,7 @@ begin
   if not found then
     perform app.fail('cart_item_not_found');
   end if;
-  update storefront.carts c set updated_at = now() where c.tenant_id = v_cart.tenant_id and c.id = v_cart.id;
-  return storefront.cart_shown(v_cart.id);
+  return storefront.cart_changed(v_cart);
 end $$;
 
 -- Takes an item out. {cart_id, cart_item_id} -> the cart
@@ -149,6 +155,5 @@ begin
   if not found then
     perform app.fail('cart_item_not_found');
   end if;
-  update storefront.carts c set updated_at = now() where c.tenant_id = v_cart.tenant_id and c.id = v_cart.id;
-  return storefront.cart_shown(v_cart.id);
+  return storefront.cart_changed(v_cart);
 end $$;

@@ -1,6 +1,6 @@
 -- What customers of a shop have besides their carts.
 
--- How an open market can be paid. {market_id} -> [{id, code, type, gateway_code?, name}]
+-- How an open market can be paid: what it turned on, and of the gateways those the tenant has set up. {market_id} -> [{id, code, type, gateway_code?, name}]
 -- Fails: market_not_found.
 create or replace function storefront.payment_methods_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -17,7 +17,7 @@ begin
     select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'code', t.code, 'type', t.type, 'name', app.localized(t.name))
       || case when t.gateway_code is null then '{}' else jsonb_build_object('gateway_code', t.gateway_code) end
       order by t.position, t.code), '[]')
-    from storefront.payment_methods_on(v_settings) t);
+    from storefront.payment_methods_offered(v_settings) t);
 end $$;
 
 -- Adds to the caller's address book; the first address, or one that says so, is the default.

@@ -14,7 +14,7 @@ begin
         from jsonb_array_elements(m.banners) with ordinality b (value, position)
         where app.boolean_or(b.value -> 'is_active', true)),
       'settings', jsonb_build_object('currency', v_shop.currency, 'payment_methods', (
-        select coalesce(jsonb_agg(t.code), '[]') from storefront.payment_methods_on(m.settings) t)))
+        select coalesce(jsonb_agg(t.code order by t.position, t.code), '[]') from storefront.payment_methods_offered(m.settings) t)))
     from storefront.markets m where m.tenant_id = v_shop.tenant_id and m.id = v_shop.market_id);
 end $$;
 

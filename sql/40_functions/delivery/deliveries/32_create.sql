@@ -128,7 +128,8 @@ $$;
 
 -- Writes a delivery that has been worked out.
 create or replace function delivery.delivery_insert(d delivery.deliveries) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
   insert into delivery.deliveries (id, tenant_id, delivery_code, barcode, external_reference_id, original_delivery_id, delivery_flow, status,
     customer_id, institution_user_id, delivery_service_id, carrier_type, carrier_code, payer_type, payment_method, cod_amount, delivery_fee,
     currency, unit_size, unit_size_source, package_details, distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot,
@@ -139,18 +140,19 @@ language sql set search_path = '' as $$
     d.delivery_fee, d.currency, d.unit_size, d.unit_size_source, d.package_details, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
     d.pickup_snapshot, d.dropoff_snapshot, d.pickup_zone_id, d.dropoff_zone_id, d.pickup_warehouse_id, d.dropoff_warehouse_id,
     d.current_warehouse_id, d.staging_warehouse_id, d.recipient, d.notes, d.service_snapshot, d.status_reason, d.promised_at, d.created_by,
-    d.order_id)
-$$;
+    d.order_id);
+end $$;
 
 -- What creating and changing a delivery answers.
 create or replace function delivery.delivery_made(delivery_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('id', d.id, 'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select jsonb_build_object('id', d.id, 'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
     'status', d.status, 'delivery_flow', d.delivery_flow, 'price', d.delivery_fee, 'unit_size', d.unit_size,
     'unit_size_source', d.unit_size_source, 'currency', d.currency, 'cod_amount', d.cod_amount,
     'original_delivery_id', d.original_delivery_id, 'legs', (
       select coalesce(jsonb_agg(jsonb_build_object('id', l.id, 'leg', l.leg, 'sequence_plan', l.sequence_plan,
         'delivery_code', l.delivery_code, 'status', l.status) order by l.sequence_plan), '[]')
       from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id)))
-  from delivery.deliveries d where d.id = delivery_made.delivery_id
-$$;
+  from delivery.deliveries d where d.id = delivery_made.delivery_id);
+end $$;

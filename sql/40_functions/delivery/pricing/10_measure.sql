@@ -3,16 +3,15 @@
 -- A measurement from JSON: a number or a numeric text. Null when it is missing or empty (''), the
 -- given code is raised nowhere: `wrong` is true for anything negative or not numeric.
 create or replace function delivery.read_measure(value jsonb, out measure numeric, out wrong boolean)
-language sql immutable set search_path = '' as $$
-  select r.number, coalesce(r.number < 0, false)
-    or (r.number is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''))
-  from (
-    select case
-      when jsonb_typeof(value) = 'number' then (value #>> '{}')::numeric
-      when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,12}(\.[0-9]{1,20})?$' then trim(value #>> '{}')::numeric
-    end as number
-  ) r
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  measure := case
+    when jsonb_typeof(value) = 'number' then (value #>> '{}')::numeric
+    when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,12}(\.[0-9]{1,20})?$' then trim(value #>> '{}')::numeric
+  end;
+  wrong := coalesce(measure < 0, false)
+    or (measure is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''));
+end $$;
 
 -- How many units a package {items: [{quantity, weight, length, width, height}]} has, by the tenant's
 -- settings general.unit_size {unit_weight, unit_length, volumetric_divisor, use_volumetric_weight}:

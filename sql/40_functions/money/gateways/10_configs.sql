@@ -49,10 +49,12 @@ begin
   return money.gateways_get(jsonb_build_object('gateway_code', v_code)) -> 0;
 end $$;
 
--- True when the caller's tenant can be paid through a gateway. A definer: customers see no accounts.
+-- True when the tenant of the shop the request is in, or else the caller's, can be paid through a gateway. A definer:
+-- customers see no accounts.
 create or replace function private.gateway_in_use(code text) returns boolean
 language sql stable security definer set search_path = '' as $$
-  select exists (select from money.payment_gateways g where g.tenant_id = app.tenant_id() and g.gateway_code = code and g.is_active)
+  select exists (select from money.payment_gateways g where g.tenant_id = coalesce(app.shop_tenant_id(), app.tenant_id())
+    and g.gateway_code = code and g.is_active)
 $$;
 grant execute on function private.gateway_in_use(text) to barid_caller;
 

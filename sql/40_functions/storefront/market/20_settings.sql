@@ -20,6 +20,14 @@ language sql stable set search_path = '' as $$
   order by t.position, t.code
 $$;
 
+-- Those of them that a customer can pay with now: a gateway is offered once the tenant has set its account up.
+create or replace function storefront.payment_methods_offered(settings jsonb) returns setof storefront.payment_method_types
+language sql stable set search_path = '' as $$
+  select t.* from storefront.payment_methods_on(settings) t
+  where t.gateway_code is null or private.gateway_in_use(t.gateway_code)
+  order by t.position, t.code
+$$;
+
 -- Refuses what a market's fields cannot say. {directory_category?, settings?}
 -- Fails: invalid_directory_category, invalid_payment_method, market_currency_differs.
 create or replace function storefront.check_market(input jsonb) returns void
@@ -89,6 +97,15 @@ begin
     'event_data', jsonb_build_object('market_id', market.id, 'code', market.code, 'store_name', market.store_name,
       'status', market.status, 'publish_status', market.publish_status, 'needs_reapproval', market.needs_reapproval,
       'actor_id', app.user_id()))));
+end $$;
+
+-- Tells that a shop was opened or shut (market.published, market.unpublished), whatever did it.
+create or replace function storefront.tell_published(market storefront.markets, before text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if market.publish_status <> before then
+    perform storefront.tell_market(market, market.publish_status);
+  end if;
 end $$;
 
 -- Notifies the administrators of the market's tenant.

@@ -63,7 +63,7 @@ begin
     'readiness', jsonb_build_object(
       'warehouse_created', exists (select from warehousing.warehouses w where w.tenant_id = v_tenant and w.deleted_at is null),
       'store_live', v_market.is_live,
-      'payments_enabled', exists (select from storefront.payment_methods_on(v_market.settings)),
+      'payments_enabled', exists (select from storefront.payment_methods_offered(v_market.settings)),
       'delivery_configured', exists (
         select from delivery.delivery_services s where s.tenant_id = v_tenant and s.active and s.deleted_at is null),
       'products_added', v_products > 0,

@@ -108,15 +108,16 @@ create or replace function storefront.market_publish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_market storefront.markets := storefront.own_market(hold => true);
+  v_before text := v_market.publish_status;
 begin
   if v_market.status <> 'approved' then
     perform app.fail('market_not_approved');
   end if;
-  if v_market.publish_status <> input ->> 'publish_status' then
+  if v_before <> input ->> 'publish_status' then
     update storefront.markets m set publish_status = input ->> 'publish_status', updated_by = app.user_id()
     where m.tenant_id = v_market.tenant_id
     returning * into v_market;
-    perform storefront.tell_market(v_market, v_market.publish_status);
+    perform storefront.tell_published(v_market, v_before);
   end if;
   return to_jsonb(v_market);
 end $$;
@@ -127,6 +128,7 @@ create or replace function storefront.market_deactivate(input jsonb) returns jso
 language plpgsql set search_path = '' as $$
 declare
   v_market storefront.markets := storefront.own_market(hold => true);
+  v_before text := v_market.publish_status;
 begin
   if v_market.status <> 'inactive' then
     update storefront.markets m set status = 'inactive', publish_status = 'unpublished', needs_reapproval = false,
@@ -134,6 +136,7 @@ begin
     where m.tenant_id = v_market.tenant_id
     returning * into v_market;
     perform storefront.tell_market(v_market, 'deactivated');
+    perform storefront.tell_published(v_market, v_before);
   end if;
   return to_jsonb(v_market);
 end $$;

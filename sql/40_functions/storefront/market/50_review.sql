@@ -9,6 +9,7 @@ declare
   v_decision text := input ->> 'decision';
   v_asked text := coalesce(app.tenant_id()::text, '');
   v_market storefront.markets;
+  v_before text;
 begin
   select * into v_market from storefront.markets m where m.id = (input ->> 'market_id')::uuid for update;
   if v_market.id is null then
@@ -17,6 +18,7 @@ begin
   if v_market.status <> 'pending_approval' and not v_market.needs_reapproval then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', v_market.status, 'to', v_decision));
   end if;
+  v_before := v_market.publish_status;
   -- The reviewer belongs to no tenant; what he does here belongs to the market's: log, event, notices.
   perform set_config('app.tenant_id', v_market.tenant_id::text, true);
   update storefront.markets m set
@@ -32,6 +34,7 @@ begin
   perform storefront.notify_tenant_admins('market_' || v_decision,
     jsonb_build_object('market_id', v_market.id, 'admin_notes', v_market.admin_notes));
   perform storefront.tell_market(v_market, v_decision);
+  perform storefront.tell_published(v_market, v_before);
   perform set_config('app.tenant_id', v_asked, true);
   return to_jsonb(v_market);
 end $$;

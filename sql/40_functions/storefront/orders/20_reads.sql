@@ -110,3 +110,18 @@ language sql stable set search_path = '' as $$
         and o.delivered_at >= (select app.day_start(app.day_of(now()::text)))))
   from (select app.tally_by('storefront_orders', 'status_group') as groups) t
 $$;
+
+-- Ids of orders whose number or id contains a text. A definer because ILIKE is not leakproof: under row-level security
+-- PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only, and answers ids that the
+-- caller still has to read through the policies.
+create or replace function private.orders_matching(part text) returns setof uuid
+language plpgsql stable security definer rows 20 set search_path = '' as $$
+begin
+  -- Executed as text, so that each search is planned for its own pattern. A number and an id have no space, so what
+  -- matches both written together matches one of them, unless the text has one.
+  return query execute $query$
+    select o.id from storefront.storefront_orders o
+    where o.tenant_id = $1 and (o.order_number || ' ' || o.id::text) operator(pg_catalog.~~*) $2 and $3 !~ ' '
+  $query$ using app.tenant_id(), app.contains_pattern(part), part;
+end $$;
+grant execute on function private.orders_matching(text) to barid_caller;

@@ -240,3 +240,24 @@ language sql stable set search_path = '' as $$
     || case when address ->> 'latitude' is not null
       then jsonb_build_object('dropoff', jsonb_build_object('latitude', address -> 'latitude', 'longitude', address -> 'longitude')) else '{}' end
 $$;
+
+-- The way of an order that nobody has measured yet, before order_confirm() prices it. Its input -> see
+-- delivery.way_wanted(). What it would refuse has no way.
+create or replace function storefront.order_way_wanted(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_lines jsonb;
+  v_address jsonb := input -> 'address';
+begin
+  select jsonb_agg(jsonb_build_object('inventory_item_id', v.inventory_item_id, 'quantity', i.quantity)) into v_lines
+  from storefront.carts c
+  join storefront.cart_items i on i.tenant_id = c.tenant_id and i.cart_id = c.id
+  join storefront.product_variants v on v.tenant_id = i.tenant_id and v.id = i.variant_id
+  where c.tenant_id = app.tenant_id() and c.customer_id = app.user_id() and c.id = (input ->> 'cart_id')::uuid and c.status = 'active';
+  if v_lines is null then
+    return null;
+  elsif input ->> 'address_id' is not null then
+    select to_jsonb(a) into v_address from storefront.addresses_list a where a.id = (input ->> 'address_id')::uuid;
+  end if;
+  return delivery.way_wanted(storefront.order_trip(input ->> 'delivery_service_id', private.order_supply(v_lines), v_address));
+end $$;

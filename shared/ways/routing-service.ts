@@ -1,6 +1,6 @@
 /** The routing service, where one is set: how long a way is by road. */
-import { routingUrl } from "../../../shared/env.ts";
-import { callOut } from "../../../shared/outbound.ts";
+import { routingUrl } from "../env.ts";
+import { callOut } from "../outbound.ts";
 
 /** Latitude and longitude. */
 export type Point = readonly [number, number];

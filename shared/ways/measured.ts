@@ -1,20 +1,22 @@
 /** Prices by road: the way is measured before the call that prices it, and kept for the one that charges it. */
-import { type Database, system } from "../../../shared/db.ts";
-import { log } from "../../../shared/log.ts";
+import { type Database, system } from "../db.ts";
+import { log } from "../log.ts";
 import { type Measure, measureByRoad, type Point } from "./routing-service.ts";
 
 /**
  * Measures the way of a price or an order unless it is known, where a routing service is set. A service
- * that fails or is slow changes nothing: the price then goes as the crow flies.
+ * that fails or is slow changes nothing: the price then goes as the crow flies. `core` tells the way that
+ * `input` is for, or null.
  */
 export async function measureFirst(
   db: Database,
   input: Record<string, unknown>,
+  core = "delivery.way_wanted",
   measure: Measure | undefined = measureByRoad,
 ): Promise<void> {
   if (!measure) return;
   const way = await db.withoutKey().call<{ from: Point; to: Point } | null>(
-    "delivery.way_wanted",
+    core,
     input,
   );
   if (!way) return;

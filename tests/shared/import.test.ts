@@ -1,0 +1,282 @@
+/** What every import of a file promises, shown with addresses. */
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { nobody } from "../support/api.ts";
+import { sql } from "../support/db.ts";
+import { fingerprintOf } from "../support/everything.ts";
+import { faultsOf, sendFile } from "../support/files.ts";
+import { newTenant, type Tenant } from "../support/people.ts";
+import { newZone, square } from "../support/zones.ts";
+
+const list = "/delivery/addresses";
+const path = `${list}/import`;
+
+let tenant: Tenant;
+let other: Tenant;
+let zone: string;
+let foreignZone: string;
+
+beforeAll(async () => {
+  [tenant, other] = await Promise.all([newTenant(), newTenant()]);
+  zone = await newZone(tenant, square(44.36, 33.31, 0.1));
+  foreignZone = await newZone(other, square(44.36, 33.31, 0.1));
+});
+
+const count = async (of: Tenant) =>
+  (await sql`select count(*)::int as n from delivery.addresses where tenant_id = ${of.id}`)[0].n;
+const row = async (id: string) => (await sql`select * from delivery.addresses where id = ${id}`)[0];
+
+const wanted = {
+  "title.en": "Office",
+  "title.ar": "المكتب",
+  "title.ku": "نووسینگە",
+  full_address: "Karrada Inside, House 14",
+  city: "بغداد",
+  country: "IQ",
+  latitude: 33.31,
+  longitude: 44.36,
+  "contact_info.phone": "'+9647701112233",
+};
+
+describe("a file without faults", () => {
+  test("becomes addresses in its order, with all their parts", async () => {
+    const rows = [wanted, { full_address: "هەولێر، شەقامی ٦٠ مەتری" }, { full_address: "عمارة ٣" }];
+    const answer = await sendFile(tenant.ops, path, rows);
+    expect(answer).toSucceed(201);
+    expect(answer.body).toMatchObject({
+      dry_run: false,
+      lines: 3,
+      valid: 3,
+      imported: 3,
+      error_count: 0,
+      errors: [],
+    });
+    const [first, second] = await Promise.all(answer.body.ids.map(row));
+    expect(first).toMatchObject({
+      tenant_id: tenant.id,
+      owner_user_id: null,
+      title: { en: "Office", ar: "المكتب", ku: "نووسینگە" },
+      full_address: wanted.full_address,
+      city: "بغداد",
+      latitude: 33.31,
+      zone_id: zone,
+      contact_info: { phone: "+9647701112233" },
+    });
+    expect(second).toMatchObject({
+      full_address: "هەولێر، شەقامی ٦٠ مەتری",
+      city: null,
+      title: {},
+      contact_info: {},
+    });
+  });
+
+  test.each([
+    ["semicolons, LF and a byte order mark", '\ufefffull_address;city\n"a;b";Erbil\n'],
+    ["tabs and CRLF", 'full_address\tcity\r\n"a;b"\tErbil\r\n'],
+    ["commas, blank lines and lines of empty cells", 'full_address,city\n\n"a;b",Erbil\n,\n'],
+  ])("may have %s", async (_, text) => {
+    const answer = await sendFile(tenant.ops, path, text, {
+      headers: { "content-type": "Text/CSV; charset=utf-8" },
+    });
+    expect(answer).toSucceed(201);
+    expect(await row(answer.body.ids[0])).toMatchObject({ full_address: "a;b", city: "Erbil" });
+  });
+
+  test("may be our own export: what comes out is what went in, formulas and all", async () => {
+    const from = await newTenant();
+    const texts = ["=1+1", "'=1+1", "+964", "@x", '"quoted", and\nbroken', "'plain"];
+    for (const full_address of texts) {
+      const made = await from.ops.post(list, {
+        full_address,
+        title: { ku: "ماڵ" },
+        contact_info: { phone: "+964770", note: full_address },
+        latitude: 0.0000001,
+        longitude: 44,
+      });
+      expect(made).toSucceed(201);
+    }
+    const file = await from.ops.get(list, { query: { format: "csv" } });
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(file.body);
+    expect(text).toContain("'=1+1");
+    const to = await newTenant();
+    expect(await sendFile(to.ops, path, text)).toSucceed(201);
+    const rows = (of: Tenant) =>
+      sql`select title, full_address, city, country, latitude, longitude, contact_info
+        from delivery.addresses where tenant_id = ${of.id} order by full_address`;
+    expect([...await rows(to)]).toEqual([...await rows(from)]);
+    expect(await count(to)).toBe(texts.length);
+  });
+
+  test("is imported once for a key, and the key stands for this file", async () => {
+    const options = { headers: { "idempotency-key": randomUUID() } };
+    const before = await count(tenant);
+    const first = await sendFile(tenant.ops, path, [wanted], options);
+    const again = await sendFile(tenant.ops, path, [wanted], options);
+    expect(first).toSucceed(201);
+    expect(again.body).toEqual(first.body);
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+    expect(await count(tenant)).toBe(before + 1);
+    const changed = await sendFile(tenant.ops, path, [{ ...wanted, city: "x" }], options);
+    expect(changed).toFailWith(409, "idempotency_conflict");
+  });
+
+  test("of somebody with an address book of his own goes there", async () => {
+    const answer = await sendFile(tenant.customer, path, [{ full_address: "Home" }]);
+    expect(answer).toSucceed(201);
+    expect((await row(answer.body.ids[0])).owner_user_id).toBe(tenant.customer.id);
+  });
+});
+
+/** The fifth line is right and takes two lines of the file, so that those after it stand one further down. */
+const faulty = [
+  "full_address,city,latitude,longitude,zone_id",
+  "Fine,Erbil,,,",
+  ",Erbil,,,",
+  "North,Erbil,north,44,",
+  "Half,Erbil,33,,",
+  '"Two\nlines",Erbil,33,44,',
+  "Foreign,Erbil,,,{zone}",
+  "Short,Erbil",
+  "No id,Erbil,,,centre",
+].join("\n");
+
+describe("a file with faults", () => {
+  const faults = [
+    [3, "full_address", "validation_failed"],
+    [4, "latitude", "validation_failed"],
+    [5, "longitude", "validation_failed"],
+    [8, null, "zone_not_found"],
+    [9, null, "wrong_cell_count"],
+    [10, "zone_id", "invalid_uuid"],
+  ];
+
+  test("writes nothing and says what is wrong with which line", async () => {
+    const before = await fingerprintOf(tenant.id);
+    for (const id of [foreignZone, randomUUID()]) {
+      const answer = await sendFile(tenant.ops, path, faulty.replace("{zone}", id));
+      expect(answer).toFailWith(400, "import_has_errors");
+      expect(answer.body.error_count).toBe(6);
+      expect(faultsOf(answer)).toEqual(faults);
+    }
+    expect(await fingerprintOf(tenant.id)).toEqual(before);
+    // With a key too: the refusal is not remembered, so the mended file goes through with the same key.
+    const options = { headers: { "idempotency-key": randomUUID() } };
+    const refused = await sendFile(tenant.ops, path, faulty.replace("{zone}", zone), options);
+    expect(refused.body.error_count).toBe(5);
+    expect(await sendFile(tenant.ops, path, [wanted], options)).toSucceed(201);
+  });
+
+  test("is told the same by a dry run, which leaves no trace", async () => {
+    const before = await fingerprintOf(tenant.id);
+    const query = { dry_run: true };
+    const answer = await sendFile(tenant.ops, path, faulty.replace("{zone}", foreignZone), {
+      query,
+    });
+    expect(answer).toSucceed(200);
+    expect(answer.body).toMatchObject({ lines: 8, valid: 2, imported: 0, ids: [], error_count: 6 });
+    expect(faultsOf(answer)).toEqual(faults);
+    const good = await sendFile(tenant.ops, path, [wanted, wanted], { query });
+    expect(good.body).toMatchObject({ dry_run: true, lines: 2, valid: 2, imported: 0, ids: [] });
+    expect(await fingerprintOf(tenant.id)).toEqual(before);
+  });
+
+  test("speaks the reader's language, and the tenant's to who asks for none", async () => {
+    const file = [{ full_address: "x", zone_id: foreignZone }];
+    const texts = {
+      en: (await sendFile(tenant.ops.in("en"), path, file)).body.errors[0].message,
+      ar: (await sendFile(tenant.ops.in("ar"), path, file)).body.errors[0].message,
+      ku: (await sendFile(tenant.ops.in("ku"), path, file)).body.errors[0].message,
+    };
+    expect(texts.ar).toBe("هذه المنطقة غير موجودة.");
+    expect(texts.ku).toBe("ئەم ناوچەیە بوونی نییە.");
+    const kurdish = await newTenant({ settings: { "general.language": { default: "ku" } } });
+    expect((await sendFile(kurdish.ops, path, file)).body.errors[0].message).toBe(texts.ku);
+  });
+
+  test("lists the first hundred and counts them all, whoever found them", async () => {
+    const rows = Array.from({ length: 300 }, (_, i) => ({
+      full_address: i % 3 === 1 ? "" : "x",
+      city: "x",
+      zone_id: i % 3 === 2 ? foreignZone : "",
+    }));
+    const answer = await sendFile(tenant.ops, path, rows);
+    expect(answer.body.error_count).toBe(200);
+    expect(faultsOf(answer).map(([line]) => line)).toEqual(
+      rows.flatMap((_, i) => (i % 3 ? [i + 2] : [])).slice(0, 100),
+    );
+  });
+});
+
+describe("what is no such file", () => {
+  test.each([
+    ["nothing", "", "csv_empty", {}],
+    ["a heading alone", "full_address,city\n", "csv_empty", {}],
+    ["an unclosed quote", 'full_address\nx\n"y\nz\n', "invalid_csv", { line: 4 }],
+    ["a quote inside a cell", 'full_address\nx\n"y"z\n', "invalid_csv", { line: 3 }],
+    ["a NUL", "full_address\nx\ny\0\n", "invalid_csv", { line: 3 }],
+    ["an unknown column", "full_address,owner_user_id\nx,y", "unknown_column", {
+      field: "owner_user_id",
+    }],
+    ["an unknown part", "full_address,title.fr\nx,y", "unknown_column", { field: "title.fr" }],
+    ["a prototype", "full_address,contact_info.__proto__\nx,y", "unknown_column", {
+      field: "contact_info.__proto__",
+    }],
+    ["a column twice", "full_address,full_address\nx,y", "duplicate_column", {
+      field: "full_address",
+    }],
+    ["a whole and its part", "full_address,title.en,title\nx,y,", "duplicate_column", {
+      field: "title.en",
+    }],
+    ["no full_address", "city\nErbil", "missing_column", { field: "full_address" }],
+    ["too many lines", `full_address\n${"x\n".repeat(5_001)}`, "csv_too_long", { lines_max: 5000 }],
+  ])("%s is refused", async (_, text, code, more) => {
+    const answer = await sendFile(tenant.ops, path, text);
+    expect(answer).toFailWith(400, code);
+    expect(answer.body).toMatchObject(more);
+  });
+
+  test("what is not UTF-8, not text/csv, or more than a mebibyte is refused", async () => {
+    const latin = await fetchBytes(Buffer.from("full_address\ncaf\xe9", "latin1"));
+    expect(latin).toMatchObject({ status: 400, code: "invalid_csv" });
+    expect(await tenant.ops.post(path, { full_address: "x" })).toFailWith(
+      415,
+      "unsupported_media_type",
+    );
+    const large = `full_address\n${"x".repeat(1_048_576)}`;
+    expect(await sendFile(tenant.ops, path, large)).toFailWith(413, "payload_too_large");
+  });
+
+  test("JSON in a cell that is too deep or cannot be stored is a fault of its line", async () => {
+    const deep = "[".repeat(5_000) + "]".repeat(5_000);
+    const cells = [
+      `{"a":${deep}}`,
+      '{"a":"\\u0000"}',
+      '{"a":"\\ud800"}',
+      "{",
+      '{"a":"\\ud83d\\ude00"}',
+    ];
+    const rows = cells.map((contact_info) => ({ full_address: "x", contact_info }));
+    const answer = await sendFile(tenant.ops, path, rows, { query: { dry_run: true } });
+    expect(faultsOf(answer)).toEqual(
+      [2, 3, 4, 5].map((line) => [line, "contact_info", "validation_failed"]),
+    );
+  });
+});
+
+async function fetchBytes(bytes: Buffer) {
+  const answer = await tenant.ops.send("POST", path, bytes, {
+    headers: { "content-type": "text/csv" },
+  });
+  return { status: answer.status, code: answer.body.code };
+}
+
+test("nobody without a token, and nobody who may not add one", async () => {
+  expect(await sendFile(nobody, path, [wanted])).toFailWith(401, "unauthorized");
+  for (const file of [[wanted], "", '"broken']) {
+    expect(await sendFile(tenant.staff, path, file)).toFailWith(403, "forbidden");
+  }
+  const before = await fingerprintOf(other.id);
+  expect(await sendFile(tenant.ops, path, [wanted], { query: { tenant_id: other.id } }))
+    .toFailWith(403, "forbidden");
+  expect(await fingerprintOf(other.id)).toEqual(before);
+});

@@ -14,6 +14,7 @@ const commands = {
   "test:debian": "supabase/local/commands/test-debian.ts",
   bench: "supabase/local/commands/bench.ts",
   prove: "supabase/local/commands/prove.ts",
+  demo: "tests/demo/index.ts",
   check: "supabase/local/commands/check.ts",
   format: "supabase/local/commands/format.ts",
   where: "supabase/local/commands/where.ts",

@@ -16036,8 +16036,8 @@ begin
   end if;
 end $$;
 
--- A tenant changes its currency while no money has moved in another; drivers and institutions get their
--- wallets in the new one. Fails: currency_in_use.
+-- A tenant changes its currency while no money has moved in another; drivers, institutions and customers
+-- get their wallets in the new one. Fails: currency_in_use.
 create or replace function tenancy.change_currency(code text) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -16047,7 +16047,7 @@ begin
   end if;
   perform money.account_of('wallet', u.tenant_user_type, u.user_id, code)
   from tenancy.tenant_users u
-  where u.tenant_id = app.tenant_id() and u.tenant_user_type in ('driver', 'institution');
+  where u.tenant_id = app.tenant_id() and u.tenant_user_type in ('driver', 'institution', 'customer');
 end $$;
 
 -- sql/40_functions/tenancy/sign_up.sql
@@ -16682,8 +16682,8 @@ begin
   end if;
 end $$;
 
--- What a member of a kind needs besides the membership: a driver his row, drivers and institutions a
--- wallet in the tenant's currency. Doing it twice changes nothing.
+-- What a member of a kind needs besides the membership: a driver his row; drivers, institutions and
+-- customers a wallet in the tenant's currency. Doing it twice changes nothing.
 create or replace function tenancy.equip_member(user_id uuid, user_type text) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -16691,7 +16691,7 @@ begin
     insert into delivery.drivers (tenant_id, user_id) values (app.tenant_id(), equip_member.user_id)
     on conflict do nothing;
   end if;
-  if user_type in ('driver', 'institution') then
+  if user_type in ('driver', 'institution', 'customer') then
     perform money.account_of('wallet', user_type, equip_member.user_id, (app.currency()).code);
   end if;
 end $$;

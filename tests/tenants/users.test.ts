@@ -61,7 +61,7 @@ test("a new user is added, can sign in and is where his token says", async () =>
   expect(jobs).toEqual([{ status: "done", last_error: "withdrawn" }]);
 });
 
-test("a driver gets his driver's row and a wallet, an institution a wallet, both in the tenant's currency", async () => {
+test("a driver gets his driver's row, and drivers, institutions and customers a wallet in the tenant's currency", async () => {
   const driver =
     (await a.admin.post(usersOf(a), person({ tenant_user_type: "driver", roles: undefined })))
       .body.user;
@@ -86,6 +86,7 @@ test("a driver gets his driver's row and a wallet, an institution a wallet, both
     where owner_user_id in ${sql([driver.id, institution.id, customer.id])} order by owner_type`,
   )
     .toEqual([
+      { kind: "wallet", owner_type: "customer", currency: "IQD", balance: 0 },
       { kind: "wallet", owner_type: "driver", currency: "IQD", balance: 0 },
       { kind: "wallet", owner_type: "institution", currency: "IQD", balance: 0 },
     ]);

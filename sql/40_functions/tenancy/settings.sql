@@ -114,8 +114,8 @@ begin
   end if;
 end $$;
 
--- A tenant changes its currency while no money has moved in another; drivers and institutions get their
--- wallets in the new one. Fails: currency_in_use.
+-- A tenant changes its currency while no money has moved in another; drivers, institutions and customers
+-- get their wallets in the new one. Fails: currency_in_use.
 create or replace function tenancy.change_currency(code text) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -125,5 +125,5 @@ begin
   end if;
   perform money.account_of('wallet', u.tenant_user_type, u.user_id, code)
   from tenancy.tenant_users u
-  where u.tenant_id = app.tenant_id() and u.tenant_user_type in ('driver', 'institution');
+  where u.tenant_id = app.tenant_id() and u.tenant_user_type in ('driver', 'institution', 'customer');
 end $$;

@@ -28,8 +28,8 @@ begin
   end if;
 end $$;
 
--- What a member of a kind needs besides the membership: a driver his row, drivers and institutions a
--- wallet in the tenant's currency. Doing it twice changes nothing.
+-- What a member of a kind needs besides the membership: a driver his row; drivers, institutions and
+-- customers a wallet in the tenant's currency. Doing it twice changes nothing.
 create or replace function tenancy.equip_member(user_id uuid, user_type text) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -37,7 +37,7 @@ begin
     insert into delivery.drivers (tenant_id, user_id) values (app.tenant_id(), equip_member.user_id)
     on conflict do nothing;
   end if;
-  if user_type in ('driver', 'institution') then
+  if user_type in ('driver', 'institution', 'customer') then
     perform money.account_of('wallet', user_type, equip_member.user_id, (app.currency()).code);
   end if;
 end $$;

@@ -1,0 +1,157 @@
+/** The rounds: parcels are assigned in bulk, accepted, and each is brought to the end that the plan has for it. */
+import { done, type Person } from "./barid.ts";
+import type { Count } from "./count.ts";
+import type { World } from "./people.ts";
+import type { Evening, Outcome } from "./plan.ts";
+import { each, type Progress } from "./progress.ts";
+
+/** What one driver does with one delivery. */
+export interface Job {
+  driver: number;
+  /** What he carries: a parcel, or a leg of one. */
+  delivery: string;
+  /** The parcel, which has the price and the COD of its legs. */
+  parcel: string;
+  outcome: Outcome;
+  evening: Evening;
+  /** What is due with the parcel and at the door; "fee" stands for the price that was charged. */
+  cash: { pickup: Due; door: Due };
+  /** Out of the warehouse he takes it over by its handoff. */
+  handoff: boolean;
+  /** A leg into the warehouse: nobody gets it, subscribers hear only that the parcel moves. */
+  leg?: "A" | "B";
+  /** Whose wallet paid the fee, and whose gets the COD. */
+  payer?: "institution";
+  owner?: "merchant";
+}
+export interface Due {
+  fee: boolean;
+  cod: number;
+}
+export const nothing: Due = { fee: false, cod: 0 };
+
+/** A job that came to its end. */
+export interface Finished extends Job {
+  /** Where the warehouse takes a returned parcel in. */
+  receivingOrder?: string | null;
+}
+
+/** Every driver gets his parcels with one assignment, accepts it, and carries them one after the other. */
+export async function round(
+  world: World,
+  jobs: Job[],
+  count: Count,
+  progress: Progress,
+): Promise<Finished[]> {
+  const finished = await each(world.drivers, async (driver, n) => {
+    const mine = jobs.filter((job) => job.driver === n);
+    for (let from = 0; from < mine.length; from += 1_000) {
+      await assign(world, driver, mine.slice(from, from + 1_000), count);
+    }
+    const ended: Finished[] = [];
+    for (const job of mine) {
+      ended.push(await carry(world, driver, job, count));
+      progress.step();
+    }
+    return ended;
+  });
+  return finished.flat();
+}
+
+async function assign(world: World, driver: Person, jobs: Job[], count: Count): Promise<void> {
+  if (!jobs.length) return;
+  const made = await done(world.admin.barid.POST("/delivery/assignments/bulk", {
+    body: { driver_id: driver.id, delivery_ids: jobs.map(({ delivery }) => delivery) },
+  }));
+  if (!("bulk_assignment_id" in made)) throw new Error("asked, not assigned");
+  const { updated_count } = await done(
+    driver.barid.PUT("/delivery/assignments/bulk/{bulkAssignmentId}", {
+      params: { path: { bulkAssignmentId: made.bulk_assignment_id } },
+      body: { status: "accepted" },
+    }),
+  );
+  count.numbers.assignments += updated_count;
+}
+
+async function carry(world: World, driver: Person, job: Job, count: Count): Promise<Finished> {
+  const at = { params: { path: { delivery_id: job.delivery } } };
+  const { barid } = driver;
+  const figures = count.driver(driver.id);
+  // Legs show in their parcel, which moves when it is picked up first and ends with the last leg.
+  const heard = (type: string) => job.leg === undefined && count.heard(`delivery.${type}`);
+
+  if (job.outcome === "cancelled") {
+    const { delivery, refunded } = await done(
+      world.dispatcher.barid.POST("/delivery/deliveries/{delivery_id}/cancel", {
+        ...at,
+        body: { reason: "The customer called it off" },
+      }),
+    );
+    if (job.payer && !refunded) count.wallets[job.payer] -= delivery.delivery_fee;
+    heard("cancelled");
+    figures.ended++;
+    return job;
+  }
+
+  // What is due for a staged parcel is written on the parcel, which drivers of its legs do not see.
+  const reader = job.leg ? world.dispatcher : driver;
+  const { delivery } = await done(reader.barid.GET("/delivery/deliveries/{delivery_id}", {
+    params: { path: { delivery_id: job.parcel } },
+  }));
+  const price = delivery.delivery_fee;
+  const due = ({ fee, cod }: Due) => ({ cod, delivery_fee: fee ? price : 0 });
+  const sum = (one: Due) => one.cod + (one.fee ? price : 0);
+
+  if (job.handoff) {
+    const { handoffs: [waiting] } = await done(barid.GET("/delivery/handoffs", {
+      params: { query: { delivery_id: job.delivery, status: "pending" } },
+    }));
+    await done(barid.POST("/delivery/handoffs/{handoff_id}/pickup", {
+      params: { path: { handoff_id: waiting.id } },
+      body: {},
+    }));
+  } else {
+    await done(barid.POST("/delivery/deliveries/{delivery_id}/pickup", {
+      ...at,
+      body: { cash_collected: due(job.cash.pickup) },
+    }));
+  }
+  count.took(driver.id, sum(job.cash.pickup));
+  await done(barid.POST("/delivery/deliveries/{delivery_id}/depart", { ...at, body: {} }));
+  if (job.payer) count.wallets[job.payer] -= price;
+
+  if (job.outcome === "retried" || job.outcome === "returned") {
+    await done(barid.POST("/delivery/deliveries/{delivery_id}/fail", {
+      ...at,
+      body: { reason: job.outcome === "retried" ? "recipient_absent" : "refused" },
+    }));
+    heard("failed");
+  }
+  if (job.outcome === "returned") {
+    const { receiving_order_id } = await done(
+      barid.POST("/delivery/deliveries/{delivery_id}/return", {
+        ...at,
+        body: { reason: "refused", warehouse_id: world.main.id },
+      }),
+    );
+    heard("returned");
+    figures.ended++;
+    return { ...job, receivingOrder: receiving_order_id };
+  }
+  if (job.outcome === "retried") {
+    await done(barid.POST("/delivery/deliveries/{delivery_id}/retry", { ...at, body: {} }));
+  }
+  await done(barid.POST("/delivery/deliveries/{delivery_id}/complete", {
+    ...at,
+    body: { cash_collected: due(job.cash.door), recipient_name: "كرار عباس" },
+  }));
+  count.took(driver.id, sum(job.cash.door));
+  if (job.owner) count.wallets[job.owner] += job.cash.door.cod;
+  figures.ended++;
+  figures.delivered++;
+  if (job.leg !== "A") {
+    figures.value += price + delivery.cod_amount;
+    count.heard("delivery.delivered");
+  }
+  return job;
+}

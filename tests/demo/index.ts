@@ -1,0 +1,36 @@
+// npm run demo: a whole day through the public API of a running stack.
+import { DemoFailure } from "./barid.ts";
+import { driveDay } from "./day.ts";
+import { help, OptionsFailure, readOptions } from "./options.ts";
+import { differencesOf, table } from "./totals.ts";
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  // A failure is one line; anything else is a fault of ours and shows where it happened.
+  const told = error instanceof DemoFailure || error instanceof OptionsFailure;
+  console.error(told ? error.message : error);
+  process.exitCode = error instanceof OptionsFailure ? error.exitCode : 1;
+}
+
+async function main(args: string[]): Promise<number> {
+  const options = readOptions(args);
+  if (options.help) {
+    console.log(help);
+    return 0;
+  }
+  const began = performance.now();
+  const ended = await driveDay(options);
+  if (!options.quiet) {
+    const seconds = (performance.now() - began) / 1000;
+    console.error(
+      `${ended.calls} calls in ${seconds.toFixed(1)} s, ${ended.repeated} sent again\n`,
+    );
+  }
+  console.log(table(ended));
+  for (const what of ended.leftOut) console.log(`left out: ${what}`);
+  const differences = differencesOf(ended);
+  if (!differences.length) return 0;
+  console.error(["", "What was counted and what Barid says differ:", ...differences].join("\n"));
+  return 1;
+}

@@ -1,0 +1,114 @@
+/** `npm run demo` as people run it, on a stack with the demo data: what it counts is what Barid says, and a row that is gone is noticed. */
+import { spawn } from "node:child_process";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Stack } from "../../supabase/local/stack.ts";
+import { OptionsFailure, readOptions } from "../demo/options.ts";
+import { planOf } from "../demo/plan.ts";
+import { startOwnStack } from "../support/own-stack.ts";
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startOwnStack({ schedules: true, seed: true, env: { BARID_LOG_LEVEL: "error" } });
+});
+afterAll(async () => {
+  await stack?.stop();
+});
+
+interface Ended {
+  code: number | null;
+  printed: string;
+  told: string;
+}
+
+/** A day of its own process; `onLine` hears each line of its progress. */
+function demo(
+  seed: number,
+  more: string[] = [],
+  onLine: (line: string) => void = () => {},
+): Promise<Ended> {
+  const child = spawn("node", [
+    "--import",
+    "tsx",
+    "tests/demo/index.ts",
+    ...["--url", stack.url, "--publishable-key", stack.publishableKey],
+    ...["--deliveries", "40", "--drivers", "3", "--seed", String(seed)],
+    ...more,
+  ]);
+  const ended = { printed: "", told: "" };
+  child.stdout.on("data", (text) => ended.printed += text);
+  child.stderr.on("data", (text) => {
+    ended.told += text;
+    onLine(String(text));
+  });
+  return new Promise((resolve) => child.on("close", (code) => resolve({ code, ...ended })));
+}
+
+test("a day adds up, and the same seed ends in the same totals", async () => {
+  const first = await demo(7);
+  expect(first.told).toContain("bulk scans: search, validate, destination");
+  expect(first.code, first.printed + first.told).toBe(0);
+  expect(first.printed).toMatch(/^cash collected +[1-9][\d,]+ +[1-9][\d,]+$/m);
+  expect(first.printed).not.toContain("differs");
+
+  const again = await demo(7, ["--quiet"]);
+  expect(again).toEqual({ code: 0, printed: first.printed, told: "" });
+}, 120_000);
+
+test("a row of cash that is gone is named, and the day has failed", async () => {
+  let gone: Promise<{ amount: string; driver: string } | undefined> | undefined;
+  // Before the warehouse's and the store's part of the day: long before anybody counts cash.
+  const { code, printed, told } = await demo(8, [], (line) => {
+    if (line.includes("first round")) gone ??= removeOne();
+  });
+  const row = await gone;
+  expect(row).toBeDefined();
+  expect(code, printed + told).toBe(1);
+  expect(printed).toMatch(/^rows of cash .*differs$/m);
+  expect(told).toContain(`cash collected, ${row!.driver}: counted `);
+  expect(told).toContain("differences in the reconciliation: counted 0, Barid says ");
+}, 120_000);
+
+/** Takes away the newest row of cash, past every guard. */
+async function removeOne() {
+  return await stack.sql.begin(async (sql) => {
+    await sql`set local session_replication_role = replica`;
+    const [row] = await sql<{ amount: string; driver: string }[]>`
+      with gone as (
+        delete from money.cod_collections where id = (
+          select id from money.cod_collections order by collected_at desc, id limit 1)
+        returning amount, driver_id)
+      select gone.amount, p.full_name as driver from gone join tenancy.profiles p on p.id = gone.driver_id`;
+    return row;
+  });
+}
+
+test("what it is asked is read strictly, and without a stack it says what to do", () => {
+  const nobody = mkdtempSync(join(tmpdir(), "barid-nobody-"));
+  const failure = (args: string[]): OptionsFailure => {
+    try {
+      readOptions(args, nobody);
+    } catch (error) {
+      if (error instanceof OptionsFailure) return error;
+    }
+    throw new Error(`${args} was accepted`);
+  };
+  expect(failure([])).toMatchObject({
+    exitCode: 1,
+    message: "Barid is not running here: start it with npm start, in another terminal.",
+  });
+  expect(failure(["--deliveries", "many"]).exitCode).toBe(2);
+  expect(failure(["--drivers", "1"]).message).toContain("from 2 to 500");
+  expect(failure(["--unknown"]).message).toContain("--help lists");
+  expect(failure(["--url", "http://127.0.0.1:1"]).message).toContain("--publishable-key");
+});
+
+test("a plan is its seed's: the same again, another one otherwise", () => {
+  const size = { deliveries: 200, drivers: 5 };
+  expect(planOf(3, size, true)).toEqual(planOf(3, size, true));
+  expect(planOf(3, size, true)).not.toEqual(planOf(4, size, true));
+  const { manifests, orders } = planOf(3, size, true);
+  expect(manifests.flatMap(({ items }) => items).length + orders.length).toBe(200);
+});

@@ -295,7 +295,7 @@ test("the currency changes while no money moved in another, and brings wallets a
   const wallets =
     await sql`select id, owner_type from money.accounts where tenant_id = ${tenant.id} and currency = 'USD'`;
   expect(wallets.map((row) => row.owner_type).sort())
-    .toEqual(["driver", "driver", "institution", "institution"]);
+    .toEqual(["customer", "driver", "driver", "institution", "institution"]);
   const headers = { "idempotency-key": crypto.randomUUID() };
   const body = { amount: 1.25, direction: "credit", reason: "Cash" };
   expect(await tenant.admin.post(`/delivery/wallets/${wallets[0].id}/adjust`, body, { headers }))

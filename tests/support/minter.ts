@@ -13,10 +13,15 @@ export async function startMinter(stack: Stack): Promise<{ url: string; close():
     }
     response.end(await stack.jwtSign(claims));
   });
+  // A test that was busy for some seconds would otherwise ask on a connection that is being closed.
+  server.keepAliveTimeout = 120_000;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => server.close(),
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
   };
 }
 

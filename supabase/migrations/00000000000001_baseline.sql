@@ -4039,7 +4039,9 @@ begin
       if tg_op = 'INSERT' then
         %2$s (select 1 as d, n.* from new_rows n) c %3$s
       elsif tg_op = 'DELETE' then
-        %2$s (select -1 as d, o.* from old_rows o) c %3$s
+        -- Of a tenant that is removed as a whole nothing is left to count.
+        %2$s (select -1 as d, o.* from old_rows o
+          where o.tenant_id is null or exists (select from tenancy.tenants t where t.id = o.tenant_id)) c %3$s
       else
         %2$s (select 1 as d, n.* from new_rows n union all select -1, o.* from old_rows o) c %3$s
       end if;

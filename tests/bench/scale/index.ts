@@ -128,7 +128,8 @@ async function measureClients(ground: Ground, report: Report): Promise<Curve[]> 
       );
       const { p50, p95, perSecond, answers, notOk } = result;
       if (notOk) throw new Error(`${path}: ${notOk} answers of ${answers} were refusals`);
-      if (answers < count) throw new Error(`${path}: nothing left to ask for at ${count} clients`);
+      // On few rows there may be nothing left to ask for.
+      if (answers < count) break;
       points.push(rounded({
         p50,
         p95,

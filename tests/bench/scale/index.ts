@@ -9,13 +9,12 @@ import { load, percentiles } from "../load.ts";
 import { commitNow, machine, type Report } from "../report.ts";
 import { chart, type Line } from "./chart.ts";
 import { cpuOf } from "./cost.ts";
-import type { Curve, Figures, Point } from "./figures.ts";
-import { writePage } from "./page.ts";
+import { clients, type Curve, type Figures, type Point } from "./figures.ts";
+import { atEight, writePage } from "./page.ts";
 import { diskOf, type Ground, grow, openGround } from "./ground.ts";
 import { pathsAt, settlementOf, settlementPath, unassigned, waiting } from "./paths.ts";
 
 const smallest = 10_000;
-const clients = [1, 2, 4, 8, 16, 32];
 const seconds = 2;
 const perBulk = 20;
 
@@ -138,13 +137,13 @@ async function measureClients(ground: Ground, report: Report): Promise<Curve[]> 
         perSecond,
       }));
     }
+    if (!points.length) throw new Error(`${path}: nothing to ask for`);
+    const { databaseCpu, workerCpu } = atEight(points);
     curves.push({ path, points });
     report.note(
       `${path}: ${points.map(({ perSecond }) => perSecond!.toFixed(0)).join(", ")} a second by ${
         clients.join(", ")
-      } clients; CPU ${points[3]!.databaseCpu} ms in the database, ${
-        points[3]!.workerCpu
-      } ms in the function`,
+      } clients; CPU ${databaseCpu} ms in the database, ${workerCpu} ms in the function`,
     );
   }
   return curves;

@@ -31,8 +31,9 @@ export async function makeRoom({ stack: { sql }, tenantId }: Bench): Promise<voi
     on conflict (tenant_id, user_id) do update set all_zones = true, status = 'active'`;
   await sql`with made as (
       insert into delivery.vehicles (tenant_id, name, unit_capacity)
-      select tenant_id, 'bench ' || user_id, 100000000 from delivery.drivers where tenant_id = ${tenantId} returning id, name)
-    update delivery.drivers d set vehicle_id = made.id from made where made.name = 'bench ' || d.user_id`;
+      select tenant_id, 'bench ' || user_id, 100000000 from delivery.drivers where tenant_id = ${tenantId} returning tenant_id, id, name)
+    update delivery.drivers d set vehicle_id = made.id from made
+    where d.tenant_id = made.tenant_id and made.name = 'bench ' || d.user_id`;
 }
 
 export const driversOf = async ({ stack, tenantId }: Bench) =>

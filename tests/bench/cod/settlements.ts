@@ -70,15 +70,15 @@ export async function prepare(bench: Bench, count = prepared): Promise<void> {
   await hold(bench);
 }
 
-/** Every driver holds what his rows say. */
+/** Every driver holds what his rows say, at least: may be called again when there are more. */
 export async function hold({ stack: { sql }, tenantId }: Bench): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`select set_config('app.tenant_id', ${tenantId}, true)`;
     await tx.unsafe(`
       select money.post(jsonb_agg(l.line)) from (
-        select jsonb_build_object('journal', r.driver, 'kind', 'bench', 'reference_type', 'bench', 'reference_id', r.driver,
+        select jsonb_build_object('journal', r.driver, 'kind', 'bench', 'reference_type', 'bench', 'reference_id', r.booking,
           'account_id', a.account, 'amount', a.sign * r.held) as line
-        from (select driver, count(*) * 1000 as held from bench.rows group by driver) r
+        from (select driver, gen_random_uuid() as booking, count(*) * 1000 as held from bench.rows group by driver) r
         cross join lateral (values (money.account_of('driver_cash', 'driver', r.driver, 'IQD'), 1),
           (money.account_of('external', 'tenant', null, 'IQD'), -1)) a (account, sign)) l`);
   });

@@ -1,5 +1,8 @@
 /** What the benchmark of scale found: docs/scale/figures.json. */
 
+/** How many ask at once. */
+export const clients = [1, 2, 4, 8, 16, 32];
+
 /** Of one path at one size, or at one number of clients. */
 export interface Point {
   /** Milliseconds. */

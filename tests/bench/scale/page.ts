@@ -1,7 +1,7 @@
 /** The tables of docs/scale.md, written from the figures between two marks; what stands around them is written by hand. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Figures, Point } from "./figures.ts";
+import { clients, type Figures, type Point } from "./figures.ts";
 
 const file = fileURLToPath(new URL("../../../docs/scale.md", import.meta.url));
 const [begins, ends] = ["<!-- figures -->", "<!-- end of figures -->"];
@@ -64,12 +64,16 @@ function tables(figures: Figures): string {
   ].join("\n");
 }
 
+/** The point of eight clients, or the last there is. */
+export function atEight(points: Point[]): Point {
+  return points[Math.min(clients.indexOf(8), points.length - 1)]!;
+}
+
 /** By rows as at the most rows; by clients as at eight. */
-function costsOf({ byRows, byClients, clients }: Figures): Map<string, Point> {
-  const eight = clients.indexOf(8);
+function costsOf({ byRows, byClients }: Figures): Map<string, Point> {
   return new Map([
     ...byRows.map(({ path, points }) => [path, points.at(-1)!] as const),
-    ...byClients.map(({ path, points }) => [path, points[eight]!] as const),
+    ...byClients.map(({ path, points }) => [path, atEight(points)] as const),
   ]);
 }
 

@@ -91,7 +91,7 @@ export const proofs: Readonly<Record<string, Proof>> = {
   },
   secrets: {
     shows: "what was told in confidence stands nowhere: tables, write-ahead log, logs, answers",
-    files: ["tests/prove/secrets.test.ts"],
+    files: ["tests/prove/secrets.proof.ts"],
     minutes: 2,
   },
   ssrf: {

@@ -55,7 +55,7 @@ test("a day adds up, and the same seed ends in the same totals", async () => {
 
   const again = await demo(7, ["--quiet"]);
   expect(again).toEqual({ code: 0, printed: first.printed, told: "" });
-}, 120_000);
+}, 300_000);
 
 test("a row of cash that is gone is named, and the day has failed", async () => {
   let gone: Promise<{ amount: string; driver: string } | undefined> | undefined;
@@ -69,7 +69,7 @@ test("a row of cash that is gone is named, and the day has failed", async () => 
   expect(printed).toMatch(/^rows of cash .*differs$/m);
   expect(told).toContain(`cash collected, ${row!.driver}: counted `);
   expect(told).toContain("differences in the reconciliation: counted 0, Barid says ");
-}, 120_000);
+}, 300_000);
 
 /** Takes away the newest row of cash, past every guard. */
 async function removeOne() {

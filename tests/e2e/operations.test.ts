@@ -1,6 +1,7 @@
 /** What docs/operations.md tells to run is run, and nothing is logged or queued that it does not explain. */
 import { readFileSync } from "node:fs";
 import { randomUUID } from "node:crypto";
+import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Stack } from "../../supabase/local/stack.ts";
 import { filesIn, textOf } from "../../supabase/local/proof/files.ts";
@@ -21,13 +22,19 @@ const values: Record<string, string> = {
 };
 
 let stack: Stack;
+/** One session, as a reader of the page has it: what he begins he also commits there. */
+let psql: postgres.Sql;
 beforeAll(async () => {
   stack = await startOwnStack({ seed: true });
+  psql = postgres(stack.dbUrl, { max: 1, onnotice: () => {} });
   // As on a project where nobody has done it yet.
   await stack.sql`delete from vault.secrets where name in ('project_url', 'secret_key')`;
   await stack.sql`insert into auth.users (id, email) values (${randomUUID()}, ${values.email})`;
 }, 120_000);
-afterAll(() => stack?.stop());
+afterAll(async () => {
+  await psql?.end();
+  await stack?.stop();
+});
 
 describe("the SQL of the page", () => {
   test.each(statements)("%s", async (block) => {
@@ -38,7 +45,7 @@ describe("the SQL of the page", () => {
     for (const statement of filled.split(";").map((text) => text.trim()).filter(Boolean)) {
       // Without pg_cron there is nothing to ask it.
       if (/\bcron\./.test(statement)) continue;
-      await stack.sql.unsafe(statement);
+      await psql.unsafe(statement);
     }
   });
 

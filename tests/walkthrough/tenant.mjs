@@ -132,6 +132,7 @@ check("events", heard.map((one) => genuine(one).type), [
   "market.created",
   "market.submitted",
   "market.approved",
+  "market.published",
   "customer.joined",
 ]);
 const log = await call(admin, "GET", `webhooks/events/${subscription.id}`);

@@ -48,8 +48,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
     env: { BARID_STRICT: "1", BARID_DNS_OVER_HTTPS_URL: `${resolver.url}/dns-query` },
     log: (line) => {
       appendFileSync(join(dataDir, "logs", "functions.log"), `${line}\n`);
-      // Refusals are what tests ask for; only what should never happen is worth a reader's time.
-      if (/"level":"error"|TypeError|ReferenceError/.test(line)) lines.push(line);
+      // Refusals are what tests ask for (503 too); only what should never happen is worth a reader's time.
+      if (/"level":"error"|TypeError|ReferenceError/.test(line) && !/"status":503/.test(line)) {
+        lines.push(line);
+      }
     },
   });
   await stopTheClock(stack);

@@ -1,6 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { root } from "../paths.ts";
 import { type ProgramOptions, runPackage } from "./programs.ts";
 import type { Step, StepResult } from "./steps.ts";
 
@@ -10,7 +12,12 @@ interface Report {
   numFailedTests: number;
   numPendingTests: number;
   numTodoTests: number;
-  testResults: { name: string; status: string; message: string; assertionResults: unknown[] }[];
+  testResults: {
+    name: string;
+    status: string;
+    message: string;
+    assertionResults: { fullName: string; status: string; failureMessages?: string[] }[];
+  }[];
 }
 
 /** Runs test files; vitest's own lines are passed on as they come, the counts are taken from its report. */
@@ -60,6 +67,24 @@ function count(code: number, lines: string[], report: Report | undefined): StepR
     passed: report.numPassedTests,
     failed: failed || (code === 0 ? 0 : 1),
     skipped: report.numPendingTests + report.numTodoTests,
-    details: failed || code === 0 ? [] : ["An error outside the tests: see the lines above."],
+    details: failed || code === 0
+      ? failures(report)
+      : ["An error outside the tests: see the lines above."],
   };
+}
+
+/** What failed, a line or two each: the end of a long output is what most readers see first. */
+function failures({ testResults }: Report): string[] {
+  return testResults.flatMap(({ name, status, message, assertionResults }) => {
+    const file = relative(root, name);
+    if (status === "failed" && assertionResults.length === 0) return [file, `  ${brief(message)}`];
+    return assertionResults.filter((test) => test.status === "failed").flatMap((
+      { fullName, failureMessages },
+    ) => [`${file} > ${fullName}`, `  ${brief(failureMessages?.[0] ?? "")}`]);
+  });
+}
+
+/** The first lines of a message, without colours. */
+function brief(message: string): string {
+  return stripVTControlCharacters(message).split("\n").slice(0, 4).join(" ").slice(0, 400);
 }

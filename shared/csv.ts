@@ -47,20 +47,23 @@ function at(row: unknown, path: string): unknown {
   );
 }
 
-/** Rows of one step, and whether the walk goes on. */
-type Step = () => Promise<{ rows: readonly unknown[]; last: boolean }>;
-
 /**
- * Rows as a file that is written while they are read. The first step is taken before the answer begins, so that a
- * refusal is still a refusal. `columnsOf` is asked with the rows of the first step.
+ * Rows as a file that is written while they are read, step by step of the walk. The first step is taken before the
+ * answer begins, so that a refusal is still a refusal. `columnsOf` is asked with the rows of the first step.
  */
-export async function csvOf(
+async function csvOf(
   filename: string,
+  walk: Walk,
   columnsOf: (rows: readonly unknown[]) => Columns,
-  step: Step,
+  step: () => Promise<readonly unknown[]>,
 ): Promise<Response> {
-  const first = await step();
-  const columns = columnsOf(first.rows);
+  const stepOn = async () => {
+    const rows = await step();
+    walk.after = walk.next;
+    return rows;
+  };
+  const first = await stepOn();
+  const columns = columnsOf(first);
   const paths = Object.values(columns);
   const encoder = new TextEncoder();
   const encode = (rows: readonly unknown[]) =>
@@ -68,14 +71,13 @@ export async function csvOf(
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(encoder.encode(byteOrderMark + csvLine(Object.keys(columns))));
-      controller.enqueue(encode(first.rows));
-      if (first.last) controller.close();
+      controller.enqueue(encode(first));
+      if (!walk.more) controller.close();
     },
     async pull(controller) {
       try {
-        const { rows, last } = await step();
-        controller.enqueue(encode(rows));
-        if (last) controller.close();
+        controller.enqueue(encode(await stepOn()));
+        if (!walk.more) controller.close();
       } catch (error) {
         // The file breaks off, which the client sees as a failed download and not as a short file.
         log("error", "export_broken", { filename, ...describeError(error) });
@@ -108,11 +110,12 @@ export function csvEndpoint(
     errors: ["invalid_column_filters", ...errors],
     run({ db, query }) {
       const walk = everything();
-      return csvOf(filename, () => columns, async () => {
-        const { rows } = await list.run(db, { ...query, walk });
-        walk.after = walk.next;
-        return { rows, last: !walk.more };
-      });
+      return csvOf(
+        filename,
+        walk,
+        () => columns,
+        async () => (await list.run(db, { ...query, walk })).rows,
+      );
     },
   });
 }
@@ -122,17 +125,20 @@ export function csvEndpoint(
  * the columns are those its response declares, or those the first rows have where it declares none.
  */
 export function exportList(
+  functionName: string,
   declared: AnyEndpoint,
   walk: Walk,
   run: () => Promise<Result>,
 ): Promise<Response> {
-  const filename = `${declared.path.split("/").findLast((part) => !part.startsWith(":"))}.csv`;
+  const names = [functionName, ...declared.path.split("/")];
+  const filename = `${names.findLast((part) => part && !part.startsWith(":"))}.csv`;
   const { path, columns } = listShape(declared);
-  return csvOf(filename, (rows) => columns ?? columnsOfRows(rows), async () => {
-    const result = await run();
-    walk.after = walk.next;
-    return { rows: at(result, path) as unknown[], last: !walk.more };
-  });
+  return csvOf(
+    filename,
+    walk,
+    (rows) => columns ?? columnsOfRows(rows),
+    async () => at(await run(), path) as unknown[],
+  );
 }
 
 type JsonSchema = {

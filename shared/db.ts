@@ -91,7 +91,11 @@ export function openDatabase(claims: Claims, rule: Rule, idempotencyKey?: string
       work,
       input,
       Boolean(rule.reads_only) || key !== undefined,
-    );
+    ).catch((error) => {
+      // A refusal tells the tenant's language as an answer does.
+      if (error instanceof AppError && error.language) seen.language = error.language;
+      throw error;
+    });
     seen.language = answer.language;
     seen.version = answer.version ?? null;
     seen.replayed ||= answer.replayed ?? false;

@@ -8,7 +8,7 @@ import type { CsvFile } from "./csv-read.ts";
 import type { Database } from "./db.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Language, MessageKey } from "./i18n/index.ts";
-import { listOf } from "./list.ts";
+import { listOf } from "./declared-lists.ts";
 
 type Schema = z.ZodType;
 type Output<S> = S extends Schema ? z.output<S> : Record<never, never>;

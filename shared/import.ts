@@ -8,7 +8,7 @@ import type { CsvFile, LineError } from "./csv-read.ts";
 import { refusalOf } from "./db.ts";
 import { type Endpoint, endpoint, messageKey, status } from "./endpoint.ts";
 import { AppError, type ErrorCode, isErrorCode } from "./errors.ts";
-import { askedLanguage, isLanguage, type Language } from "./i18n/index.ts";
+import type { Language } from "./i18n/index.ts";
 import { textOf } from "./reply.ts";
 import { Flag, Id } from "./schemas.ts";
 
@@ -72,10 +72,6 @@ export function importEndpoint<P extends z.ZodType | undefined = undefined>(
     async run(context) {
       const { db, file, params } = context;
       const dry_run = context.query.dry_run ?? false;
-      const asked = askedLanguage(
-        new URL(context.request.url).searchParams.get("language"),
-        context.request.headers.get("accept-language"),
-      );
       const total = file.lines.length + file.errors.length;
       const input = { lines: file.lines, refused: file.errors.length, dry_run };
       try {
@@ -93,8 +89,7 @@ export function importEndpoint<P extends z.ZodType | undefined = undefined>(
         };
       } catch (error) {
         if (!(error instanceof AppError && error.code === "import_has_errors")) throw error;
-        const language = asked ?? (isLanguage(error.language) ? error.language : "en");
-        const found = allErrors(file, error.params as unknown as Tried, language);
+        const found = allErrors(file, error.params as unknown as Tried, context.language);
         throw new AppError(error.code, found, error.language);
       }
     },

@@ -5,18 +5,11 @@
  */
 import { z } from "zod";
 import type { Database } from "./db.ts";
+import { declareList } from "./declared-lists.ts";
 import { AppError } from "./errors.ts";
 import type { Filter } from "./filters.ts";
-import {
-  advance,
-  changesParameters,
-  placeOf,
-  type Walk,
-  walkCondition,
-  walkFrom,
-  walkOf,
-  walkOrder,
-} from "./walk.ts";
+import { DayOrInstant } from "./schemas.ts";
+import { advance, placeOf, type Walk, walkCondition, walkFrom, walkOf, walkOrder } from "./walk.ts";
 
 export * from "./filters.ts";
 
@@ -86,20 +79,10 @@ export interface ListQuery {
   walk?: Walk;
 }
 
-const declarations = new WeakMap<z.ZodType, ListDeclaration>();
-
-/** The list whose query string this schema is. */
-export function listOf(query: z.ZodType | undefined): ListDeclaration | undefined {
-  if (!query) return undefined;
-  // A list may read its query string further: z.pipe keeps what it began with as `in`.
-  const { in: first } = query.def as { in?: z.ZodType };
-  return declarations.get(query) ?? listOf(first);
-}
-
 /** Declares a list. Unknown keys of `column_filters` are ignored; wrong values are refused. */
 export function defineList(list: ListDeclaration): List {
   const query = querySchema(list);
-  declarations.set(query, list);
+  declareList(query, list);
   return { query, run: (db, query) => run(list, db, query) };
 }
 
@@ -142,6 +125,16 @@ function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {
     };
   }) as unknown as z.ZodType<ListQuery>;
 }
+
+const changesParameters = {
+  updated_since: DayOrInstant.optional().meta({
+    description:
+      "Only rows changed since then, in the order of their changes; `next_cursor` leads on from there",
+  }),
+  cursor: z.string().max(200).optional().meta({
+    description: "`next_cursor` of the answer before: what changed after it",
+  }),
+};
 
 /** Not a number or too small: the default. Too large: the maximum. */
 function clamp(text: string | undefined, min: number, max: number, fallback: number): number {
@@ -191,7 +184,14 @@ async function run(list: ListDeclaration, db: Database, query: ListQuery): Promi
   );
   if (!walk) return { ...found, page: query.page, limit: query.limit };
   advance(walk, found.rows);
-  return { ...found, page: 1, limit: query.limit, total: found.rows.length };
+  walk.summary ??= found.summary;
+  return {
+    rows: found.rows,
+    page: 1,
+    limit: query.limit,
+    total: found.rows.length,
+    summary: walk.summary,
+  };
 }
 
 /** The conditions of a list, by the name of what they narrow by. */
@@ -255,7 +255,7 @@ function statementFor(list: ListDeclaration, query: ListQuery): string {
   const total = query.walk ? "0" : wanted === null ? counted : `case when (select ${readers})
     then (app.tally('${list.tally!.name}', ${wanted}) ->> 'entries')::bigint else ${counted} end`;
   const { summary } = list;
-  const told = summary
+  const told = summary && query.walk?.summary === undefined
     ? `, 'summary', ${
       summary.sql(`${list.view} r where ${rowsWhere(summary.ignores)}`, {
         wanted: wantedOf(list, query, names.filter((name) => !summary.ignores?.includes(name))),

@@ -1,25 +1,20 @@
 /** Refusals of manifests, their items and their exceptions; part of the table in `errors.ts`. */
+
+/** The state of a manifest is in the way: the client is told which, and what it is. */
+const ofManifest = {
+  status: 409,
+  fields: ["manifest_id", "manifest_number", "manifest_status"],
+} as const;
+
 export const manifestErrors = {
   manifest_not_found: 404,
   item_not_found: 404,
   assignment_ended: 409,
   item_already_has_order: 409,
-  manifest_bulk_order_creation_not_allowed: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status"],
-  },
-  manifest_arrival_required: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status"],
-  },
-  manifest_delivery_proof_required: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status"],
-  },
-  manifest_bulk_receipt_incomplete: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status"],
-  },
+  manifest_bulk_order_creation_not_allowed: ofManifest,
+  manifest_arrival_required: ofManifest,
+  manifest_delivery_proof_required: ofManifest,
+  manifest_bulk_receipt_incomplete: ofManifest,
 
   // Commits what was received, so it comes with 200 and `data`, never as a refusal.
   manifest_receiving_incomplete: 200,
@@ -39,31 +34,13 @@ export const manifestErrors = {
   processing_point_choice_not_allowed: 403,
   manifest_workflow_not_allowed: { status: 403, fields: ["creation_source"] },
   barcode_already_used: { status: 409, fields: ["barcode_value"] },
-  manifest_action_not_allowed: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status"],
-  },
-  manifest_has_no_items: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status"],
-  },
-  manifest_pickup_proof_required: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status"],
-  },
+  manifest_action_not_allowed: ofManifest,
+  manifest_has_no_items: ofManifest,
+  manifest_pickup_proof_required: ofManifest,
   receive_all_not_allowed: 403,
-  manifest_items_missing: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status", "remaining_count"],
-  },
-  manifest_has_open_exceptions: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status", "count"],
-  },
-  manifest_items_unfinished: {
-    status: 409,
-    fields: ["manifest_id", "manifest_number", "manifest_status", "count"],
-  },
+  manifest_items_missing: { status: 409, fields: [...ofManifest.fields, "remaining_count"] },
+  manifest_has_open_exceptions: { status: 409, fields: [...ofManifest.fields, "count"] },
+  manifest_items_unfinished: { status: 409, fields: [...ofManifest.fields, "count"] },
   invalid_exception_reason: { status: 400, fields: ["field"] },
   exception_already_open: 409,
   exception_not_open: 409,

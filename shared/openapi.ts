@@ -4,7 +4,7 @@ import { columnsOf } from "./csv-columns.ts";
 import { type AnyEndpoint, type CsvBody, impliedCodes, readsOnly } from "./endpoint.ts";
 import { commonCodes, type ErrorCode, publicFieldsOf, statusOf } from "./errors.ts";
 import { translate } from "./i18n/index.ts";
-import { listOf } from "./list.ts";
+import { listOf } from "./declared-lists.ts";
 
 type Json = Record<string, unknown>;
 

@@ -182,7 +182,7 @@ async function answer(
       tenantLanguage = db.seen.language;
       throw wrongInput;
     }
-    const result = await work(endpoint, context).catch(async (error) => {
+    const result = await work(name, endpoint, context).catch(async (error) => {
       if (!start.asked && speaksNoLanguage(error) && !db.seen.language) await db.check();
       throw error;
     }).finally(
@@ -203,6 +203,7 @@ async function answer(
 
 /** What the endpoint answers; of a list that is read from place to place, the file or where to go on. */
 async function work(
+  name: FunctionName,
   endpoint: AnyEndpoint,
   context: Run<undefined, undefined, undefined>,
 ): Promise<Result> {
@@ -211,7 +212,7 @@ async function work(
   if (!walk) return await run();
   if (walk.by === "created") {
     const { exportList } = await import("./csv.ts");
-    return await exportList(endpoint, walk, run);
+    return await exportList(name, endpoint, walk, run);
   }
   return { ...await run(), ...whereToGoOn(walk) };
 }

@@ -3,9 +3,7 @@
  * go meanwhile. Two ways: everything, newest first (an export), and what changed, in the order it was committed (a
  * copy that somebody keeps).
  */
-import { z } from "zod";
 import { AppError } from "./errors.ts";
-import { DayOrInstant } from "./schemas.ts";
 
 export interface Walk {
   by: "created" | "changes";
@@ -19,6 +17,8 @@ export interface Walk {
   next: Place | null;
   /** Set by each step: more rows wait already. */
   more: boolean;
+  /** What the list told beside the rows of the first step; the same for all of them, so asked once. */
+  summary?: unknown;
 }
 
 /** A row's place: the time (or number of the transaction) it is ordered by, and its id. */
@@ -29,16 +29,6 @@ export interface Place {
 
 /** Rows of one statement of an export. */
 const exportStep = 2_000;
-
-export const changesParameters = {
-  updated_since: DayOrInstant.optional().meta({
-    description:
-      "Only rows changed since then, in the order of their changes; `next_cursor` leads on from there",
-  }),
-  cursor: z.string().max(200).optional().meta({
-    description: "`next_cursor` of the answer before: what changed after it",
-  }),
-};
 
 const start = { after: null, next: null, more: false };
 

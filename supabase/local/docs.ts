@@ -97,8 +97,9 @@ export function docsApp(): Hono {
   app.get("/", (c) => c.html(page));
   app.get("/codes", (c) => c.html(codesPage()));
   app.get("/openapi.json", async (c) => {
-    const { wholeDocument } = await import("./whole-document.ts");
-    return c.json(await wholeDocument());
+    const { everyFunction } = await import("./endpoints.ts");
+    const { describeAll } = await import("../../shared/openapi.ts");
+    return c.json(describeAll(await everyFunction()));
   });
   app.get("/start.js", (c) => c.body(start, 200, { "content-type": "text/javascript" }));
   for (const [file, type] of Object.entries(assets)) {

@@ -10,7 +10,8 @@ import createClient from "openapi-fetch";
 import ts from "typescript";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { paths } from "../../shared/client/paths.d.ts";
-import { wholeDocument } from "../../supabase/local/whole-document.ts";
+import { describeAll } from "../../shared/openapi.ts";
+import { everyFunction } from "../../supabase/local/endpoints.ts";
 import { stack } from "../support/db.ts";
 import { type Everything, newEverything } from "../support/everything.ts";
 import { mint } from "../support/minter.ts";
@@ -19,7 +20,7 @@ import { bodyOf, headersOf, sampleOf, urlOf } from "./requests.ts";
 
 // deno-lint-ignore no-explicit-any -- a document of any shape
 type Json = any;
-const document: Json = JSON.parse(JSON.stringify(await wholeDocument()));
+const document: Json = JSON.parse(JSON.stringify(describeAll(await everyFunction())));
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 ajv.addSchema(document, "api");
 

@@ -1,9 +1,10 @@
 /** Every list as a file: the same rows as its pages, whatever the function. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { listOf } from "../../shared/list.ts";
+import { listOf } from "../../shared/declared-lists.ts";
 import type { Answer, Person } from "../support/api.ts";
 import { sql } from "../support/db.ts";
 import { type Everything, newEverything } from "../support/everything.ts";
+import { newSystemAdmin } from "../support/people.ts";
 import { operations } from "./functions.ts";
 import { sampleOf, urlOf } from "./requests.ts";
 
@@ -14,7 +15,9 @@ const lists = operations.filter(({ endpoint }) =>
 );
 
 let all: Everything;
+let system: Person;
 beforeAll(async () => {
+  system = await newSystemAdmin();
   all = await newEverything("received");
   await sql`update storefront.markets set status = 'approved', is_live = true where tenant_id = ${all.tenant.id}`;
 });
@@ -22,7 +25,7 @@ beforeAll(async () => {
 /** Whoever may read it. */
 async function readers(url: string): Promise<[Person, Answer]> {
   const { tenant } = all;
-  for (const person of [tenant.admin, tenant.ops, tenant.institution, tenant.customer]) {
+  for (const person of [tenant.admin, tenant.ops, tenant.institution, tenant.customer, system]) {
     const answer = await person.get(url);
     if (answer.status === 200) return [person, answer];
   }
@@ -55,8 +58,7 @@ test("there are lists", () => {
 describe.each(lists.map((operation) => [operation.name, operation] as const))(
   "%s",
   (_, operation) => {
-    const system = /^\/tenants$|^\/storefront\/markets$|^\/system\//;
-    test.skipIf(system.test(operation.path))("comes as a file of all its rows", async () => {
+    test("comes as a file of all its rows", async () => {
       const url = urlOf(operation, sampleOf(operation, all.things));
       const [person, page] = await readers(url);
       const file = await person.get(url, { query: { format: "csv" } });
@@ -69,7 +71,10 @@ describe.each(lists.map((operation) => [operation.name, operation] as const))(
       expect(text.startsWith("\ufeff")).toBe(true);
       const lines = linesOf(text.slice(1));
       const rows = rowsOf(page.body);
-      expect(lines).toHaveLength(rows.length + 1);
+      if (person === system) {
+        // He sees all tenants, more than a page, and other tests add to them meanwhile.
+        expect(lines.length).toBeGreaterThan(rows.length);
+      } else expect(lines).toHaveLength(rows.length + 1);
       if (!rows.length) return;
       const columns = lines[0].split(",");
       expect(columns.length).toBeGreaterThan(2);

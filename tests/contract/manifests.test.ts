@@ -4,7 +4,7 @@ import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
 import { root, slugs } from "../../supabase/local/paths.ts";
 import { filesIn, textOf } from "../../supabase/local/proof/files.ts";
-import { importsOf } from "../support/imports.ts";
+import { importsOf, loadedWith, reachedFrom } from "../support/imports.ts";
 import { folders } from "./functions.ts";
 
 const deno = JSON.parse(textOf("deno.json")) as { imports: Record<string, string> };
@@ -83,6 +83,14 @@ describe("imports of the functions", () => {
       return specifier.startsWith(".") && !target.startsWith(own) && !target.startsWith("shared/");
     });
     expect(shown(wrong)).toEqual([]);
+  });
+
+  test("a process that starts loads no schemas: they come with the feature that is asked for", () => {
+    for (const slug of slugs) {
+      const loaded = reachedFrom(`functions/${slug}/index.ts`, loadedWith);
+      expect(loaded).toContain("shared/serve.ts");
+      expect(loaded.filter((file) => loadedWith(textOf(file)).includes("zod"))).toEqual([]);
+    }
   });
 
   test("none is computed: the deployment finds imports by reading the text", () => {

@@ -235,15 +235,13 @@ describe("what is no such file", () => {
     expect(answer.body).toMatchObject(more);
   });
 
-  test("what is not UTF-8, not text/csv, or more than a mebibyte is refused", async () => {
+  test("what is not UTF-8 or not text/csv is refused", async () => {
     const latin = await fetchBytes(Buffer.from("full_address\ncaf\xe9", "latin1"));
     expect(latin).toMatchObject({ status: 400, code: "invalid_csv" });
     expect(await tenant.ops.post(path, { full_address: "x" })).toFailWith(
       415,
       "unsupported_media_type",
     );
-    const large = `full_address\n${"x".repeat(1_048_576)}`;
-    expect(await sendFile(tenant.ops, path, large)).toFailWith(413, "payload_too_large");
   });
 
   test("JSON in a cell that is too deep or cannot be stored is a fault of its line", async () => {
@@ -279,4 +277,10 @@ test("nobody without a token, and nobody who may not add one", async () => {
   expect(await sendFile(tenant.ops, path, [wanted], { query: { tenant_id: other.id } }))
     .toFailWith(403, "forbidden");
   expect(await fingerprintOf(other.id)).toEqual(before);
+});
+
+// The last of all: the server closes a connection whose body it did not read to its end.
+test("a file of more than a mebibyte is refused", async () => {
+  const large = `full_address\n${"x".repeat(1_048_576)}`;
+  expect(await sendFile(tenant.ops, path, large)).toFailWith(413, "payload_too_large");
 });

@@ -14,15 +14,26 @@ export function importsOf(text: string): string[] {
   return patterns.flatMap((pattern) => [...code.matchAll(pattern)].map((match) => match[1]));
 }
 
+/** The specifiers that are loaded with a module: no types, and nothing that waits until it is asked for. */
+export function loadedWith(text: string): string[] {
+  const code = text.replace(/^\s*(\/\/|\*|\/\*).*$/gm, "").replace(
+    /^\s*(import|export) type\s[^;]*;/gm,
+    "",
+  );
+  return patterns.slice(0, 2).flatMap((pattern) =>
+    [...code.matchAll(pattern)].map((match) => match[1])
+  );
+}
+
 /** A module and all files it reaches by relative imports, as paths from the repository's root, sorted. */
-export function reachedFrom(entry: string): string[] {
+export function reachedFrom(entry: string, importsOfFile = importsOf): string[] {
   const reached = new Set<string>();
   const waiting = [entry];
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     if (reached.has(file)) continue;
     reached.add(file);
     if (!file.endsWith(".ts")) continue;
-    for (const specifier of importsOf(textOf(file))) {
+    for (const specifier of importsOfFile(textOf(file))) {
       if (specifier.startsWith(".")) {
         waiting.push(normalize(join(dirname(file), specifier)).replaceAll("\\", "/"));
       }

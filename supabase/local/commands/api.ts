@@ -6,10 +6,11 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import openapiTypes, { astToString } from "openapi-typescript";
 import { root } from "../paths.ts";
-import { wholeDocument } from "../whole-document.ts";
+import { describeAll } from "../../../shared/openapi.ts";
+import { everyFunction } from "../endpoints.ts";
 
 // Once through JSON: what is written is what is served.
-const document = JSON.parse(JSON.stringify(await wholeDocument()));
+const document = JSON.parse(JSON.stringify(describeAll(await everyFunction())));
 const types = astToString(await openapiTypes(document, { alphabetize: true }));
 const text = `// Written by npm run api.\n${types}`;
 const name = "shared/client/paths.d.ts";

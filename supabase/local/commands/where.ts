@@ -2,18 +2,15 @@
  * `npm run where -- POST /delivery/cod-collections/remit`: where an endpoint is declared, the SQL behind it, its codes
  * with their texts, and its tests. A part of a path lists the endpoints that have it.
  */
-import { pathToFileURL } from "node:url";
-import { join } from "node:path";
 import { type AnyEndpoint, impliedCodes } from "../../../shared/endpoint.ts";
 import { statusOf } from "../../../shared/errors.ts";
 import { translate } from "../../../shared/i18n/index.ts";
-import { listOf } from "../../../shared/list.ts";
-import type { Served } from "../../../shared/serve.ts";
-import { root, slugs } from "../paths.ts";
+import { listOf } from "../../../shared/declared-lists.ts";
+import { everyOperation, type Operation } from "../endpoints.ts";
 import { filesIn, textOf } from "../proof/files.ts";
 
 const asked = process.argv.slice(2).join(" ").trim();
-const found = (await everyEndpoint()).filter(({ name }) => name.includes(asked));
+const found = (await everyOperation()).filter(({ name }) => name.includes(asked));
 const exact = found.filter(({ name }) => name === asked || name.endsWith(` ${asked}`));
 const shown = exact.length ? exact : found;
 if (!asked || !shown.length) {
@@ -23,28 +20,7 @@ if (!asked || !shown.length) {
 for (const one of shown.length > 5 ? [] : shown) describe(one);
 if (shown.length > 5) { for (const { name } of shown) console.log(name); }
 
-interface Named {
-  slug: string;
-  name: string;
-  endpoint: AnyEndpoint;
-}
-
-async function everyEndpoint(): Promise<Named[]> {
-  const lists = await Promise.all(slugs.map(async (slug) => {
-    const file = pathToFileURL(join(root, "functions", slug, "index.ts")).href;
-    const served = await import(file) as { default: Served };
-    return (await served.default.endpoints()).map((endpoint) => ({
-      slug,
-      endpoint,
-      name: `${endpoint.method.toUpperCase()} /${slug}${
-        endpoint.path === "/" ? "" : endpoint.path
-      }`,
-    }));
-  }));
-  return lists.flat();
-}
-
-function describe({ slug, name, endpoint }: Named): void {
+function describe({ slug, name, endpoint }: Operation): void {
   console.log(`\n${name}\n  ${endpoint.summary}\n  who: ${endpoint.access.says}`);
   const code = filesIn(`functions/${slug}`).filter((file) => file.endsWith(".ts"));
   const declared = linesWith(code, `path: "${endpoint.path}"`).filter(({ file, line }) =>

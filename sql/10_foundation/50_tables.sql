@@ -77,7 +77,9 @@ begin
   execute format('create trigger append_only_truncate before truncate on %s for each statement execute function private.refuse_change()', target);
 end $$;
 
--- Says when a row was changed, and that it still was what the caller expected (private.version_expect).
+-- Says when a row was changed, and that it still was what the caller expected (private.version_expect). With an
+-- argument, for rows that others keep copies of: `changed` is the number of the transaction, which puts changes in an
+-- order that no later commit can come before (see shared/walk.ts).
 create or replace function private.touch() returns trigger
 language plpgsql set search_path = '' as $$
 begin
@@ -85,19 +87,9 @@ begin
     perform private.version_held(current_setting('app.expected_version')::jsonb, to_jsonb(old), tg_relid);
   end if;
   new.updated_at := clock_timestamp();
-  return new;
-end $$;
-
--- The same for rows that others keep copies of: `changed` is the number of the transaction, which puts changes in an
--- order that no later commit can come before (see shared/walk.ts).
-create or replace function private.touch_followed() returns trigger
-language plpgsql set search_path = '' as $$
-begin
-  if current_setting('app.expected_version', true) <> '' then
-    perform private.version_held(current_setting('app.expected_version')::jsonb, to_jsonb(old), tg_relid);
+  if tg_nargs > 0 then
+    new.changed := pg_current_xact_id()::text::bigint;
   end if;
-  new.updated_at := clock_timestamp();
-  new.changed := pg_current_xact_id()::text::bigint;
   return new;
 end $$;
 
@@ -114,5 +106,5 @@ create or replace function app.followed(target regclass) returns void
 language plpgsql set search_path = '' as $$
 begin
   execute format('drop trigger if exists touch on %s', target);
-  execute format('create trigger touch before update on %s for each row execute function private.touch_followed()', target);
+  execute format('create trigger touch before update on %s for each row execute function private.touch(''followed'')', target);
 end $$;

@@ -306,7 +306,9 @@ begin
   execute format('create trigger append_only_truncate before truncate on %s for each statement execute function private.refuse_change()', target);
 end $$;
 
--- Says when a row was changed, and that it still was what the caller expected (private.version_expect).
+-- Says when a row was changed, and that it still was what the caller expected (private.version_expect). With an
+-- argument, for rows that others keep copies of: `changed` is the number of the transaction, which puts changes in an
+-- order that no later commit can come before (see shared/walk.ts).
 create or replace function private.touch() returns trigger
 language plpgsql set search_path = '' as $$
 begin
@@ -314,19 +316,9 @@ begin
     perform private.version_held(current_setting('app.expected_version')::jsonb, to_jsonb(old), tg_relid);
   end if;
   new.updated_at := clock_timestamp();
-  return new;
-end $$;
-
--- The same for rows that others keep copies of: `changed` is the number of the transaction, which puts changes in an
--- order that no later commit can come before (see shared/walk.ts).
-create or replace function private.touch_followed() returns trigger
-language plpgsql set search_path = '' as $$
-begin
-  if current_setting('app.expected_version', true) <> '' then
-    perform private.version_held(current_setting('app.expected_version')::jsonb, to_jsonb(old), tg_relid);
+  if tg_nargs > 0 then
+    new.changed := pg_current_xact_id()::text::bigint;
   end if;
-  new.updated_at := clock_timestamp();
-  new.changed := pg_current_xact_id()::text::bigint;
   return new;
 end $$;
 
@@ -343,7 +335,7 @@ create or replace function app.followed(target regclass) returns void
 language plpgsql set search_path = '' as $$
 begin
   execute format('drop trigger if exists touch on %s', target);
-  execute format('create trigger touch before update on %s for each row execute function private.touch_followed()', target);
+  execute format('create trigger touch before update on %s for each row execute function private.touch(''followed'')', target);
 end $$;
 
 -- sql/10_foundation/60_values.sql
@@ -13776,16 +13768,22 @@ grant execute on function private.wizard_take_back(uuid) to barid_api;
 -- version: table, column, key (null: the tenant's only row), expected (the versions a change may find).
 -- A version is updated_at in microseconds, as hexadecimal text: every update sets it (app.touched).
 
+-- The version of a row that was changed then.
+create or replace function private.version_at(updated_at timestamptz) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+  return to_hex((extract(epoch from updated_at) * 1000000)::bigint);
+end $$;
+
 -- The row's version now; null when the caller reaches no such row.
 create or replace function private.version_of(version jsonb) returns text
 language plpgsql stable set search_path = '' as $$
 declare
-  v_version text;
+  v_updated_at timestamptz;
 begin
-  execute format('select to_hex((extract(epoch from r.updated_at) * 1000000)::bigint) from %s r where r.%I = $1',
-      (version ->> 'table')::regclass, version ->> 'column')
-    into v_version using coalesce((version ->> 'key')::uuid, app.tenant_id());
-  return v_version;
+  execute format('select r.updated_at from %s r where r.%I = $1', (version ->> 'table')::regclass, version ->> 'column')
+    into v_updated_at using coalesce((version ->> 'key')::uuid, app.tenant_id());
+  return private.version_at(v_updated_at);
 end $$;
 
 -- Refuses unless the row has one of the expected versions, and lets private.touch look again when the row is locked
@@ -13811,7 +13809,7 @@ end $$;
 create or replace function private.version_held(expected jsonb, changed jsonb, relation oid) returns void
 language plpgsql set search_path = '' as $$
 declare
-  v_current text := to_hex((extract(epoch from (changed ->> 'updated_at')::timestamptz) * 1000000)::bigint);
+  v_current text := private.version_at((changed ->> 'updated_at')::timestamptz);
 begin
   if (expected ->> 'table')::oid <> relation or changed ->> (expected ->> 'column') is distinct from lower(expected ->> 'key') then
     return;
@@ -13822,7 +13820,7 @@ begin
   perform set_config('app.expected_version', '', true);
 end $$;
 
-grant execute on function private.version_of(jsonb), private.version_expect(jsonb), private.version_held(jsonb, jsonb, oid) to barid_caller;
+grant execute on function private.version_at(timestamptz), private.version_of(jsonb), private.version_expect(jsonb), private.version_held(jsonb, jsonb, oid) to barid_caller;
 
 -- sql/40_functions/storefront/carts.sql
 

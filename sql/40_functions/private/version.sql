@@ -3,16 +3,22 @@
 -- version: table, column, key (null: the tenant's only row), expected (the versions a change may find).
 -- A version is updated_at in microseconds, as hexadecimal text: every update sets it (app.touched).
 
+-- The version of a row that was changed then.
+create or replace function private.version_at(updated_at timestamptz) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+  return to_hex((extract(epoch from updated_at) * 1000000)::bigint);
+end $$;
+
 -- The row's version now; null when the caller reaches no such row.
 create or replace function private.version_of(version jsonb) returns text
 language plpgsql stable set search_path = '' as $$
 declare
-  v_version text;
+  v_updated_at timestamptz;
 begin
-  execute format('select to_hex((extract(epoch from r.updated_at) * 1000000)::bigint) from %s r where r.%I = $1',
-      (version ->> 'table')::regclass, version ->> 'column')
-    into v_version using coalesce((version ->> 'key')::uuid, app.tenant_id());
-  return v_version;
+  execute format('select r.updated_at from %s r where r.%I = $1', (version ->> 'table')::regclass, version ->> 'column')
+    into v_updated_at using coalesce((version ->> 'key')::uuid, app.tenant_id());
+  return private.version_at(v_updated_at);
 end $$;
 
 -- Refuses unless the row has one of the expected versions, and lets private.touch look again when the row is locked
@@ -38,7 +44,7 @@ end $$;
 create or replace function private.version_held(expected jsonb, changed jsonb, relation oid) returns void
 language plpgsql set search_path = '' as $$
 declare
-  v_current text := to_hex((extract(epoch from (changed ->> 'updated_at')::timestamptz) * 1000000)::bigint);
+  v_current text := private.version_at((changed ->> 'updated_at')::timestamptz);
 begin
   if (expected ->> 'table')::oid <> relation or changed ->> (expected ->> 'column') is distinct from lower(expected ->> 'key') then
     return;
@@ -49,4 +55,4 @@ begin
   perform set_config('app.expected_version', '', true);
 end $$;
 
-grant execute on function private.version_of(jsonb), private.version_expect(jsonb), private.version_held(jsonb, jsonb, oid) to barid_caller;
+grant execute on function private.version_at(timestamptz), private.version_of(jsonb), private.version_expect(jsonb), private.version_held(jsonb, jsonb, oid) to barid_caller;

@@ -1,6 +1,7 @@
 /**
  * `npm run bench [-- part ... --rows N]`: ratios in one run; each part's last result is kept in
- * tests/bench/results.json and results.md. `--rows`, a power of ten, is how far the part `scale` goes.
+ * tests/bench/results.json and results.md. `--rows`, a power of ten, is how far the part `scale` goes;
+ * `--redraw` measures nothing and draws the charts of docs/scale.md from the figures of its last run.
  */
 import { parseArgs } from "node:util";
 import { Report } from "../../../tests/bench/report.ts";
@@ -28,13 +29,20 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
 
 const { positionals: asked, values: options } = parseArgs({
   allowPositionals: true,
-  options: { rows: { type: "string", default: "1e6" } },
+  options: { rows: { type: "string", default: "1e6" }, redraw: { type: "boolean" } },
 });
 const names = Object.keys(parts);
 const unknown = asked.find((name) => !names.includes(name));
 if (unknown) {
   console.error(`Unknown benchmark "${unknown}". Known: ${names.join(", ")}.`);
   process.exit(2);
+}
+
+if (options.redraw) {
+  const { draw } = await import(`${bench}/scale/draw.ts`);
+  const { readFigures } = await import(`${bench}/scale/figures.ts`);
+  draw(readFigures());
+  process.exit(0);
 }
 
 let missed = 0;

@@ -37,22 +37,20 @@ export function chart({ title, x, y, small, lines }: Chart): string {
       safe(title)
     }">`,
     style,
-    `<rect class="page" width="${width}" height="${height}" rx="6"/>`,
-    text(margin.left, 28, title, "title"),
+    `<rect class="page" fill="#ffffff" width="${width}" height="${height}" rx="6"/>`,
+    text(margin.left, 28, title, { size: 17, weight: 600 }),
     ...ticksOf(up.domain() as [number, number]).map((value) =>
-      `<line class="grid" x1="${margin.left}" x2="${right}" y1="${n(up(value))}" y2="${
-        n(up(value))
-      }"/>${text(margin.left - 8, up(value) + 4, shown(value), "end")}`
+      grid([margin.left, up(value)], [right, up(value)]) +
+      text(margin.left - 8, up(value) + 4, shown(value), { anchor: "end" })
     ),
     ...places.map((at) =>
-      `<line class="grid" x1="${n(across(at))}" x2="${
-        n(across(at))
-      }" y1="${margin.top}" y2="${bottom}"/>${text(across(at), bottom + 18, shown(at), "middle")}`
+      grid([across(at), margin.top], [across(at), bottom]) +
+      text(across(at), bottom + 18, shown(at), { anchor: "middle" })
     ),
-    text((margin.left + right) / 2, bottom + 42, x, "middle"),
-    `<text class="middle" transform="translate(18 ${(margin.top + bottom) / 2}) rotate(-90)">${
-      safe(y)
-    }</text>`,
+    text((margin.left + right) / 2, bottom + 42, x, { anchor: "middle" }),
+    `<g transform="translate(18 ${(margin.top + bottom) / 2}) rotate(-90)">${
+      text(0, 0, y, { anchor: "middle" })
+    }</g>`,
     ...lines.map(({ name, points, dashed }, i) => {
       const colour = colours[i % colours.length]!;
       const at = ([px, py]: [number, number]) => `${n(across(px))},${n(up(py))}`;
@@ -66,21 +64,18 @@ export function chart({ title, x, y, small, lines }: Chart): string {
         dashed ? path(dashed, ' stroke-dasharray="4 4" opacity="0.6"') : "",
         ...points.map(([px, py]) => mark(i, across(px), up(py), colour)),
         mark(i, right + 22, row - 4, colour),
-        text(right + 34, row, name, ""),
+        text(right + 34, row, name),
       ].join("");
     }),
-    text(margin.left, height - 14, small, "small"),
+    text(margin.left, height - 14, small, { size: 11, opacity: 0.75 }),
     "</svg>\n",
   ].join("\n");
 }
 
-const style = `<style>
-  text { font: 13px system-ui, sans-serif; fill: #1f2328; }
-  .title { font-size: 17px; font-weight: 600; } .small { font-size: 11px; opacity: 0.75; }
-  .end { text-anchor: end; } .middle { text-anchor: middle; }
-  .page { fill: #ffffff; } .grid { stroke: #1f2328; opacity: 0.12; }
-  @media (prefers-color-scheme: dark) { text { fill: #e6edf3; } .page { fill: #0d1117; } .grid { stroke: #e6edf3; opacity: 0.18; } }
-</style>`;
+/** On top of what the elements say themselves, since many viewers read no style sheet. */
+const style = `<style>@media (prefers-color-scheme: dark) {
+  text { fill: #e6edf3; } .page { fill: #0d1117; } .grid { stroke: #30363d; }
+}</style>`;
 
 function extent(values: number[]): [number, number] {
   return [Math.min(...values), Math.max(...values)];
@@ -103,8 +98,31 @@ function mark(i: number, x: number, y: number, colour: string): string {
   return `<polygon transform="translate(${at} ${down})" points="${shape}" fill="${colour}"/>`;
 }
 
-function text(x: number, y: number, words: string, name: string): string {
-  return `<text x="${n(x)}" y="${n(y)}"${name && ` class="${name}"`}>${safe(words)}</text>`;
+function grid([x1, y1]: [number, number], [x2, y2]: [number, number]): string {
+  return `<line class="grid" stroke="#d8dee4" x1="${n(x1)}" y1="${n(y1)}" x2="${n(x2)}" y2="${
+    n(y2)
+  }"/>`;
+}
+
+interface Letters {
+  size?: number;
+  weight?: number;
+  anchor?: "start" | "middle" | "end";
+  opacity?: number;
+}
+
+function text(
+  x: number,
+  y: number,
+  words: string,
+  { size = 13, weight = 400, anchor = "start", opacity = 1 }: Letters = {},
+): string {
+  return `<text x="${n(x)}" y="${
+    n(y)
+  }" fill="#1f2328" fill-opacity="${opacity}" text-anchor="${anchor}" ` +
+    `font-family="system-ui, sans-serif" font-size="${size}" font-weight="${weight}">${
+      safe(words)
+    }</text>`;
 }
 
 function n(value: number): string {

@@ -1,4 +1,6 @@
 /** What the benchmark of scale found: docs/scale/figures.json. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 
 /** How many ask at once. */
 export const clients = [1, 2, 4, 8, 16, 32];
@@ -20,6 +22,9 @@ export interface Curve {
   points: Point[];
 }
 
+/** A list or another call: they are drawn apart. */
+export type RowsCurve = Curve & { kind: "list" | "other" };
+
 export interface Disk {
   table: string;
   rows: number;
@@ -34,8 +39,20 @@ export interface Figures {
   machine: string;
   /** Rows of each table in one tenant; a second tenant has as many. */
   rows: number[];
-  byRows: Curve[];
+  byRows: RowsCurve[];
   clients: number[];
   byClients: Curve[];
   disk: Disk[];
 }
+
+/** Where figures and charts are kept. */
+export const folder = fileURLToPath(new URL("../../../docs/scale/", import.meta.url));
+const file = `${folder}figures.json`;
+
+export function keepFigures(figures: Figures): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, JSON.stringify(figures, null, 2) + "\n");
+}
+
+/** Those of the last run. */
+export const readFigures = (): Figures => JSON.parse(readFileSync(file, "utf8"));

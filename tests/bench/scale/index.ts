@@ -2,14 +2,19 @@
  * What the main paths cost as rows and as requests become more. Draws docs/scale/*.svg and keeps
  * docs/scale/figures.json, and writes the tables of docs/scale.md.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { times } from "../ask.ts";
 import { load, percentiles } from "../load.ts";
 import { commitNow, machine, type Report } from "../report.ts";
-import { chart, type Line } from "./chart.ts";
 import { cpuOf } from "./cost.ts";
-import { clients, type Curve, type Figures, type Point } from "./figures.ts";
+import { draw } from "./draw.ts";
+import {
+  clients,
+  type Curve,
+  type Figures,
+  keepFigures,
+  type Point,
+  type RowsCurve,
+} from "./figures.ts";
 import { atEight, writePage } from "./page.ts";
 import { diskOf, type Ground, grow, openGround } from "./ground.ts";
 import { pathsAt, settlementOf, settlementPath, unassigned, waiting } from "./paths.ts";
@@ -17,8 +22,6 @@ import { pathsAt, settlementOf, settlementPath, unassigned, waiting } from "./pa
 const smallest = 10_000;
 const seconds = 2;
 const perBulk = 20;
-
-const folder = fileURLToPath(new URL("../../../docs/scale/", import.meta.url));
 
 /** `most` rows of each table and tenant: 10,000, ten times as many, and so on. */
 export async function benchScale(report: Report, most: number): Promise<void> {
@@ -34,21 +37,18 @@ export async function benchScale(report: Report, most: number): Promise<void> {
       commit: commitNow(),
       machine: machine(),
       rows,
-      byRows: byRows.map(({ path, points }) => ({ path, points })),
+      byRows,
       clients,
       byClients,
       disk: await diskOf(ground),
     };
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(`${folder}figures.json`, JSON.stringify(figures, null, 2) + "\n");
-    draw(figures, byRows);
+    keepFigures(figures);
+    draw(figures);
     writePage(figures);
   } finally {
     await ground.bench.stop();
   }
 }
-
-type RowsCurve = Curve & { kind: "list" | "other" };
 
 async function measureRows(ground: Ground, rows: number[], report: Report): Promise<RowsCurve[]> {
   const curves = new Map<string, RowsCurve>();
@@ -154,49 +154,4 @@ function rounded(point: Point): Point {
     [name, value],
   ) => [name, Number(value.toPrecision(3))]);
   return Object.fromEntries(entries);
-}
-
-function draw(figures: Figures, byRows: RowsCurve[]): void {
-  const { rows, byClients, date, machine } = figures;
-  const small = `${date}, ${machine}; database, functions and load on the same cores`;
-  const latency = (curves: Curve[], at: number[]): Line[] =>
-    curves.map(({ path, points }) => ({
-      name: path,
-      points: points.map(({ p50 }, i) => [at[i]!, p50]),
-      dashed: points.map(({ p95 }, i) => [at[i]!, p95]),
-    }));
-  const rowsAxis = { x: "rows of each table in one tenant, beside as many of another", small };
-  const milliseconds = "milliseconds (line: median, dashes: p95)";
-  const pages = {
-    "rows-lists": chart({
-      ...rowsAxis,
-      title: "Lists: first page, by rows",
-      y: milliseconds,
-      lines: latency(byRows.filter(({ kind }) => kind === "list"), rows),
-    }),
-    "rows-calls": chart({
-      ...rowsAxis,
-      title: "Other calls, by rows",
-      y: milliseconds,
-      lines: latency(byRows.filter(({ kind }) => kind === "other"), rows),
-    }),
-    "clients-latency": chart({
-      small,
-      title: "Time to an answer, by clients",
-      x: "clients asking at once, one function process",
-      y: milliseconds,
-      lines: latency(byClients, clients),
-    }),
-    "clients-throughput": chart({
-      small,
-      title: "Answers a second, by clients",
-      x: "clients asking at once, one function process",
-      y: "answers a second",
-      lines: byClients.map(({ path, points }) => ({
-        name: path,
-        points: points.map(({ perSecond }, i) => [clients[i]!, perSecond!]),
-      })),
-    }),
-  };
-  for (const [name, svg] of Object.entries(pages)) writeFileSync(`${folder}${name}.svg`, svg);
 }

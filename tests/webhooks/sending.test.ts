@@ -288,6 +288,34 @@ test("a sender that dies between sending and writing down sends once more, with 
   expect((await deliveriesOf(id))[0].retry_count).toBe(0);
 });
 
+test("who has an event in hand keeps it by saying so; a silent worker's subscriptions are free at once, his events later", async () => {
+  const { id } = await subscribe(tenant, receiver.url);
+  receiver.answer(() => {});
+  await publish(nobody, tenant);
+  await until(() => receiver.received.length === 1);
+  const claimed = async () => (await deliveriesOf(id))[0];
+  const { id: event, claim_token, claimed_at } = await claimed();
+  await until(async () => (await claimed()).claimed_at > claimed_at);
+  // Of a claim that is not one's own nothing is renewed.
+  const before = await claimed();
+  expect(await sql`select private.webhooks_renew(${[event]}, ${[randomUUID()]}) as n`).toEqual([{
+    n: 0,
+  }]);
+  expect((await claimed()).claim_token).toBe(claim_token);
+
+  // A worker who fell silent four seconds ago, and what else there is for his subscriber.
+  await sql`update integration.webhook_events set claimed_at = now() - interval '4 seconds', claim_token = gen_random_uuid()
+    where id = ${event}`;
+  receiver.answer((response) => response.end());
+  await publish(nobody, tenant);
+  await until(() => receiver.received.length === 2);
+  expect(receiver.received[1].headers["webhook-id"]).not.toBe(before.id);
+  await sql`update integration.webhook_events set claimed_at = now() - interval '11 seconds' where id = ${event}`;
+  await wake(nobody);
+  await until(() => receiver.received.length === 3);
+  expect(receiver.received[2].headers["webhook-id"]).toBe(event);
+});
+
 test("whoever comes back after his claim was lost is noted and decides nothing", async () => {
   let answerNow = () => {};
   receiver.answer((response) => (answerNow = () => response.writeHead(500).end("too late")));

@@ -10,12 +10,14 @@ import { type Claimed, send, type SendResult } from "./send.ts";
 
 const socketsMax = 20;
 const lanesMax = 4;
-/** Claimed ahead, so that connections need not wait for the database; sent well within the lease. */
+/** Claimed ahead, so that connections need not wait for the database. */
 const aheadMax = 100;
 /** No new claims after this; what is in hand is sent, before the runtime's wall clock ends. */
 const runMsMax = 40_000;
 /** While something is being sent, how often to look for more. */
 const lookMs = 200;
+/** How often others are told that we live and still have what we claimed; a lease lasts ten times as long. */
+const beatMs = 1_000;
 
 export interface Ran {
   events: number;
@@ -32,9 +34,18 @@ export function runSender(): Promise<Ran> {
 }
 
 async function run(): Promise<Ran> {
+  const lanes = new Lanes();
+  const heart = setInterval(() => void renew(lanes.held()), beatMs);
+  try {
+    return await work(lanes);
+  } finally {
+    clearInterval(heart);
+  }
+}
+
+async function work(lanes: Lanes): Promise<Ran> {
   const count: Ran = { events: 0, sent: 0, failed: 0 };
   const stopAt = Date.now() + runMsMax;
-  const lanes = new Lanes();
   let lookedAt = -Infinity;
   while (true) {
     const wanted = again;
@@ -60,6 +71,7 @@ async function run(): Promise<Ran> {
 /** What is in hand: waiting for a connection, being sent, or sent and not written down yet. */
 class Lanes {
   private queue: Claimed[] = [];
+  private readonly sending = new Set<Claimed>();
   private readonly busy = new Map<string, number>();
   private readonly underWay = new Set<Promise<void>>();
   private results: SendResult[] = [];
@@ -70,6 +82,11 @@ class Lanes {
 
   get idle(): boolean {
     return this.queue.length + this.underWay.size + this.results.length === 0;
+  }
+
+  /** Whose claims are to last: results are written down at once. */
+  held(): Claimed[] {
+    return [...this.sending, ...this.queue];
   }
 
   subscriptions(): string[] {
@@ -101,8 +118,10 @@ class Lanes {
       const lanes = this.busy.get(id) ?? 0;
       if (this.underWay.size >= socketsMax || lanes >= lanesMax) return true;
       this.busy.set(id, lanes + 1);
+      this.sending.add(claimed);
       const work: Promise<void> = attempt(claimed).then((result) => {
         this.underWay.delete(work);
+        this.sending.delete(claimed);
         const left = this.busy.get(id)! - 1;
         if (left > 0) this.busy.set(id, left);
         else this.busy.delete(id);
@@ -133,6 +152,19 @@ function claim(batch: number, mine: string[]): Promise<Claimed[]> {
     "select private.webhooks_claim($1::text::integer, $2::text::uuid[]) as answer",
     [String(batch), `{${mine.join(",")}}`],
   );
+}
+
+/** A beat that is lost is followed by another, well before the lease ends. */
+async function renew(held: Claimed[]): Promise<void> {
+  if (held.length === 0) return;
+  try {
+    await system(
+      "select to_jsonb(private.webhooks_renew($1::text::uuid[], $2::text::uuid[])) as answer",
+      [`{${held.map(({ id }) => id)}}`, `{${held.map(({ claim_token }) => claim_token)}}`],
+    );
+  } catch (error) {
+    log("warn", "webhook_leases_not_renewed", describeError(error));
+  }
 }
 
 /** Tried again, since a result that is lost means that the same is sent once more. */

@@ -9,9 +9,12 @@ $$;
 -- Leases up to `batch` due deliveries, at most `each` of a subscription, and one at a time of one that only fails.
 -- What is leased of a subscription is in the hands of one worker, so that he alone decides how many connections
 -- it gets; `mine` are the subscriptions that the caller has in hand already. An event waits while an earlier one
--- of its thing is unfinished there. Answers [{id, claim_token, url, body, secrets, subscription_id}].
+-- of its thing is unfinished there. A worker renews what he has in hand every second (private.webhooks_renew): after
+-- `silence` his subscriptions are anybody's, but what he had in hand is so only after `lease`, since sending
+-- something twice is worse than waiting. Answers [{id, claim_token, url, body, secrets, subscription_id}].
 create or replace function private.webhooks_claim(
-  batch integer, mine uuid[] default '{}', each integer default 20, lease interval default '2 minutes'
+  batch integer, mine uuid[] default '{}', each integer default 20, lease interval default '10 seconds',
+  silence interval default '3 seconds'
 ) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
@@ -29,7 +32,7 @@ begin
     from open s
     cross join lateral (
       select count(*) as leased from integration.webhook_events u
-      where u.subscription_id = s.id and u.claim_token is not null and u.claimed_at >= now() - lease
+      where u.subscription_id = s.id and u.claim_token is not null and u.claimed_at >= now() - silence
     ) under_way
     cross join lateral (
       select e.id, e.next_attempt_at, e.position from integration.webhook_events e
@@ -54,6 +57,19 @@ begin
       'subscription_id', s.id, 'secrets', integration.secrets_of(s)) order by c.position), '[]') into v_claimed
   from claimed c join integration.webhook_subscriptions s on s.id = c.subscription_id;
   return v_claimed;
+end $$;
+
+-- What its worker still has in hand is his for another lease. {ids} and {tokens} belong together. Answers how many.
+create or replace function private.webhooks_renew(ids uuid[], tokens uuid[]) returns integer
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_count integer;
+begin
+  update integration.webhook_events e set claimed_at = now()
+  from unnest(ids, tokens) as mine (id, token) where e.id = mine.id and e.claim_token = mine.token;
+  get diagnostics v_count = row_count;
+  return v_count;
 end $$;
 
 -- The sealed secrets that sign now, the newest first.
@@ -188,4 +204,5 @@ begin
 end $$;
 
 grant execute on function private.tell_disabled(uuid, uuid, text) to barid_caller;
-grant execute on function private.webhooks_claim(integer, uuid[], integer, interval), private.webhooks_finish(jsonb) to barid_api;
+grant execute on function private.webhooks_claim(integer, uuid[], integer, interval, interval),
+  private.webhooks_renew(uuid[], uuid[]), private.webhooks_finish(jsonb) to barid_api;

@@ -26,6 +26,16 @@ export const webhooks: Mutant[] = [
     test: [sendingTest, "whoever comes back after his claim was lost is noted and decides nothing"],
   },
   {
+    name: "anybody renews a claim",
+    file: sender,
+    from: "where e.id = mine.id and e.claim_token = mine.token",
+    to: "where e.id = mine.id",
+    test: [
+      sendingTest,
+      "who has an event in hand keeps it by saying so; a silent worker's subscriptions are free at once, his events later",
+    ],
+  },
+  {
     name: "a later event overtakes",
     file: sender,
     from: "and p.position < e.position)",

@@ -85,12 +85,18 @@ export const proofs: Readonly<Record<string, Proof>> = {
     minutes: 20,
   },
   payments: {
-    shows: "whatever gateways and forgers tell, in any order: paid is what was paid, once",
-    files: ["tests/prove/payments.test.ts", "tests/payment/signatures.test.ts"],
-    minutes: 6,
+    shows:
+      "whatever gateways and forgers tell, in any order, away, slow or lying: paid is what was paid, once",
+    files: [
+      "tests/prove/payments.test.ts",
+      "tests/prove/gateways.proof.ts",
+      "tests/payment/signatures.test.ts",
+    ],
+    minutes: 20,
   },
   secrets: {
-    shows: "what was told in confidence stands nowhere: tables, write-ahead log, logs, answers",
+    shows:
+      "what was told in confidence stands nowhere: tables, write-ahead log, logs, answers, PDFs",
     files: ["tests/prove/secrets.proof.ts"],
     minutes: 2,
   },
@@ -114,12 +120,14 @@ export const proofs: Readonly<Record<string, Proof>> = {
     minutes: 8,
   },
   webhooks: {
-    shows: "a failed delivery is sent once however many ask for it, and each is genuine",
+    shows:
+      "however many ask for it, broken subscribers or killed senders: each event arrives or fails as it must, genuine",
     files: [
       "tests/prove/webhooks.test.ts",
+      "tests/prove/webhook-chaos.proof.ts",
       "tests/webhooks/killed.test.ts",
       "tests/webhooks/sending.test.ts",
     ],
-    minutes: 8,
+    minutes: 25,
   },
 };

@@ -209,7 +209,8 @@ async function work(
 ): Promise<Result> {
   const run = () => endpoint.run(context as never);
   const { walk } = context.query as { walk?: Walk };
-  if (!walk) return await run();
+  // What is a file in any case walks by itself.
+  if (!walk || endpoint.response === "csv") return await run();
   if (walk.by === "created") {
     const { exportList } = await import("./csv.ts");
     return await exportList(name, endpoint, walk, run);

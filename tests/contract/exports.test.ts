@@ -101,3 +101,14 @@ test("a file takes the list's filters, and refuses what the list refuses", async
   expect(await tenant.ops.get(path, { query: { format: "csv", column_filters: "[]" } }))
     .toFailWith(400, "invalid_column_filters");
 });
+
+test("what is a file in any case is the same file however it is asked for", async () => {
+  const path = "/delivery/cod-collections/export";
+  const plain = await all.tenant.dispatcher.get(path);
+  expect(plain.status, textOf(plain)).toBe(200);
+  for (const query of [{ format: "csv" }, { updated_since: "2020-01-01T00:00:00Z" }]) {
+    const asked = await all.tenant.dispatcher.get(path, { query });
+    expect(asked.status, textOf(asked)).toBe(200);
+    expect(textOf(asked)).toBe(textOf(plain));
+  }
+});

@@ -1,15 +1,21 @@
 /**
  * What is told in confidence is planted through the API and then looked for wherever somebody might read: every
- * table, the write-ahead log, the logs of PostgreSQL and of the functions, and the answers.
+ * table, the write-ahead log, the logs of PostgreSQL and of the functions, the answers of everything that can be read,
+ * the files that are kept, and the PDFs.
  */
 import { randomUUID } from "node:crypto";
 import { Buffer } from "node:buffer";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
+import { operations } from "../contract/functions.ts";
+import { sampleOf, urlOf } from "../contract/requests.ts";
 import { type Answer, nobody, type Person, withToken } from "../support/api.ts";
+import { newCash } from "../support/cod.ts";
 import { sql, stack } from "../support/db.ts";
-import { newSystemAdmin, newTenant, type Tenant } from "../support/people.ts";
+import { newEverything, type Things } from "../support/everything.ts";
+import { newSystemAdmin, type Tenant } from "../support/people.ts";
+import { everyText } from "../support/pdf.ts";
 import { moduleId } from "../support/webhooks.ts";
 import { wizardBody } from "../support/wizard.ts";
 import { figure } from "./proof.ts";
@@ -17,10 +23,16 @@ import { figure } from "./proof.ts";
 /** What nobody else could have written, by what it is. */
 const planted = new Map<string, string>();
 let tenant: Tenant;
+let things: Things;
 let system: Person;
 beforeAll(async () => {
-  [tenant, system] = await Promise.all([newTenant(), newSystemAdmin()]);
+  [{ tenant, things }, system] = await Promise.all([newEverything("received"), newSystemAdmin()]);
+  // The carrier is set up here, which tells its secret.
+  await sql`delete from integration.tenant_carriers where tenant_id = ${tenant.id}`;
 });
+
+/** Who paid; no secret. */
+const customer = "Openly 7391";
 
 /** A secret of ours to plant. */
 function canary(what: string): string {
@@ -48,7 +60,7 @@ test("what is told in confidence stands nowhere", async () => {
   // Secrets that we make and tell once, with a key, so that the answer is remembered.
   const subscription = (await ask(
     tenant.admin.post("/webhooks/subscriptions", {
-      module_id: await moduleId("delivery"),
+      module_id: await moduleId("storefront"),
       url: `http://127.0.0.1:9/${openly}`,
       event_types: ["*"],
     }, keyed),
@@ -171,6 +183,9 @@ test("what is told in confidence stands nowhere", async () => {
   ) answers.push(await ask(who.get(url), 200));
   answers.push(await ask(tenant.admin.put(path, { is_active: false }), 200));
 
+  things.subscription = subscription.subscription.id;
+  const read = await readEverything();
+  const printed = await printEverything();
   expect(planted.size).toBeGreaterThanOrEqual(20);
   await sql`checkpoint`;
   const hits = [
@@ -180,25 +195,109 @@ test("what is told in confidence stands nowhere", async () => {
         "\n",
       ),
     ),
+    ...read.flatMap(({ what, text }) => inText(what, text)),
+    ...printed.flatMap(({ what, text }) => inText(what, text)),
+    ...await inFiles(),
     ...inText("log of the functions", fileText(join(stack.dataDir, "logs", "functions.log"))),
     ...inText("log of PostgreSQL", fileText(join(stack.dataDir, "logs", "postgres.log"))),
     ...await inWriteAheadLog(),
     ...await inTables(),
   ];
   figure({
-    what: `${planted.size} planted secrets found in tables, write-ahead log, logs or answers`,
+    what:
+      `${planted.size} planted secrets found in tables, write-ahead log, logs, answers, files or PDFs`,
     asked: "0",
     reached: hits.length,
     holds: hits.length === 0,
   });
+  figure({
+    what: "answers of what can be read, and PDFs, that were looked into",
+    asked: "measured",
+    reached: `${answers.length + read.length} and ${printed.length}`,
+    holds: read.length > 100 && printed.length >= 4,
+  });
   expect(hits).toEqual([]);
+  expect(read.length).toBeGreaterThan(100);
 
   // The search finds what is no secret.
   planted.clear();
   planted.set("an address", openly);
   expect(await inTables()).toContain("an address: integration.webhook_subscriptions");
   expect(await inWriteAheadLog()).toContain("an address: write-ahead log");
+  expect(read.flatMap(({ what, text }) => inText(what, text)).length).toBeGreaterThan(0);
+  planted.clear();
+  planted.set("who paid", customer);
+  expect(printed.flatMap(({ what, text }) => inText(what, text)))
+    .toEqual(["who paid: receipt en", "who paid: receipt ar", "who paid: receipt ku"]);
+  expect(await inFiles()).toEqual(["who paid: a file"]);
 }, 240_000);
+
+/** Every question of every function, asked by the tenant's administrator and by the system's. */
+async function readEverything(): Promise<{ what: string; text: string }[]> {
+  const found: { what: string; text: string }[] = [];
+  const reads = operations.filter(({ endpoint }) =>
+    endpoint.method === "get" && !endpoint.internal
+  );
+  for (const who of [tenant.admin, system]) {
+    for (const operation of reads) {
+      const url = urlOf(operation, sampleOf(operation, things));
+      for (const form of ["", "format=csv"]) {
+        const { status, body, headers } = await who.get(
+          form ? `${url}${url.includes("?") ? "&" : "?"}${form}` : url,
+        );
+        if (status >= 300) continue;
+        const text = body instanceof Uint8Array
+          ? Buffer.from(body).toString("latin1")
+          : typeof body === "string"
+          ? body
+          : JSON.stringify(body);
+        found.push({
+          what: `answer of ${operation.name}`,
+          text: text + JSON.stringify([...headers]),
+        });
+      }
+    }
+  }
+  return found;
+}
+
+/** Prints a label, and a receipt in each language, and answers what stands in them. */
+async function printEverything(): Promise<{ what: string; text: string }[]> {
+  const labels = await tenant.dispatcher.post("/delivery/shipment-labels", {
+    delivery_codes: [things.delivery_code],
+  });
+  expect(labels.status, JSON.stringify(labels.body)).toBe(200);
+  const printed = [{ what: "label", text: await everyText(labels.body) }];
+  for (const language of ["en", "ar", "ku"] as const) {
+    const { id } = await newCash(tenant, { customerName: customer });
+    const settled = await tenant.dispatcher.in(language).post("/delivery/cod-collections/remit", {
+      scope: "selected",
+      cod_collection_ids: [id],
+    });
+    expect(settled.status, JSON.stringify(settled.body)).toBe(200);
+    const receipt = `/delivery/cod-settlements/${settled.body.data.settlement_payment_id}/receipt`;
+    const answer = await vi.waitUntil(async () => {
+      const answer = await tenant.dispatcher.get(receipt);
+      return answer.status !== 202 && answer;
+    }, { timeout: 30_000 });
+    const file = new Uint8Array(await (await fetch(answer.body.url)).arrayBuffer());
+    printed.push({ what: `receipt ${language}`, text: await everyText(file) });
+  }
+  return printed;
+}
+
+/** Whatever Storage keeps: PDFs as they are and as they read. */
+async function inFiles(): Promise<string[]> {
+  const dir = join(stack.dataDir, "storage");
+  const hits: string[] = [];
+  for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const bytes = readFileSync(join(entry.parentPath, entry.name));
+    const text = bytes.toString("latin1");
+    hits.push(...inText("a file", text.startsWith("%PDF-") ? await everyText(bytes) : text));
+  }
+  return [...new Set(hits)];
+}
 
 /** A secret as it is, and in the forms it may take on its way. */
 function formsOf(secret: string): string[] {

@@ -2,6 +2,7 @@
 import { createCanvas } from "@napi-rs/canvas";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { inflateSync } from "node:zlib";
 import { getDocument } from "pdfjs-dist/legacy/build/pdf.mjs";
 import { prepareZXingModule, readBarcodes } from "zxing-wasm/reader";
 
@@ -21,7 +22,7 @@ export type Raster = {
 /** Opens a PDF; `raster(n)` draws page n (from 1) at `dpi`. */
 export async function openPdf(bytes: Uint8Array) {
   // pdf.js takes the buffer over, so it gets a copy.
-  const pdf = await getDocument({ data: bytes.slice(), verbosity: 0 }).promise;
+  const pdf = await getDocument({ data: new Uint8Array(bytes), verbosity: 0 }).promise;
   return {
     pages: pdf.numPages,
     close: () => pdf.loadingTask.destroy(),
@@ -71,6 +72,26 @@ export async function openPdf(bytes: Uint8Array) {
       };
     },
   };
+}
+
+/**
+ * Whatever can be read in a PDF, for searching: its bytes, its streams unpacked, the characters of its pages and what
+ * its barcodes say.
+ */
+export async function everyText(bytes: Uint8Array): Promise<string> {
+  const raw = Buffer.from(bytes).toString("latin1");
+  const streams = [...raw.matchAll(/\/FlateDecode[^]*?stream\r?\n/g)].map(({ 0: head, index }) => {
+    const begin = index + head.length;
+    const end = raw.indexOf("endstream", begin);
+    return inflateSync(Buffer.from(raw.slice(begin, end), "latin1")).toString("latin1");
+  });
+  const pdf = await openPdf(bytes);
+  const pages: string[] = [];
+  for (let page = 1; page <= pdf.pages; page++) {
+    pages.push(await pdf.text(page), ...await scan(await pdf.raster(page)));
+  }
+  await pdf.close();
+  return [raw, ...streams, ...pages].join("\n");
 }
 
 /** Deno reads Node's Buffer from its types without the array members it has. */

@@ -75,9 +75,15 @@ export const proofs: Readonly<Record<string, Proof>> = {
     minutes: 36,
   },
   lints: {
-    shows: "tables, policies and functions keep the rules of the house, each role what it may",
-    files: ["tests/sql/rules.test.ts", "tests/sql/walls.test.ts"],
-    minutes: 2,
+    shows:
+      "tables, policies and functions keep the rules of the house and of plpgsql_check, squawk and Supabase's advisors",
+    files: [
+      "tests/sql/rules.test.ts",
+      "tests/sql/walls.test.ts",
+      "tests/prove/lints.proof.ts",
+      "tests/deploy/database.test.ts",
+    ],
+    minutes: 4,
   },
   mutants: {
     shows: "each guard that is taken out of the source fails a test",

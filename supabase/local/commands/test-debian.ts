@@ -8,7 +8,7 @@ import { startPostgres } from "../postgres.ts";
 import {
   browser,
   everyJobTicks,
-  lint,
+  functionsAreSound,
   missingPrograms,
   postgresDir,
   type Program,
@@ -19,7 +19,6 @@ import { closing, prove, type Step } from "../proof/steps.ts";
 import { vitestStep } from "../proof/vitest.ts";
 import { type Stack, startStack } from "../stack.ts";
 
-const schemas = ["app", "private", "tenancy", "money", "delivery", "warehousing", "public"];
 const missing = missingPrograms();
 if (missing.length) {
   console.log(`Some programs are missing: apt-get install ${missing.join(" ")} gets them.`);
@@ -71,7 +70,7 @@ function withStack(stack: Stack | undefined): Step[] {
     { name: "pg_cron runs every job", run: () => everyJobTicks(stack!.sql, jobs) },
     needing("postgresql-15-plpgsql-check", {
       name: "Functions are sound (plpgsql_check)",
-      run: () => lint(stack!.dbUrl, schemas),
+      run: () => functionsAreSound(stack!.sql),
     }),
     needing("chromium", {
       name: "API reference in a browser",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { root } from "../paths.ts";
 import { filesIn } from "./files.ts";
 import { brokenHouseRules } from "./house-rules.ts";
-import { findings, runDeno, runPackage, verdict } from "./programs.ts";
+import { findings, type ProgramResult, runDeno, runPackage, verdict } from "./programs.ts";
 import type { Step } from "./steps.ts";
 
 export const staticSteps: Step[] = [
@@ -42,7 +42,16 @@ export const staticSteps: Step[] = [
     name: "Migrations are what sql/ says",
     run: async () => verdict(await runPackage("tsx/dist/cli.mjs", ["sql/build.ts", "--check"])),
   },
+  {
+    name: "Migrations are safe to apply (squawk)",
+    run: async () => verdict(await lintMigrations(["supabase/migrations/*.sql"])),
+  },
 ];
+
+/** squawk on files of migrations: what would hold up or break those who use the database meanwhile. */
+export function lintMigrations(files: string[]): Promise<ProgramResult> {
+  return runPackage("squawk-cli/js/bin/squawk", ["--config", "supabase/squawk.toml", ...files]);
+}
 
 /** What Deno runs: the functions, all they share, and the few files that tsc leaves to Deno. */
 function filesForDeno(): string[] {

@@ -128,10 +128,23 @@ export async function isReachable(): Promise<boolean> {
   }
 }
 
-/** A statement of the engine itself, outside any request (claiming jobs). Values go in as text. */
+/**
+ * A statement of the engine itself, in nobody's name (claiming jobs, what gateways tell). Values go in as text. One that
+ * clashes was undone and is made again. Fails with service_unavailable when the database is away or too busy; after
+ * a lost connection nobody knows whether it was done.
+ */
 export async function system<T>(statement: string, values: (string | number | null)[]): Promise<T> {
-  const rows = await withConnection((sql) => sql.unsafe(statement, values));
-  return rows[0]?.answer as T;
+  for (let attempt = 1;; attempt++) {
+    try {
+      const rows = await withConnection((sql) => sql.unsafe(statement, values));
+      return rows[0]?.answer as T;
+    } catch (error) {
+      const passing = passingOf(error);
+      if (!passing) throw error;
+      if (passing !== "clash" || attempt === clashAttemptsMax) throw unavailable();
+      await pause(attempt);
+    }
+  }
 }
 
 type Statement = "call" | "read" | "check";
@@ -212,6 +225,23 @@ function whoseOf({ tenant_id, sub, api_key_hash }: Claims): string {
   return tenant_id ?? sub ?? api_key_hash ?? "";
 }
 
+/**
+ * What keeps a statement from its end for now. lost: its connection broke, or the answer is another statement's, which
+ * a refusal tells by its call. clash: it met another one and was undone. busy: it waited too long for a lock, or was
+ * told to stop, and was undone.
+ */
+function passingOf(error: unknown, callId?: string): "lost" | "clash" | "busy" | undefined {
+  if (error instanceof AppError) return;
+  if (isConnectionFailure(error)) return "lost";
+  const { code = "", detail } = error as postgres.PostgresError;
+  if (code === "RULE0" && (JSON.parse(detail ?? "{}").call_id ?? undefined) !== callId) {
+    retireCurrent(new ForeignAnswer());
+    return "lost";
+  }
+  if (code === "40001" || code === "40P01") return "clash";
+  if (code === "55P03" || code === "57014" || code.startsWith("53")) return "busy";
+}
+
 interface Verdict {
   /** refused: final. clash: undone, may be repeated. lost: nobody knows whether it happened. */
   kind: "refused" | "clash" | "lost";
@@ -220,24 +250,16 @@ interface Verdict {
 
 function judge(error: unknown, callId: string): Verdict {
   if (error instanceof AppError) return { kind: "refused", error };
-  if (isConnectionFailure(error)) return { kind: "lost", error: unavailable() };
+  const passing = passingOf(error, callId);
+  if (passing) return { kind: passing === "busy" ? "refused" : passing, error: unavailable() };
   const { code = "", message, detail, constraint_name: constraint = "" } =
     error as postgres.PostgresError;
   if (code === "RULE0") {
-    const { call_id, language, ...params } = JSON.parse(detail ?? "{}");
-    if (call_id !== callId) {
-      retireCurrent(new ForeignAnswer());
-      return { kind: "lost", error: unavailable() };
-    }
+    const { call_id: _, language, ...params } = JSON.parse(detail ?? "{}");
     return {
       kind: "refused",
       error: isErrorCode(message) ? new AppError(message, params, language) : error,
     };
-  }
-  if (code === "40001" || code === "40P01") return { kind: "clash", error: unavailable() };
-  // Waited too long for a lock, or was told to stop: undone, and worth another try later.
-  if (code === "55P03" || code === "57014" || code.startsWith("53")) {
-    return { kind: "refused", error: unavailable() };
   }
   const refusal = refusalOf(code, constraint, message);
   return { kind: "refused", error: refusal ?? error };

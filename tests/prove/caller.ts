@@ -21,15 +21,18 @@ export interface Call {
   method: string;
   path: string;
   body?: unknown;
+  headers?: Record<string, string>;
   key?: string;
   attempts: Attempt[];
 }
 
 export interface Asked {
+  /** Empty: of nobody. */
   token: string;
   method?: string;
   path: string;
   body?: unknown;
+  headers?: Record<string, string>;
   /** False: none. A new one unless said. */
   key?: string | false;
 }
@@ -75,7 +78,8 @@ export class Caller {
   async #attempt(call: Call): Promise<Attempt> {
     const ports = this.ports();
     const port = ports[this.#turn++ % Math.max(ports.length, 1)] ?? 1;
-    const headers: Record<string, string> = { authorization: `Bearer ${call.token}` };
+    const headers: Record<string, string> = { ...call.headers };
+    if (call.token) headers.authorization = `Bearer ${call.token}`;
     if (call.body !== undefined) headers["content-type"] = "application/json";
     if (call.key) headers["idempotency-key"] = call.key;
     const attempt: Attempt = {

@@ -1,35 +1,33 @@
 /** What moves parcels and cash: orders, assignments, deliveries, settlements, adjustments. */
 import { randomUUID } from "node:crypto";
+import type { Body } from "../support/api.ts";
 import { sql } from "../support/db.ts";
 import { order as deliveryOf } from "../support/deliveries.ts";
 import { Asking, type Step } from "./asking.ts";
-import { steadily } from "./world.ts";
+import { type DriverOf, steadily } from "./world.ts";
 
 export class Cash extends Asking {
-  private async newDelivery(cod: number): Promise<string | undefined> {
+  protected async newDelivery(cod: number, more: object = {}): Promise<Body | undefined> {
     const reference = randomUUID();
     const made = await this.ask(
       this.place.ops,
       "POST",
       "/delivery/deliveries",
-      deliveryOf(this.place.ground, { cod_amount: cod, barcode: reference }),
+      deliveryOf(this.place.ground, { cod_amount: cod, barcode: reference, ...more }),
       ({ delivery }) => delivery?.barcode === reference,
+      ["insufficient_wallet_balance"],
     );
     if (made) this.facts.told("ordered", reference, `${made.delivery.id} ${cod}`);
-    return made?.delivery.id;
+    return made?.delivery;
   }
 
-  /** Ordered, given to a driver, carried to its receiver, who pays for both. */
-  async deliver({ a, b }: Step): Promise<void> {
-    const cod = 250 + 250 * (a % 90);
-    const driver = this.driver(b);
-    const id = await this.newDelivery(cod);
-    if (!id) return;
+  /** Assigned to the driver, who accepts; true when it is his. */
+  protected async give(id: string, driver: DriverOf): Promise<boolean> {
     const given = await this.ask(this.place.ops, "POST", "/delivery/assignments", {
       delivery_id: id,
       driver_id: driver.id,
     }, (answer) => typeof answer.id === "string");
-    if (!given) return;
+    if (!given) return false;
     this.facts.told("assigned", id, driver.id);
     const status = "accepted";
     await this.ask(
@@ -41,6 +39,16 @@ export class Cash extends Asking {
       // Orders on their way from the sender's door need no answer by the driver.
       ["assignment_not_pending", "assignment_response_not_required"],
     );
+    return true;
+  }
+
+  /** Ordered, given to a driver, carried to its receiver, who pays for both. */
+  async deliver({ a, b }: Step): Promise<void> {
+    const cod = 250 + 250 * (a % 90);
+    const driver = this.driver(b);
+    const made = await this.newDelivery(cod);
+    if (!made || !await this.give(made.id, driver)) return;
+    const { id } = made;
     for (const step of ["pickup", "depart", "complete"]) {
       const moved = await this.ask(
         driver,
@@ -62,8 +70,8 @@ export class Cash extends Asking {
     const driver = this.driver(b);
     const ids: string[] = [];
     for (let n = 0; n < 3; n++) {
-      const id = await this.newDelivery(0);
-      if (id) ids.push(id);
+      const made = await this.newDelivery(0);
+      if (made) ids.push(made.id);
     }
     if (!ids.length) return;
     const made = await this.ask(

@@ -38,6 +38,21 @@ const kinds = {
     join delivery.deliveries d on d.tenant_id = i.tenant_id and d.manifest_item_id = i.id and d.parent_id is null where i.tenant_id = $1`,
   bought: `select cart_id::text as marker, id || ' ' || status || ' ' || payment_status as value
     from storefront.storefront_orders where tenant_id = $1`,
+  paid:
+    `select order_id::text as marker, count(*) || ' ' || sum(amount)::float8 as value from money.payments
+    where tenant_id = $1 and type = 'ORDER' and status = 'SUCCESS' and gateway_code is not null group by order_id`,
+  // Of all that came back, who got which fee back.
+  returned:
+    `select d.id::text as marker, coalesce(string_agg(a.owner_user_id || ' ' || p.amount::float8, ', '), 'nothing') as value
+    from delivery.deliveries d
+    left join money.payments p on p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'REFUND' and p.status = 'SUCCESS'
+    left join money.accounts a on a.tenant_id = p.tenant_id and a.id = p.account_id
+    where d.tenant_id = $1 and d.status = 'returned' and d.parent_id is null group by d.id`,
+  handed:
+    `select id::text as marker, delivery_id || ' ' || driver_id as value from delivery.package_handoffs
+    where tenant_id = $1 and status = 'completed'`,
+  travelled:
+    `select notes as marker, id || ' ' || status as value from warehousing.waybills where tenant_id = $1`,
   refunded: `select order_id::text as marker, sum(amount)::float8::text as value from money.payments
     where tenant_id = $1 and type = 'REFUND' and status = 'SUCCESS' and order_id is not null group by order_id`,
 } as const;

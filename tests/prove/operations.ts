@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { randomUUID } from "node:crypto";
 import { newManifest } from "../support/manifests.ts";
-import { orderOf } from "../support/orders.ts";
+import { atGateway, eventFor, orderOf, sign } from "../support/orders.ts";
 import type { Step } from "./asking.ts";
-import { Cash } from "./cash.ts";
+import { Parcels } from "./parcels.ts";
 import { type Member, steadily } from "./world.ts";
 
 export const kinds = [
@@ -19,7 +19,14 @@ export const kinds = [
   "pick",
   "destine",
   "buy",
+  "comeBack",
+  "handOver",
+  "travel",
 ] as const;
+
+/** How customers pay; both last ones are gateways. */
+const ways = ["wallet", "cash", "razorpay", "gatewayone"] as const;
+const nobody: Member = { id: "", token: "" };
 
 /** What to do, and the dice for it. */
 export interface Operation extends Step {
@@ -39,7 +46,7 @@ export function* operations(seed: number): Generator<Operation> {
   for (let page = 0;; page++) yield* fc.sample(arbitrary, { seed: seed + page, numRuns: 500 });
 }
 
-export class Actor extends Cash {
+export class Actor extends Parcels {
   /** Those who are not buying at the moment: everybody has one cart. */
   readonly #customers: Member[] = [...this.place.customers];
 
@@ -190,19 +197,32 @@ export class Actor extends Cash {
       quantity,
     }, ({ data }) => data.id === cart && data.totalItems === quantity);
     if (!filled) return;
-    const wallet = c % 2 === 0;
+    const way = ways[c % ways.length];
+    const gateway = way === "razorpay" || way === "gatewayone";
     const confirmed = await this.ask(
       customer,
       "POST",
       "/storefront/orders/confirm",
-      orderOf(shop, cart, wallet ? "wallet" : "cash"),
-      ({ order }) => order.totalItems === quantity,
+      orderOf(shop, cart, way),
+      ({ order, instructions }) =>
+        order.totalItems === quantity && Boolean(instructions?.redirect_url) === gateway,
     );
     if (!confirmed) return;
     const { id, totalPrice } = confirmed.order;
-    const paid = wallet ? "paid" : "pending";
+    let paid = way === "wallet" ? "paid" : "pending";
     this.facts.told("bought", cart, `${id} pending ${paid}`);
-    if (b % 4) {
+    if (gateway && b % 5) {
+      const { instructions } = confirmed;
+      const told = way === "razorpay"
+        ? await this.tellSigned(instructions.gateway_order_id, totalPrice, a)
+        : await this.tellUnsigned(instructions, a);
+      if (!told) return;
+      paid = "paid";
+      this.facts.told("bought", cart, `${id} pending ${paid}`);
+      this.facts.told("paid", id, `1 ${totalPrice}`);
+    }
+    // What a gateway was not paid for is not approved.
+    if (b % 4 && (paid === "paid" || !gateway)) {
       const approved = await this.ask(
         admin,
         "PUT",
@@ -219,7 +239,55 @@ export class Actor extends Cash {
     }, ({ data }) => data.order.id === id);
     if (!cancelled) return;
     this.facts.told("bought", cart, `${id} cancelled ${paid}`);
-    if (wallet) this.facts.told("refunded", id, String(totalPrice));
+    if (paid === "paid") this.facts.told("refunded", id, String(totalPrice));
+  }
+
+  /** One to three copies of the gateway's signed event at once, and one that says less than is due. */
+  private async tellSigned(number: string, total: number, a: number): Promise<boolean> {
+    const { shop } = this.place;
+    // IQD has three digits after its point.
+    const right = eventFor(shop, number, total * 1000);
+    const less = eventFor(shop, number, total * 1000 - 1, { id: `pay_less_${number}` });
+    const events = [...Array.from({ length: 1 + a % 3 }, () => right), ...a % 4 ? [] : [less]];
+    const answers = await Promise.all(events.map((event) => this.notify("razorpay", event)));
+    return answers.every(Boolean);
+  }
+
+  /** Paid at the gateway, and one or two hints of it, of which none proves anything. */
+  private async tellUnsigned(
+    { redirect_url, gateway_order_id }: { redirect_url: string; gateway_order_id: string },
+    a: number,
+  ): Promise<boolean> {
+    await atGateway(redirect_url, "pay", "yes");
+    const hint = {
+      terminal: "LOCAL001",
+      actionCode: "0",
+      responseCode: "00",
+      statusMsg: "Approved",
+      amount: "1",
+      currency: "368",
+      rrn: "123456789012",
+      orderId: gateway_order_id,
+    };
+    // One after the other: while the first asks the gateway, a second is told to come again.
+    for (let copy = 0; copy <= a % 2; copy++) {
+      if (!await this.notify("gatewayone", hint)) return false;
+    }
+    return true;
+  }
+
+  private async notify(code: string, event: object): Promise<boolean> {
+    const signature = sign(JSON.stringify(event));
+    const answer = await this.ask(
+      nobody,
+      "POST",
+      `/payment/webhooks/${code}`,
+      event,
+      ({ message }) => message === "received",
+      [],
+      code === "razorpay" ? { "x-gateway-signature": signature } : {},
+    );
+    return answer !== undefined;
   }
 }
 

@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { memoryMb } from "../bench/bench-stack.ts";
 import { sql } from "../support/db.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { subscribe } from "../support/webhooks.ts";
 import { Caller, lanes } from "./caller.ts";
 import { Facts } from "./facts.ts";
 import { allBreaches } from "./invariants.ts";
@@ -17,11 +19,17 @@ const clients = 12;
 const pace = 100;
 
 let world: World;
-beforeAll(
-  async () => void (world = await startWorld({ customers: clients, drivers: 10, schedules: true })),
-  120_000,
-);
-afterAll(() => world?.stop());
+/** Is told of everything that happens. */
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  world = await startWorld({ customers: clients, drivers: 10, schedules: true });
+  await subscribe(world.places[0].tenant, receiver.url);
+}, 120_000);
+afterAll(async () => {
+  await receiver?.close();
+  await world?.stop();
+});
 
 const memory = () => world.stack.workers.pids.map((pid) => memoryMb(pid).now);
 const connections = async () =>
@@ -30,8 +38,11 @@ const connections = async () =>
 const backlog = async () => {
   const [row] = await sql`select
     (select count(*)::int from app.jobs where status <> 'done' and run_at < now() - interval '60 seconds') as jobs,
-    (select count(*)::int from money.settlement_receipts where status in ('pending', 'in_process') and created_at < now() - interval '60 seconds') as receipts`;
-  return row.jobs + row.receipts as number;
+    (select count(*)::int from money.settlement_receipts where status in ('pending', 'in_process') and created_at < now() - interval '60 seconds') as receipts,
+    (select count(*)::int from integration.system_events where not is_dispatched and created_at < now() - interval '60 seconds') as events,
+    (select count(*)::int from integration.webhook_events
+      where status in ('pending', 'retrying') and created_at < now() - interval '60 seconds') as webhooks`;
+  return row.jobs + row.receipts + row.events + row.webhooks as number;
 };
 
 test(`${seconds} s of mixed load (seed ${seed})`, async () => {
@@ -44,7 +55,9 @@ test(`${seconds} s of mixed load (seed ${seed})`, async () => {
   const elapsed = () => (performance.now() - began) / 1000;
   const samples: { at: number; memory: number[]; connections: number }[] = [];
   const failed: string[] = [];
+  const processes = [...world.stack.workers.pids];
   let asked = 0;
+  let webhooks = 0;
   const sampler = setInterval(async () => {
     samples.push({ at: elapsed(), memory: memory(), connections: await connections() });
     // Whatever was asked is judged and let go, or this process would be what grows.
@@ -56,13 +69,13 @@ test(`${seconds} s of mixed load (seed ${seed})`, async () => {
         }
       }
     }
+    webhooks += receiver.received.splice(0).length;
     if (samples.length % 60 === 0) say(JSON.stringify(samples.at(-1)));
   }, 1_000);
   await lanes(clients, () => elapsed() < seconds, async () => {
-    const before = elapsed();
     await actor.run(steps.next().value!);
-    // A step is about three calls.
-    const rest = clients * 3 / pace - (elapsed() - before);
+    // Steps are of several calls: whoever comes early waits until all were due.
+    const rest = (asked + caller.log.length) / pace - elapsed();
     if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest * 1000));
   });
   clearInterval(sampler);
@@ -98,7 +111,7 @@ test(`${seconds} s of mixed load (seed ${seed})`, async () => {
     holds: !failed.length,
   });
   figure({
-    what: "jobs and receipts overdue at the end",
+    what: `jobs, receipts, events and webhooks overdue at the end, ${webhooks} webhooks sent`,
     asked: "0",
     reached: left,
     holds: left === 0,
@@ -114,5 +127,8 @@ test(`${seconds} s of mixed load (seed ${seed})`, async () => {
     expect(list.slice(0, 5)).toEqual([]);
   }
   expect(left).toBe(0);
+  // Memory is that of the processes that were there at the beginning.
+  expect(world.stack.workers.pids).toEqual(processes);
+  expect(webhooks).toBeGreaterThan(0);
   expect(Math.max(...open)).toBeLessThanOrEqual(16);
 }, seconds * 1000 + 300_000);

@@ -11,7 +11,7 @@ import { type Ground, newGround } from "../support/deliveries.ts";
 import { type FaultyWire, startFaultyWire } from "../support/faulty-wire.ts";
 import { newBranch } from "../support/make.ts";
 import { fundWallet } from "../support/money.ts";
-import { newShop, type Shop } from "../support/orders.ts";
+import { newShop, type Shop, takeCards } from "../support/orders.ts";
 import { startOwnStack } from "../support/own-stack.ts";
 import { newPerson, type Tenant } from "../support/people.ts";
 import { newBin, newItem, newWarehouse, stockIn } from "../support/warehouses.ts";
@@ -44,6 +44,8 @@ export interface Place {
   /** Two warehouses with one bin each, and items in both. */
   shelves: { warehouse: string; bin: string }[];
   items: string[];
+  /** A second warehouse for parcels. */
+  there: string;
 }
 
 export interface World {
@@ -121,7 +123,13 @@ export async function newPlace(
 ): Promise<Place> {
   const shop = await newShop({ stock: units });
   const { tenant } = shop;
+  await takeCards(shop);
   const ground = await newGround(tenant);
+  // Whatever comes back to its sender gives him his fee back.
+  await sql`update delivery.delivery_services set policy_mode = 'custom',
+    policy_overrides = '{"payment_policies": {"refund_delivery_fee_on_return": true}}' where id = ${ground.service}`;
+  const there = await newWarehouse(tenant);
+  await newBin(tenant, there, { location_type: "RECEIVING", is_default_receiving: true });
   const member = async ({ id }: Person | { id: string }): Promise<Member> => ({
     id,
     // A proof may last longer than a token of an ordinary sign-in.
@@ -175,6 +183,7 @@ export async function newPlace(
     branch: await newBranch(tenant),
     shelves,
     items,
+    there,
   };
 }
 

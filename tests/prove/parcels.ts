@@ -1,0 +1,166 @@
+/** What moves parcels with their stock and money: what comes back, through warehouses, over handoffs and waybills. */
+import { randomUUID } from "node:crypto";
+import type { Body } from "../support/api.ts";
+import type { Step } from "./asking.ts";
+import { Cash } from "./cash.ts";
+import type { DriverOf } from "./world.ts";
+
+/** A parcel of two legs that lies in a warehouse; `leg` takes it to its receiver. */
+interface Staged {
+  parent: string;
+  leg: string;
+  /** What its receiver pays, for goods and way. */
+  due: number;
+}
+
+const waybills = "/warehousing/waybills";
+
+export class Parcels extends Cash {
+  /** Paid from its sender's wallet, carried, and brought back, which gives him the fee back. */
+  async comeBack({ a, b, c }: Step): Promise<void> {
+    const driver = this.driver(b);
+    const customer = this.place.customers[a % this.place.customers.length];
+    const made = await this.newDelivery(0, {
+      customer_id: customer.id,
+      payer_type: "sender",
+      payment_method: "wallet",
+    });
+    if (!made || !await this.give(made.id, driver)) return;
+    for (const step of ["pickup", "depart", ...c % 2 ? ["fail"] : []]) {
+      if (!await this.move(driver, made.id, step)) return;
+    }
+    const back = await this.move(driver, made.id, "return");
+    if (!back) return;
+    this.facts.ended("assigned", made.id);
+    this.facts.told("returned", made.id, `${customer.id} ${back.delivery.price}`);
+  }
+
+  /** Through a warehouse into a driver's hands, and then to its door, or back into the warehouse. */
+  async handOver({ a, b, c }: Step): Promise<void> {
+    const staged = await this.stage(a, this.driver(b));
+    const driver = this.driver(b + 1);
+    if (!staged || !await this.takeOver(staged.leg, driver)) return;
+    if (c % 3) await this.deliverLeg(staged, driver);
+    else await this.bringBack(staged, driver);
+  }
+
+  /** By waybill to another warehouse, and from there to its door. */
+  async travel({ a, b, c }: Step): Promise<void> {
+    const { ops, ground, there } = this.place;
+    const staged = await this.stage(a, this.driver(b));
+    if (!staged) return;
+    const notes = randomUUID();
+    const made = await this.ask(
+      ops,
+      "POST",
+      waybills,
+      {
+        source_warehouse_id: ground.warehouse,
+        destination_warehouse_id: there,
+        delivery_ids: [staged.leg],
+        notes,
+      },
+      ({ waybill }) => waybill.notes === notes && waybill.delivery_count === 1,
+    );
+    if (!made) return;
+    const { id } = made.waybill;
+    this.facts.told("travelled", notes, `${id} drafted`);
+    const steps: [name: string, body: object, status: string][] = [
+      ["seal", { seal_number: "S" }, "drafted"],
+      ["driver-handover", { driver_id: this.driver(c).id }, "in_transit"],
+      ["receive", {}, "received"],
+      ["close", {}, "closed"],
+    ];
+    for (const [name, body, status] of steps) {
+      const moved = await this.ask(
+        ops,
+        "POST",
+        `${waybills}/${id}/${name}`,
+        body,
+        ({ waybill }) => waybill.id === id && waybill.status === status,
+      );
+      if (!moved) return;
+      this.facts.told("travelled", notes, `${id} ${status}`);
+    }
+    const driver = this.driver(b + 1);
+    if (c % 2 && await this.takeOver(staged.leg, driver)) await this.deliverLeg(staged, driver);
+  }
+
+  /** Ordered through the warehouse and brought there. */
+  private async stage(a: number, driver: DriverOf): Promise<Staged | undefined> {
+    const made = await this.newDelivery(250 * (1 + a % 20), {
+      staged: true,
+      warehouse_id: this.place.ground.warehouse,
+    });
+    if (!made) return;
+    const [inbound, leg] = made.legs.map(({ id }: { id: string }) => id);
+    if (!await this.give(inbound, driver)) return;
+    for (const step of ["pickup", "depart", "complete"]) {
+      if (!await this.move(driver, inbound, step)) return;
+    }
+    return { parent: made.id, leg, due: made.cod_amount + made.price };
+  }
+
+  /** Picked in its warehouse and taken over by the driver. */
+  private async takeOver(leg: string, driver: DriverOf): Promise<boolean> {
+    const picked = await this.ask(
+      this.place.ops,
+      "POST",
+      `/delivery/deliveries/${leg}/execute`,
+      {},
+      ({ picking_order: order }) => order.delivery_id === leg,
+    );
+    if (!picked || !await this.give(leg, driver)) return false;
+    const path = `/delivery/handoffs?delivery_id=${leg}&status=pending`;
+    const listed = await this.ask(
+      driver,
+      "GET",
+      path,
+      undefined,
+      ({ handoffs }) => handoffs.length === 1 && handoffs[0].delivery_id === leg,
+    );
+    if (!listed) return false;
+    const { id } = listed.handoffs[0];
+    const taken = await this.ask(
+      driver,
+      "POST",
+      `/delivery/handoffs/${id}/pickup`,
+      {},
+      ({ handoff }) => handoff.id === id && handoff.status === "completed",
+    );
+    if (taken) this.facts.told("handed", id, `${leg} ${driver.id}`);
+    return taken !== undefined;
+  }
+
+  private async deliverLeg({ parent, leg, due }: Staged, driver: DriverOf): Promise<void> {
+    if (!await this.move(driver, leg, "depart")) return;
+    const done = await this.move(driver, leg, "complete");
+    // Cash is of the parcel, not of its leg.
+    if (done) this.facts.told("collected", parent, `${driver.id} 1 ${due}`);
+  }
+
+  private async bringBack({ leg }: Staged, driver: DriverOf): Promise<void> {
+    for (const step of ["depart", "fail"]) if (!await this.move(driver, leg, step)) return;
+    const back = await this.move(driver, leg, "return");
+    if (!back) return;
+    const order: string = back.receiving_order_id;
+    const received = await this.ask(
+      this.place.ops,
+      "PUT",
+      `/warehousing/receiving-orders/${order}`,
+      { status: "received" },
+      (answer) => answer.order.id === order && answer.order.status === "received",
+    );
+    if (received) this.facts.ended("assigned", leg);
+  }
+
+  private move(driver: DriverOf, id: string, step: string): Promise<Body | undefined> {
+    return this.ask(
+      driver,
+      "POST",
+      `/delivery/deliveries/${id}/${step}`,
+      step === "fail" ? { reason: "absent" } : {},
+      ({ delivery }) => delivery?.id === id,
+    );
+  }
+}

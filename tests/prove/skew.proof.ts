@@ -1,13 +1,16 @@
 /**
  * Clocks that disagree: the functions two days ahead or behind, Postgres two days ahead or behind. Money and stock stay
- * right, work that is due is done, and whether a token is valid is decided by one clock, that of the functions.
+ * right, work that is due is done, webhooks that failed are sent again, and whether a token is valid is decided by one
+ * clock, that of the functions.
  *
  * Needs libfaketime, which is loaded into single processes: `apt-get install libfaketime`, or BARID_LIBFAKETIME names the
  * file of a copy that Postgres's user can read. Without it the proof is skipped.
  */
 import { existsSync } from "node:fs";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
+import { type Receiver, startReceiver } from "../support/receiver.ts";
+import { subscribe } from "../support/webhooks.ts";
 import { Caller, lanes } from "./caller.ts";
 import { Facts } from "./facts.ts";
 import { allBreaches } from "./invariants.ts";
@@ -31,6 +34,10 @@ const clock = (days: number) => ({
   // Time that is only measured goes on as it does.
   FAKETIME_DONT_FAKE_MONOTONIC: "1",
 });
+
+let receiver: Receiver;
+beforeAll(async () => void (receiver = await startReceiver()));
+afterAll(() => receiver.close());
 
 test.skipIf(!library).each(
   [
@@ -62,19 +69,31 @@ test.skipIf(!library).each(
     const shift = whose === "functions" ? days * 86_400 : 0;
     expect([await ask(shift + hour), await ask(shift - hour)]).toEqual([200, 401]);
 
+    // Who fails is asked again after five seconds, as the database counts them.
+    await subscribe(place.tenant, receiver.url);
+    receiver.received.length = 0;
+    receiver.answer((response, number) => response.writeHead(number === 1 ? 500 : 200).end());
+
     const facts = new Facts();
     const actor = new Actor(place, caller, facts);
     const steps = operations(seed);
     const until = performance.now() + seconds * 1000;
     await lanes(8, () => performance.now() < until, () => actor.run(steps.next().value!));
+    // What failed once and is to come again counts as due before its time.
     const due = () =>
-      sql`select kind, status, last_error from app.jobs where status <> 'done' and run_at <= clock_timestamp()`;
+      sql`select kind, status, last_error from app.jobs where status <> 'done' and run_at <= clock_timestamp()
+        union all
+        select event_type, status, error_message from integration.webhook_events where status in ('pending', 'retrying')
+        union all
+        select event_type, 'not handed out', null from integration.system_events where not is_dispatched`;
     const patience = Date.now() + 60_000;
     while ((await due()).length > 0 && Date.now() < patience) {
-      await fetch(`http://127.0.0.1:${world.ports()[0]}/delivery/internal/jobs`, {
-        method: "POST",
-        headers: { apikey: world.stack.secretKey },
-      }).then((response) => response.body?.cancel());
+      for (const path of ["delivery/internal/jobs", "webhooks/internal/dispatch"]) {
+        await fetch(`http://127.0.0.1:${world.ports()[0]}/${path}`, {
+          method: "POST",
+          headers: { apikey: world.stack.secretKey },
+        }).then((response) => response.body?.cancel());
+      }
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
     const left = await due();
@@ -97,6 +116,8 @@ test.skipIf(!library).each(
     expect(wrong.slice(0, 5)).toEqual([]);
     expect(left.slice(0, 3)).toEqual([]);
     expect(facts.acknowledged).toBeGreaterThan(10);
+    const [first, ...later] = receiver.received.map(({ headers }) => headers["webhook-id"]);
+    expect(later).toContain(first);
   } finally {
     await world.stop();
   }

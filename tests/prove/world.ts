@@ -4,7 +4,7 @@
  */
 import { freePort } from "../../supabase/local/ports.ts";
 import type { Stack, StackOptions } from "../../supabase/local/stack.ts";
-import type { Person } from "../support/api.ts";
+import { Person } from "../support/api.ts";
 import { newDriver } from "../support/assignments.ts";
 import { moveTo, sql } from "../support/db.ts";
 import { type Ground, newGround } from "../support/deliveries.ts";
@@ -116,13 +116,26 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   }
 }
 
+/** A proof may last longer than a token of an ordinary sign-in, or its functions live two days ahead. */
+const lastingToken = (stack: Stack, id: string, tenant: string): Promise<string> =>
+  stack.jwtSign({
+    sub: id,
+    app_metadata: { tenant_id: tenant },
+    exp: Math.floor(Date.now() / 1000) + 4 * 86_400,
+  });
+
 /** A tenant with a shop, a warehouse for parcels, drivers with large vans, and two shelves of goods. */
 export async function newPlace(
   stack: Stack,
   { drivers = 6, customers = 8, funds = 1_000_000, units = 1_000_000 }: WorldOptions = {},
 ): Promise<Place> {
-  const shop = await newShop({ stock: units });
-  const { tenant } = shop;
+  const made = await newShop({ stock: units });
+  const lasting = await lastingToken(stack, made.tenant.admin.id, made.tenant.id);
+  const tenant: Tenant = {
+    ...made.tenant,
+    admin: new Person(made.tenant.admin.id, made.tenant.id, Promise.resolve(lasting)),
+  };
+  const shop: Shop = { ...made, tenant };
   await takeCards(shop);
   const ground = await newGround(tenant);
   // Whatever comes back to its sender gives him his fee back.
@@ -132,12 +145,7 @@ export async function newPlace(
   await newBin(tenant, there, { location_type: "RECEIVING", is_default_receiving: true });
   const member = async ({ id }: Person | { id: string }): Promise<Member> => ({
     id,
-    // A proof may last longer than a token of an ordinary sign-in.
-    token: await stack.jwtSign({
-      sub: id,
-      app_metadata: { tenant_id: tenant.id },
-      exp: Math.floor(Date.now() / 1000) + 4 * 86_400,
-    }),
+    token: await lastingToken(stack, id, tenant.id),
   });
   const crew: DriverOf[] = [];
   for (let n = 0; n < drivers; n++) {

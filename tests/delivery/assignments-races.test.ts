@@ -72,10 +72,10 @@ describe("at the same moment", () => {
     }));
     const counts = tally(answers);
     expect(
-      Object.keys(counts).sort().every((key) =>
-        /^201$|^409 (delivery_already_assigned|insufficient_vehicle_capacity)$/.test(key)
+      Object.keys(counts).filter((key) =>
+        !/^201$|^409 (delivery_already_assigned|insufficient_vehicle_capacity)$/.test(key)
       ),
-    ).toBe(true);
+    ).toEqual([]);
     expect(counts["201"]).toBeGreaterThan(0);
     await expectSound([...plain, ...staged.map(({ a }) => a)]);
     // Then all fifty by everybody, one after the other per dispatcher: whatever is left finds a place or none.

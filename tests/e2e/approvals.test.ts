@@ -77,5 +77,5 @@ test(
     expect(held).toEqual({ confirmed: won, sent: won, reserved: won });
     await checkAll(shop.tenant);
   },
-  60_000,
+  180_000,
 );

@@ -194,5 +194,5 @@ test(
     );
     expect(seen.status).toBe(200);
   },
-  30_000,
+  180_000,
 );

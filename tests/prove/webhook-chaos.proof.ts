@@ -146,15 +146,18 @@ test(
     let stuckMs = 0;
     // Who is slow gets one event, and is asked for it again and again; who is quick to fail gets some more.
     for (const subscriber of evil) await happen(subscriber);
-    const phases = [
-      over(250, () => elapsed() < seconds, () => Promise.all(healthy.map(happen))),
-      over(seconds * 1000 / 20, () => elapsed() < seconds, () => Promise.all(quick.map(happen))),
-      over(seconds * 1000 / kills, () => elapsed() < seconds && killed < kills, async () => {
-        await pause(seconds * 250 / kills);
+    const killing = async () => {
+      while (killed < kills) {
+        await pause(Math.max(0, (killed + 1) * seconds / (kills + 1) - elapsed()) * 1000);
         // Whose process is just being started cannot be killed.
         while (stack.workers.pids.length < 2) await pause(20);
         stack.killWorker(killed++ % 2);
-      }),
+      }
+    };
+    const phases = [
+      over(250, () => elapsed() < seconds, () => Promise.all(healthy.map(happen))),
+      over(seconds * 1000 / 20, () => elapsed() < seconds, () => Promise.all(quick.map(happen))),
+      killing(),
       over(1_000, () => going, async () => {
         const failed = await sql<{ id: string; tenant_id: string }[]>`
         select id, tenant_id from integration.webhook_events where status = 'failed'`;

@@ -25,8 +25,9 @@ export class Asking {
     body: unknown,
     right: (answer: Attempt["body"]) => boolean,
     codes: readonly string[] = [],
+    headers: Record<string, string> = {},
   ): Promise<Attempt["body"] | undefined> {
-    const seen = await this.caller.surely({ token: who.token, method, path, body });
+    const seen = await this.caller.surely({ token: who.token, method, path, body, headers });
     if (seen.status >= 200 && seen.status < 300 && fits(right, seen.body)) {
       this.facts.acknowledged++;
       return seen.body;

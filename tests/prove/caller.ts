@@ -22,6 +22,7 @@ export interface Call {
   path: string;
   body?: unknown;
   key?: string;
+  headers?: Record<string, string>;
   attempts: Attempt[];
 }
 
@@ -32,6 +33,8 @@ export interface Asked {
   body?: unknown;
   /** False: none. A new one unless said. */
   key?: string | false;
+  /** Others beside the usual ones. */
+  headers?: Record<string, string>;
 }
 
 /** Where requests may go, one after the other. */
@@ -75,7 +78,10 @@ export class Caller {
   async #attempt(call: Call): Promise<Attempt> {
     const ports = this.ports();
     const port = ports[this.#turn++ % Math.max(ports.length, 1)] ?? 1;
-    const headers: Record<string, string> = { authorization: `Bearer ${call.token}` };
+    const headers: Record<string, string> = {
+      authorization: `Bearer ${call.token}`,
+      ...call.headers,
+    };
     if (call.body !== undefined) headers["content-type"] = "application/json";
     if (call.key) headers["idempotency-key"] = call.key;
     const attempt: Attempt = {

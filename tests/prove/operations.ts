@@ -9,6 +9,8 @@ import { type Member, steadily } from "./world.ts";
 
 export const kinds = [
   "deliver",
+  "carry",
+  "pay",
   "bulk",
   "remit",
   "settle",

@@ -13,7 +13,8 @@ begin
       and tenancy.is_effective(t));
 end $$;
 
--- The moves that bring a delivery to a status, each legal: straight, or by way of one other. Null: there are none.
+-- The moves that bring a delivery to a status, each legal: straight, or by way of one other. Null: there are none;
+-- delivered is the end, so what was collected there stays collected whatever is reported later.
 create or replace function integration.moves_to(flow text, from_status text, to_status text) returns text[]
 language sql immutable set search_path = '' as $$
   select case when delivery.move_is_legal(flow, from_status, to_status) then array[to_status] else (
@@ -23,7 +24,8 @@ language sql immutable set search_path = '' as $$
 $$;
 
 -- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
--- or null when the carrier's says nothing to us. Each event_id counts once. Answers {outcome, duplicate}.
+-- or null when the carrier's says nothing to us. Each event_id counts once. Delivered, the cash that the carrier was
+-- told to collect is booked in the same transaction. Answers {outcome, duplicate}.
 create or replace function private.carrier_report(carrier_code text, tenant_id uuid, report jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_variable
@@ -43,7 +45,8 @@ begin
   where t.tenant_id = tenant_id and t.carrier_code = carrier_code and t.tracking_number = report ->> 'tracking_number'
   order by t.created_at desc limit 1;
   if v_delivery is not null then
-    select t.* into d from delivery.deliveries t where t.tenant_id = tenant_id and t.id = v_delivery for no key update;
+    perform private.deliveries_hold(array[v_delivery]);
+    select t.* into d from delivery.deliveries t where t.tenant_id = tenant_id and t.id = v_delivery;
     select t.* into s from integration.carrier_shipments t
     where t.tenant_id = tenant_id and t.delivery_id = v_delivery and t.carrier_code = carrier_code
       and t.tracking_number = report ->> 'tracking_number'
@@ -73,6 +76,9 @@ begin
         delivered_at = case when v_move = 'delivered' then coalesce(v_at, now()) else t.delivered_at end
       where t.tenant_id = tenant_id and t.id = d.id;
     end loop;
+    if v_status = 'delivered' and s.cash_due > 0 then
+      perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);
+    end if;
   end if;
   insert into integration.carrier_events (tenant_id, carrier_code, carrier_event_id, tracking_number, carrier_status, delivery_id, outcome)
   values (tenant_id, carrier_code, report ->> 'event_id', report ->> 'tracking_number', report ->> 'carrier_status', d.id, v_outcome)

@@ -134,6 +134,28 @@ export async function system<T>(statement: string, values: (string | number | nu
   return rows[0]?.answer as T;
 }
 
+/**
+ * The same for a statement that may be repeated: one that was undone or whose connection broke is tried again. Fails with
+ * service_unavailable when it cannot be now.
+ */
+export async function repeatable<T>(
+  statement: string,
+  values: (string | number | null)[],
+): Promise<T> {
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await system<T>(statement, values);
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      const lost = isConnectionFailure(error);
+      const { code = "" } = error as postgres.PostgresError;
+      if (!lost && !isClash(code)) throw isBusy(code) ? unavailable() : error;
+      if (attempt === (lost ? lostAttemptsMax : clashAttemptsMax)) throw unavailable();
+      await pause(attempt);
+    }
+  }
+}
+
 type Statement = "call" | "read" | "check";
 
 /** One value carries the whole request: the driver writes and the server reads a single parameter. */
@@ -212,6 +234,12 @@ function whoseOf({ tenant_id, sub, api_key_hash }: Claims): string {
   return tenant_id ?? sub ?? api_key_hash ?? "";
 }
 
+/** A deadlock or a serialization failure. */
+const isClash = (state: string) => state === "40001" || state === "40P01";
+
+/** Waited too long for a lock, or was told to stop: undone, and worth another try later. */
+const isBusy = (state: string) => state === "55P03" || state === "57014" || state.startsWith("53");
+
 interface Verdict {
   /** refused: final. clash: undone, may be repeated. lost: nobody knows whether it happened. */
   kind: "refused" | "clash" | "lost";
@@ -234,11 +262,8 @@ function judge(error: unknown, callId: string): Verdict {
       error: isErrorCode(message) ? new AppError(message, params, language) : error,
     };
   }
-  if (code === "40001" || code === "40P01") return { kind: "clash", error: unavailable() };
-  // Waited too long for a lock, or was told to stop: undone, and worth another try later.
-  if (code === "55P03" || code === "57014" || code.startsWith("53")) {
-    return { kind: "refused", error: unavailable() };
-  }
+  if (isClash(code)) return { kind: "clash", error: unavailable() };
+  if (isBusy(code)) return { kind: "refused", error: unavailable() };
   const refusal = refusalOf(code, constraint, message);
   return { kind: "refused", error: refusal ?? error };
 }

@@ -3,7 +3,7 @@
  * statements; a call that never comes back is made again by whoever asks next, or by cron.
  */
 import { createHash } from "node:crypto";
-import { system } from "../db.ts";
+import { repeatable, system } from "../db.ts";
 import { storefrontCnameTarget, supabaseUrl } from "../env.ts";
 import { AppError } from "../errors.ts";
 import { describeError, log } from "../log.ts";
@@ -108,11 +108,8 @@ export async function checkPayment(
   return "asked";
 }
 
-/** Tries at a transaction that met another one; it was undone, so it may be made again. */
-const clashAttemptsMax = 5;
-
 /** One event, applied once. Fails with service_unavailable when it cannot be now: it will come again. */
-export async function applyFacts(
+export function applyFacts(
   code: string,
   tenants: string[],
   key: string,
@@ -120,20 +117,11 @@ export async function applyFacts(
   facts: Facts,
   raw: string | null = null,
 ): Promise<{ outcome: string; reason?: string }> {
-  for (let attempt = 1;; attempt++) {
-    try {
-      return await system(
-        `select private.payment_apply($1::text, $2::text::uuid[], $3::text, $4::text, $5::text::jsonb,
-          $6::text) as answer`,
-        [code, `{${tenants.join(",")}}`, key, proof, JSON.stringify(facts), raw],
-      );
-    } catch (error) {
-      const state = (error as { code?: string }).code ?? "";
-      if (state === "55P03" || state === "57014") throw new AppError("service_unavailable");
-      if (state !== "40P01" && state !== "40001") throw error;
-      if (attempt === clashAttemptsMax) throw new AppError("service_unavailable");
-    }
-  }
+  return repeatable(
+    `select private.payment_apply($1::text, $2::text::uuid[], $3::text, $4::text, $5::text::jsonb,
+      $6::text) as answer`,
+    [code, `{${tenants.join(",")}}`, key, proof, JSON.stringify(facts), raw],
+  );
 }
 
 export function digest(bytes: string | Uint8Array): string {

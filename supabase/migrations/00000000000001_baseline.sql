@@ -11323,7 +11323,7 @@ language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_variable
 declare
   v_status text := report ->> 'status';
-  v_at timestamptz := least((report ->> 'occurred_at')::timestamptz, now());
+  v_at timestamptz;
   v_outcome text;
   v_moves text[];
   v_move text;
@@ -11349,6 +11349,8 @@ begin
   if found then
     return jsonb_build_object('outcome', v_outcome, 'duplicate', true);
   end if;
+  -- Now that it is this report's turn: one that says no time, and waited, is not older than the one it waited for.
+  v_at := least((report ->> 'occurred_at')::timestamptz, clock_timestamp());
   v_moves := integration.moves_to(d.delivery_flow, d.status, v_status);
   v_outcome := case
     when s.id is null or s.status = 'cancelled' or d.carrier_type <> 'external' then 'unknown_shipment'
@@ -11358,14 +11360,14 @@ begin
     when v_moves is null then 'impossible'
     else 'applied' end;
   if v_outcome in ('applied', 'unchanged') then
-    update integration.carrier_shipments t set reported_at = coalesce(v_at, now()) where t.id = s.id;
+    update integration.carrier_shipments t set reported_at = v_at where t.id = s.id;
   end if;
   if v_outcome = 'applied' then
     foreach v_move in array v_moves loop
       update delivery.deliveries t set status = v_move,
         status_reason = case when v_move in ('failed', 'returned', 'cancelled') then 'carrier_' || coalesce(report ->> 'carrier_status', v_move) end,
-        picked_up_at = case when v_move in ('picked_up', 'in_transit') then coalesce(t.picked_up_at, v_at, now()) else t.picked_up_at end,
-        delivered_at = case when v_move = 'delivered' then coalesce(v_at, now()) else t.delivered_at end
+        picked_up_at = case when v_move in ('picked_up', 'in_transit') then coalesce(t.picked_up_at, v_at) else t.picked_up_at end,
+        delivered_at = case when v_move = 'delivered' then v_at else t.delivered_at end
       where t.tenant_id = tenant_id and t.id = d.id;
     end loop;
     if v_status = 'delivered' and s.cash_due > 0 then

@@ -223,6 +223,22 @@ describe("a report of delivery", () => {
     expect([await balanceOf(wallet), await owedBy(tenant)]).toEqual([owner, owed]);
   });
 
+  test("without a time that had to wait for another's turn is not too late", async () => {
+    const parcel = await bookedCash(ground);
+    const { tracking_number } = parcel;
+    const outcome = await sql.begin(async (tx) => {
+      // Its transaction begins, and another report goes first.
+      await tx`select 1`;
+      expect((await tell(parcel, "in_transit")).body.outcome).toBe("applied");
+      const told = tx.json({ event_id: randomUUID(), tracking_number, status: "delivered" });
+      const [row] =
+        await tx`select private.carrier_report('simulated', ${tenant.id}, ${told}) as told`;
+      return row.told.outcome;
+    });
+    expect(outcome).toBe("applied");
+    expect(await rowsOf(parcel.id)).toHaveLength(1);
+  });
+
   test("after a failed attempt books the cash then, and not before", async () => {
     const parcel = await bookedCash(ground);
     await tell(parcel, "in_transit");

@@ -70,6 +70,8 @@ export class Cash extends Asking {
       `/carriers/shipments/${id}`,
       { carrier_code: carrier.code },
       ({ shipment }) => shipment.delivery_id === id && shipment.cash_due > cod,
+      // Somebody who was cut off may still be about it.
+      ["shipment_in_progress"],
     );
     if (!booked) return;
     const { tracking_number, cash_due } = booked.shipment;

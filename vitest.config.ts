@@ -9,8 +9,8 @@ export default defineConfig({
     setupFiles: ["tests/support/expect.ts"],
     // Tests seal and open what the functions of the stack open and sealed.
     env: { BARID_SECRETS_KEY: secretsKey },
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 180_000,
     // Two cores carry Postgres, Deno and the tests.
     maxWorkers: 2,
   },

@@ -121,7 +121,8 @@ export function refuse(
   );
   const headers = headersOf(start);
   if (code === "version_conflict") headers.etag = `"${params.current_version}"`;
-  if (code === "rate_limited" || statusOf(code) === 503) headers["retry-after"] = "1";
+  if (code === "rate_limited") headers["retry-after"] = String(params.retry_after ?? 1);
+  if (statusOf(code) === 503) headers["retry-after"] = "1";
   const message = textOf(language, code, params);
   const key = endpoint?.keyless ? {} : { code };
   return Response.json({ success: false, ...key, message, ...shown }, {

@@ -11,6 +11,7 @@ import { isLanguage } from "./i18n/index.ts";
 import { first, type JobHandlers, runJobs } from "./jobs.ts";
 import { describeError, log } from "./log.ts";
 import { corsHeaders, preflightHeaders, refuse, respond } from "./reply.ts";
+import { admit } from "./rates.ts";
 import { claimsOf, keyOf, readInput, ruleOf, sentKey, type Started, started } from "./request.ts";
 import { wakeSender } from "./wake.ts";
 import { type Walk, whereToGoOn } from "./walk.ts";
@@ -160,6 +161,7 @@ async function answer(
   try {
     const actor = endpoint.access.open ? undefined : await identify(request.headers);
     const claims = claimsOf(actor, endpoint, start, params, operation);
+    await admit(actor, endpoint, request);
     trace.tenant = claims.asked_tenant_id ?? claims.tenant_id;
     const db = openDatabase(claims, ruleOf(endpoint, params, request), keyOf(endpoint, request));
     const language = () => start.asked ?? (isLanguage(db.seen.language) ? db.seen.language : "en");

@@ -1,5 +1,6 @@
 -- Who changed what. One row per changed row, written by statement triggers in the same transaction.
--- Updates keep the changed columns only, before and after; inserts keep the new row, deletes the old.
+-- Updates keep the changed columns only, before and after; inserts keep the new row, deletes the old. When a row was
+-- changed last (`updated_at`, `changed`) is never kept: the log says it itself.
 create table if not exists app.audit_log (
   id bigint generated always as identity primary key,
   tenant_id uuid,
@@ -25,7 +26,7 @@ declare
   v_actor uuid := app.user_id();
   v_request text := app.request_setting('request_id');
   v_operation text := app.request_setting('operation');
-  v_hidden text[] := array['updated_at'] || coalesce(string_to_array(tg_argv[0], ','), '{}');
+  v_hidden text[] := array['updated_at', 'changed'] || coalesce(string_to_array(tg_argv[0], ','), '{}');
   v_entity text := tg_table_schema || '.' || tg_table_name;
 begin
   if tg_op = 'INSERT' then

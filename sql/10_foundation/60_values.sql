@@ -2,15 +2,17 @@
 
 -- User text as an ILIKE pattern that matches it anywhere, with %, _ and \ taken literally.
 create or replace function app.contains_pattern(search text) returns text
-language sql immutable strict parallel safe set search_path = '' as $$
-  select '%' || replace(replace(replace(search, '\', '\\'), '%', '\%'), '_', '\_') || '%'
-$$;
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return '%' || replace(replace(replace(search, '\', '\\'), '%', '\%'), '_', '\_') || '%';
+end $$;
 
 -- A uuid from text, or null when it is none. For values that may legitimately be something else.
 create or replace function app.as_uuid(value text) returns uuid
-language sql immutable strict parallel safe set search_path = '' as $$
-  select case when value ~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then value::uuid end
-$$;
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return case when value ~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then value::uuid end;
+end $$;
 
 -- The array of uuids in a JSON array, in its order.
 create or replace function app.uuids(list jsonb) returns uuid[]
@@ -29,20 +31,22 @@ end $$;
 
 -- Localized text {en, ar, ku} in the request's language, else English, else whatever there is.
 create or replace function app.localized(translations jsonb) returns text
-language sql stable set search_path = '' as $$
-  select coalesce(
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(
     nullif(translations ->> coalesce(app.request_setting('language'), 'en'), ''),
     nullif(translations ->> 'en', ''),
-    (select t.value from jsonb_each_text(translations) t where t.value <> '' order by t.key limit 1))
-$$;
+    (select t.value from jsonb_each_text(translations) t where t.value <> '' order by t.key limit 1));
+end $$;
 
 -- Great-circle distance in kilometres (haversine, mean earth radius 6371.0088 km, IUGG).
 -- Null when a coordinate is missing.
 create or replace function app.distance_km(
   latitude_a double precision, longitude_a double precision, latitude_b double precision, longitude_b double precision
 ) returns double precision
-language sql immutable strict parallel safe set search_path = '' as $$
-  select 2 * 6371.0088 * asin(least(1, sqrt(
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return 2 * 6371.0088 * asin(least(1, sqrt(
     sin(radians(latitude_b - latitude_a) / 2) ^ 2
-    + cos(radians(latitude_a)) * cos(radians(latitude_b)) * sin(radians(longitude_b - longitude_a) / 2) ^ 2)))
-$$;
+    + cos(radians(latitude_a)) * cos(radians(latitude_b)) * sin(radians(longitude_b - longitude_a) / 2) ^ 2)));
+end $$;

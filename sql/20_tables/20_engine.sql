@@ -37,6 +37,14 @@ create index if not exists jobs_entity on app.jobs (entity_key, id) where status
 create index if not exists jobs_dead on app.jobs (finished_at) where status = 'dead';
 create index if not exists jobs_tenant on app.jobs (tenant_id);
 
+-- What callers have left of the requests they may send in a minute. Not logged: after a crash everybody has them all.
+create unlogged table if not exists app.rate_buckets (
+  bucket text primary key check (length(bucket) between 1 and 200),
+  tokens double precision not null,
+  taken_at timestamptz not null
+);
+create index if not exists rate_buckets_taken on app.rate_buckets (taken_at);
+
 -- Numbers that people read (delivery codes, manifest numbers): one row per tenant and kind. A row and
 -- not a sequence, because reserved numbers must be in order, without holes, and part of the transaction.
 create table if not exists app.counters (

@@ -83,7 +83,7 @@ do $$
 declare
   v_table regclass;
 begin
-  foreach v_table in array array['app.idempotency_keys', 'app.jobs', 'tenancy.system_users', 'tenancy.active_tenants',
+  foreach v_table in array array['app.idempotency_keys', 'app.jobs', 'app.rate_buckets', 'tenancy.system_users', 'tenancy.active_tenants',
     'tenancy.api_keys', 'delivery.measured_ways']::regclass[] loop
     execute format('alter table %s enable row level security', v_table);
     execute format('alter table %s force row level security', v_table);

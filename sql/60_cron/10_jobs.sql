@@ -29,6 +29,7 @@ begin
   perform cron.schedule('barid_performance_refresh', '*/15 * * * *', 'select private.performance_refresh()');
   perform cron.schedule('barid_performance_rebuilds', '* * * * *', 'select private.performance_rebuilds()');
   perform cron.schedule('barid_idempotency_purge', '7 * * * *', 'select private.idempotency_purge()');
+  perform cron.schedule('barid_rates_purge', '37 * * * *', 'select private.rates_purge()');
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
   perform cron.schedule('barid_wizard_runs_purge', '31 3 * * *', 'select private.wizard_runs_purge()');
   perform cron.schedule('barid_report_stock', '17 2 * * *', 'select private.report_stock()');

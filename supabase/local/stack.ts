@@ -256,6 +256,10 @@ function functionEnvironment(
   return {
     BARID_SECRETS_KEY: secretsKey,
     BARID_ALLOW_LOCAL_WEBHOOKS: "1",
+    // Nobody who develops or tests wants to wait; set them to see what clients see.
+    BARID_READS_PER_MINUTE: "0",
+    BARID_WRITES_PER_MINUTE: "0",
+    BARID_PUBLIC_WRITES_PER_MINUTE: "0",
     ...Object.fromEntries(own),
     SUPABASE_URL: gateway.url,
     SUPABASE_PUBLISHABLE_KEYS: JSON.stringify({ default: publishableKey }),

@@ -159,7 +159,8 @@ end $$;
 -- sql/10_foundation/40_audit.sql
 
 -- Who changed what. One row per changed row, written by statement triggers in the same transaction.
--- Updates keep the changed columns only, before and after; inserts keep the new row, deletes the old.
+-- Updates keep the changed columns only, before and after; inserts keep the new row, deletes the old. When a row was
+-- changed last (`updated_at`, `changed`) is never kept: the log says it itself.
 create table if not exists app.audit_log (
   id bigint generated always as identity primary key,
   tenant_id uuid,
@@ -185,7 +186,7 @@ declare
   v_actor uuid := app.user_id();
   v_request text := app.request_setting('request_id');
   v_operation text := app.request_setting('operation');
-  v_hidden text[] := array['updated_at'] || coalesce(string_to_array(tg_argv[0], ','), '{}');
+  v_hidden text[] := array['updated_at', 'changed'] || coalesce(string_to_array(tg_argv[0], ','), '{}');
   v_entity text := tg_table_schema || '.' || tg_table_name;
 begin
   if tg_op = 'INSERT' then
@@ -344,15 +345,17 @@ end $$;
 
 -- User text as an ILIKE pattern that matches it anywhere, with %, _ and \ taken literally.
 create or replace function app.contains_pattern(search text) returns text
-language sql immutable strict parallel safe set search_path = '' as $$
-  select '%' || replace(replace(replace(search, '\', '\\'), '%', '\%'), '_', '\_') || '%'
-$$;
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return '%' || replace(replace(replace(search, '\', '\\'), '%', '\%'), '_', '\_') || '%';
+end $$;
 
 -- A uuid from text, or null when it is none. For values that may legitimately be something else.
 create or replace function app.as_uuid(value text) returns uuid
-language sql immutable strict parallel safe set search_path = '' as $$
-  select case when value ~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then value::uuid end
-$$;
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return case when value ~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then value::uuid end;
+end $$;
 
 -- The array of uuids in a JSON array, in its order.
 create or replace function app.uuids(list jsonb) returns uuid[]
@@ -371,23 +374,25 @@ end $$;
 
 -- Localized text {en, ar, ku} in the request's language, else English, else whatever there is.
 create or replace function app.localized(translations jsonb) returns text
-language sql stable set search_path = '' as $$
-  select coalesce(
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(
     nullif(translations ->> coalesce(app.request_setting('language'), 'en'), ''),
     nullif(translations ->> 'en', ''),
-    (select t.value from jsonb_each_text(translations) t where t.value <> '' order by t.key limit 1))
-$$;
+    (select t.value from jsonb_each_text(translations) t where t.value <> '' order by t.key limit 1));
+end $$;
 
 -- Great-circle distance in kilometres (haversine, mean earth radius 6371.0088 km, IUGG).
 -- Null when a coordinate is missing.
 create or replace function app.distance_km(
   latitude_a double precision, longitude_a double precision, latitude_b double precision, longitude_b double precision
 ) returns double precision
-language sql immutable strict parallel safe set search_path = '' as $$
-  select 2 * 6371.0088 * asin(least(1, sqrt(
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return 2 * 6371.0088 * asin(least(1, sqrt(
     sin(radians(latitude_b - latitude_a) / 2) ^ 2
-    + cos(radians(latitude_a)) * cos(radians(latitude_b)) * sin(radians(longitude_b - longitude_a) / 2) ^ 2)))
-$$;
+    + cos(radians(latitude_a)) * cos(radians(latitude_b)) * sin(radians(longitude_b - longitude_a) / 2) ^ 2)));
+end $$;
 
 -- sql/20_tables/10_tenancy.sql
 
@@ -646,6 +651,14 @@ create index if not exists jobs_due on app.jobs (run_at, id) where status in ('q
 create index if not exists jobs_entity on app.jobs (entity_key, id) where status in ('queued', 'running') and entity_key is not null;
 create index if not exists jobs_dead on app.jobs (finished_at) where status = 'dead';
 create index if not exists jobs_tenant on app.jobs (tenant_id);
+
+-- What callers have left of the requests they may send in a minute. Not logged: after a crash everybody has them all.
+create unlogged table if not exists app.rate_buckets (
+  bucket text primary key check (length(bucket) between 1 and 200),
+  tokens double precision not null,
+  taken_at timestamptz not null
+);
+create index if not exists rate_buckets_taken on app.rate_buckets (taken_at);
 
 -- Numbers that people read (delivery codes, manifest numbers): one row per tenant and kind. A row and
 -- not a sequence, because reserved numbers must be in order, without holes, and part of the transaction.
@@ -3738,13 +3751,14 @@ drop view if exists storefront.my_orders_list cascade;
 
 -- The word customers read: approved once nothing is asked of them any more.
 create or replace function storefront.customer_status(o storefront.storefront_orders) returns text
-language sql immutable set search_path = '' as $$
-  select case
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case
     when o.status in ('pending', 'awaiting_approval') then case when o.payment_status = 'paid' then 'approved' else 'pending' end
     when o.status in ('confirmed', 'approved') then 'approved'
     when o.status = 'completed' then 'delivered'
-    else o.status end
-$$;
+    else o.status end;
+end $$;
 
 -- What administrators see of an order in a list.
 create view storefront.orders_list with (security_invoker = true) as
@@ -4102,9 +4116,10 @@ end $$;
 -- The tenant whose open shop the request is in, or null: what private.open_shop() entered. Not the caller's
 -- tenant, which he may not have at all; policies let it show what is on sale and nothing else.
 create or replace function app.shop_tenant_id() returns uuid
-language sql stable set search_path = '' as $$
-  select nullif(current_setting('app.shop_tenant_id', true), '')::uuid
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return nullif(current_setting('app.shop_tenant_id', true), '')::uuid;
+end $$;
 
 -- sql/40_functions/app/tallies.sql
 
@@ -4171,13 +4186,15 @@ end $$;
 
 -- The statement that counts a list's rows as they are: tenant_id, tally, dims, entries, amount.
 create or replace function private.tally_counted(tally text) returns text
-language sql stable set search_path = '' as $$
-  select format('select c.tenant_id, %L::text, array[%s], count(*), coalesce(sum(%s), 0)::numeric from %s c group by 1, 3', k.tally,
-    (select string_agg(format('coalesce(c.%I::text, '''')', d.name), ', ' order by d.place)
-      from unnest(k.dims) with ordinality d (name, place)),
-    case when k.amount is null then '0' else format('c.%I', k.amount) end, k.source)
-  from app.tally_kinds k where k.tally = tally_counted.tally
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select format('select c.tenant_id, %L::text, array[%s], count(*), coalesce(sum(%s), 0)::numeric from %s c group by 1, 3', k.tally,
+      (select string_agg(format('coalesce(c.%I::text, '''')', d.name), ', ' order by d.place)
+        from unnest(k.dims) with ordinality d (name, place)),
+      case when k.amount is null then '0' else format('c.%I', k.amount) end, k.source)
+    from app.tally_kinds k where k.tally = tally_counted.tally);
+end $$;
 
 -- A total of the caller's tenant: {entries, amount} over the groups whose columns have these values. Who is in no
 -- tenant gets that of all tenants and of none, as far as he may see them.
@@ -4214,20 +4231,22 @@ end $$;
 
 -- The caller's tenant's totals by one column: {value: {entries, amount}}, among the groups that `wanted` names.
 create or replace function app.tally_by(tally text, by_column text, wanted jsonb default '{}') returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_object_agg(g.value, jsonb_build_object('entries', g.entries, 'amount', g.amount)), '{}')
-  from (
-    select t.dims[array_position(k.dims, by_column)] as value, sum(t.entries) as entries, sum(t.amount) as amount
-    from app.tally_kinds k
-    join app.tallies t on t.tally = k.tally
-    where k.tally = tally_by.tally and t.tenant_id = app.tenant_id()
-      and not exists (
-        select from unnest(k.dims, t.dims) d (name, value)
-        where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, '')))
-    group by 1
-    having sum(t.entries) <> 0 or sum(t.amount) <> 0
-  ) g
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_object_agg(g.value, jsonb_build_object('entries', g.entries, 'amount', g.amount)), '{}')
+    from (
+      select t.dims[array_position(k.dims, by_column)] as value, sum(t.entries) as entries, sum(t.amount) as amount
+      from app.tally_kinds k
+      join app.tallies t on t.tally = k.tally
+      where k.tally = tally_by.tally and t.tenant_id = app.tenant_id()
+        and not exists (
+          select from unnest(k.dims, t.dims) d (name, value)
+          where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, '')))
+      group by 1
+      having sum(t.entries) <> 0 or sum(t.amount) <> 0
+    ) g);
+end $$;
 
 -- Folds the rows of each group into one. Run by cron; readers see the rows before or after, never between.
 create or replace function private.tallies_fold() returns bigint
@@ -4333,22 +4352,25 @@ end $$;
 
 -- Where a filter's lower end begins: an instant as it is, a day at its start in the tenant's time zone.
 create or replace function app.day_start(value text) returns timestamptz
-language sql stable set search_path = '' as $$
-  select case when length(value) = 10 then value::date::timestamp at time zone app.timezone() else value::timestamptz end
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when length(value) = 10 then value::date::timestamp at time zone app.timezone() else value::timestamptz end;
+end $$;
 
 -- The day, YYYY-MM-DD in the tenant's time zone, that a day or an instant falls on.
 create or replace function app.day_of(value text) returns text
-language sql stable set search_path = '' as $$
-  select case when length(value) = 10 then value else ((value::timestamptz at time zone app.timezone())::date)::text end
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when length(value) = 10 then value else ((value::timestamptz at time zone app.timezone())::date)::text end;
+end $$;
 
 -- Where a filter's upper end stops (exclusive): a day includes all of itself, an instant itself.
 create or replace function app.day_end(value text) returns timestamptz
-language sql stable set search_path = '' as $$
-  select case when length(value) = 10 then (value::date + 1)::timestamp at time zone app.timezone()
-    else value::timestamptz + interval '1 microsecond' end
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when length(value) = 10 then (value::date + 1)::timestamp at time zone app.timezone()
+    else value::timestamptz + interval '1 microsecond' end;
+end $$;
 
 -- sql/40_functions/delivery/addresses.sql
 
@@ -4422,9 +4444,10 @@ end $$;
 -- Adds the addresses of a file. {lines, dry_run, refused?} -> see app.import_lines
 -- Fails: import_has_errors; a line: as address_create.
 create or replace function delivery.address_import(input jsonb) returns jsonb
-language sql set search_path = '' as $$
-  select app.import_lines('delivery.address_create', '{id}', input)
-$$;
+language plpgsql set search_path = '' as $$
+begin
+  return app.import_lines('delivery.address_create', '{id}', input);
+end $$;
 
 -- Changes what is sent; null empties city, country, coordinates. {id, ...} -> the address
 -- A zone_id stands until the place moves; zone_id null goes back to the zone of the coordinates.
@@ -4588,11 +4611,13 @@ create trigger assignments_followed_changed after update on delivery.assignments
 -- The driver of an assignment, or of a bulk, in the caller's tenant: a driver does not see what is
 -- another's, and must be told 403 and not 404.
 create or replace function private.assignment_driver(assignment uuid, bulk uuid) returns uuid
-language sql stable security definer set search_path = '' as $$
-  select a.driver_id from delivery.assignments a
-  where a.tenant_id = app.tenant_id() and (a.id = assignment or a.bulk_assignment_id = bulk)
-  limit 1
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select a.driver_id from delivery.assignments a
+    where a.tenant_id = app.tenant_id() and (a.id = assignment or a.bulk_assignment_id = bulk)
+    limit 1);
+end $$;
 
 grant execute on function private.assignment_driver(uuid, uuid) to barid_caller;
 
@@ -4877,12 +4902,14 @@ end $$;
 
 -- The requested deliveries that another one stands for, or null when there is none.
 create or replace function delivery.resolved_deliveries(plan jsonb) returns jsonb
-language sql immutable set search_path = '' as $$
-  select jsonb_agg(jsonb_build_object('requested_delivery_id', l.line -> 'requested_id', 'assigned_delivery_id', l.line -> 'delivery_id')
-    order by l.place)
-  from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place)
-  where l.line -> 'requested_id' <> l.line -> 'delivery_id'
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select jsonb_agg(jsonb_build_object('requested_delivery_id', l.line -> 'requested_id', 'assigned_delivery_id', l.line -> 'delivery_id')
+      order by l.place)
+    from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place)
+    where l.line -> 'requested_id' <> l.line -> 'delivery_id');
+end $$;
 
 -- Assigns one delivery. {delivery_id, driver_id?, vehicle_id?, estimated_pickup_time?, estimated_delivery_time?,
 -- sequence_number?, notes?} -> {id, resolved_delivery_id?}
@@ -4934,21 +4961,23 @@ end $$;
 
 -- A plan told instead of carried out. Where the driver may get nothing, no delivery passes.
 create or replace function delivery.assignments_foreseen(plan jsonb) returns jsonb
-language sql immutable set search_path = '' as $$
-  select jsonb_build_object('dry_run', true, 'ok', bool_and(l.code is null),
-    'results', coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('delivery_id', l.line -> 'requested_id',
-      'assigned_delivery_id', case when l.line -> 'requested_id' <> l.line -> 'delivery_id' then l.line -> 'delivery_id' end,
-      'ok', l.code is null, 'code', l.code,
-      'missing_zones', case when l.code = 'driver_not_allowed_in_zones' then l.line -> 'missing_zones' end)) order by l.place), '[]'),
-    'capacity', jsonb_build_object('vehicle', plan -> 'capacity', 'used', plan -> 'used',
-      'after', case when plan ->> 'code' is null then plan -> 'after' else plan -> 'used' end))
-  from (
-    select l.line, l.place, coalesce(
-      case when plan ->> 'code' is null or l.line ->> 'code' <> 'insufficient_vehicle_capacity' then l.line ->> 'code' end,
-      plan ->> 'code') as code
-    from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place)
-  ) l
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('dry_run', true, 'ok', bool_and(l.code is null),
+      'results', coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('delivery_id', l.line -> 'requested_id',
+        'assigned_delivery_id', case when l.line -> 'requested_id' <> l.line -> 'delivery_id' then l.line -> 'delivery_id' end,
+        'ok', l.code is null, 'code', l.code,
+        'missing_zones', case when l.code = 'driver_not_allowed_in_zones' then l.line -> 'missing_zones' end)) order by l.place), '[]'),
+      'capacity', jsonb_build_object('vehicle', plan -> 'capacity', 'used', plan -> 'used',
+        'after', case when plan ->> 'code' is null then plan -> 'after' else plan -> 'used' end))
+    from (
+      select l.line, l.place, coalesce(
+        case when plan ->> 'code' is null or l.line ->> 'code' <> 'insufficient_vehicle_capacity' then l.line ->> 'code' end,
+        plan ->> 'code') as code
+      from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place)
+    ) l);
+end $$;
 
 -- sql/40_functions/delivery/assignments/40_answer.sql
 
@@ -5239,19 +5268,21 @@ end $$;
 -- Where these assignments lead: [{id, from: [latitude, longitude], to: [latitude, longitude], haversine_km}];
 -- those without coordinates, and those measured already, are left out.
 create or replace function private.routes_wanted(tenant uuid, assignment_ids text) returns jsonb
-language sql stable security definer set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'from', jsonb_build_array(r.f_lat, r.f_lng), 'to', jsonb_build_array(r.t_lat, r.t_lng),
-    'haversine_km', round(app.distance_km(r.f_lat, r.f_lng, r.t_lat, r.t_lng)::numeric, 3)) order by r.id), '[]')
-  from (
-    select a.id, f.latitude as f_lat, f.longitude as f_lng, t.latitude as t_lat, t.longitude as t_lng
-    from delivery.assignments a
-    join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-    join delivery.addresses f on f.tenant_id = d.tenant_id and f.id = d.pickup_address_id
-    join delivery.addresses t on t.tenant_id = d.tenant_id and t.id = d.dropoff_address_id
-    where a.tenant_id = tenant and a.id = any (app.uuids(assignment_ids::jsonb)) and a.route_details is null
-      and f.latitude is not null and t.latitude is not null
-  ) r
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'from', jsonb_build_array(r.f_lat, r.f_lng), 'to', jsonb_build_array(r.t_lat, r.t_lng),
+      'haversine_km', round(app.distance_km(r.f_lat, r.f_lng, r.t_lat, r.t_lng)::numeric, 3)) order by r.id), '[]')
+    from (
+      select a.id, f.latitude as f_lat, f.longitude as f_lng, t.latitude as t_lat, t.longitude as t_lng
+      from delivery.assignments a
+      join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+      join delivery.addresses f on f.tenant_id = d.tenant_id and f.id = d.pickup_address_id
+      join delivery.addresses t on t.tenant_id = d.tenant_id and t.id = d.dropoff_address_id
+      where a.tenant_id = tenant and a.id = any (app.uuids(assignment_ids::jsonb)) and a.route_details is null
+        and f.latitude is not null and t.latitude is not null
+    ) r);
+end $$;
 
 -- Keeps what was measured: [{id, route_details}]. Twice is once: what has a route keeps it.
 create or replace function private.routes_store(tenant uuid, routes text) returns integer
@@ -5362,38 +5393,44 @@ end $$;
 -- ASCII digits for the Arabic-Indic (U+0660) and extended Arabic-Indic (U+06F0) ones. Only a-z are
 -- raised: what other letters become differs between languages.
 create or replace function delivery.barcode_normalise(value text) returns text
-language sql immutable strict parallel safe set search_path = '' as $$
-  select translate(value,
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return translate(value,
     'abcdefghijklmnopqrstuvwxyz٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹'
     || E' \t\n\u000B\f\r\u00A0\u061C\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u200B'
     || E'\u200C\u200D\u200E\u200F\u2028\u2029\u202A\u202B\u202C\u202D\u202E\u202F\u2060\u2066\u2067\u2068\u2069\u3000\uFEFF',
-    'ABCDEFGHIJKLMNOPQRSTUVWXYZ01234567890123456789')
-$$;
+    'ABCDEFGHIJKLMNOPQRSTUVWXYZ01234567890123456789');
+end $$;
 
 -- The check digit of nine digits.
 create or replace function delivery.barcode_check_digit(serial_digits text) returns integer
-language sql immutable strict parallel safe set search_path = '' as $$
-  select case c.value when 10 then 0 when 11 then 5 else c.value end
-  from (
-    select 11 - sum(substr(serial_digits, w.position::integer, 1)::integer * w.weight)::integer % 11 as value
-    from unnest(array[10, 8, 6, 4, 2, 3, 5, 9, 7]) with ordinality w (weight, position)
-  ) c
-$$;
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return (
+    select case c.value when 10 then 0 when 11 then 5 else c.value end
+    from (
+      select 11 - sum(substr(serial_digits, w.position::integer, 1)::integer * w.weight)::integer % 11 as value
+      from unnest(array[10, 8, 6, 4, 2, 3, 5, 9, 7]) with ordinality w (weight, position)
+    ) c);
+end $$;
 
 -- True for a value that is a barcode as it is stored; normalise first. Never null.
 create or replace function delivery.barcode_is_valid(value text) returns boolean
-language sql immutable parallel safe set search_path = '' as $$
-  select case when value ~ '^[A-Z]{2}[0-9]{10}[A-Z]{2}$'
-    then substr(value, 12, 1)::integer = delivery.barcode_check_digit(substr(value, 3, 9)) else false end
-$$;
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+  return case when value ~ '^[A-Z]{2}[0-9]{10}[A-Z]{2}$'
+    then substr(value, 12, 1)::integer = delivery.barcode_check_digit(substr(value, 3, 9)) else false end;
+end $$;
 
 -- The barcode of a serial, or null when the parts make none.
 create or replace function delivery.barcode_build(indicator text, serial bigint, issuer text) returns text
-language sql immutable strict parallel safe set search_path = '' as $$
-  select case when indicator ~ '^[A-Z]{2}$' and issuer ~ '^[A-Z]{2}$' and serial between 0 and 999999999
-    then indicator || d.digits || delivery.barcode_check_digit(d.digits) || issuer end
-  from (select lpad(serial::text, 9, '0') as digits) d
-$$;
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return (
+    select case when indicator ~ '^[A-Z]{2}$' and issuer ~ '^[A-Z]{2}$' and serial between 0 and 999999999
+      then indicator || d.digits || delivery.barcode_check_digit(d.digits) || issuer end
+    from (select lpad(serial::text, 9, '0') as digits) d);
+end $$;
 
 -- sql/40_functions/delivery/deliveries/10_moves.sql
 
@@ -5519,15 +5556,17 @@ create trigger deliveries_moved after update on delivery.deliveries referencing 
 
 -- The delivery that is the parcel: the parent of a leg, otherwise itself.
 create or replace function delivery.parcel_of(d delivery.deliveries) returns uuid
-language sql immutable set search_path = '' as $$
-  select coalesce(d.parent_id, d.id)
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return coalesce(d.parent_id, d.id);
+end $$;
 
 -- True for what leaves a warehouse as a parcel of its own: it has to be picked there before a driver gets it.
 create or replace function delivery.leaves_warehouse(d delivery.deliveries) returns boolean
-language sql immutable set search_path = '' as $$
-  select d.delivery_flow = 'pnd_outbound' or (d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null)
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return d.delivery_flow = 'pnd_outbound' or (d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null);
+end $$;
 
 -- The open exceptions of deliveries, newest first.
 create or replace function delivery.open_exceptions(delivery_ids uuid[]) returns setof delivery.delivery_exceptions
@@ -5947,9 +5986,10 @@ end $$;
 
 -- The barcode of a delivery that came with none.
 create or replace function delivery.barcode_of_code(code bigint) returns text
-language sql immutable set search_path = '' as $$
-  select 'PD' || lpad(code::text, 10, '0')
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return 'PD' || lpad(code::text, 10, '0');
+end $$;
 
 -- Writes a delivery that has been worked out.
 create or replace function delivery.delivery_insert(d delivery.deliveries) returns void
@@ -6105,10 +6145,11 @@ end $$;
 
 -- Forgets what is in a draft's parcel, before it is written anew. A definer: nobody else removes items.
 create or replace function private.delivery_items_clear(draft_id uuid) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   delete from delivery.delivery_items i using delivery.deliveries d
-  where d.tenant_id = app.tenant_id() and d.id = draft_id and d.status = 'draft' and i.tenant_id = d.tenant_id and i.delivery_id = d.id
-$$;
+  where d.tenant_id = app.tenant_id() and d.id = draft_id and d.status = 'draft' and i.tenant_id = d.tenant_id and i.delivery_id = d.id;
+end $$;
 
 grant execute on function private.delivery_items_clear(uuid) to barid_caller;
 
@@ -6194,25 +6235,28 @@ end $$;
 
 -- Ends the live assignment of a delivery, which lightens its driver's load.
 create or replace function delivery.assignment_end(a delivery.assignments, ended_as text) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
   update delivery.assignments x set status = ended_as, ended_at = clock_timestamp()
-  where x.tenant_id = a.tenant_id and x.id = a.id and x.status in ('pending', 'assigned', 'accepted')
-$$;
+  where x.tenant_id = a.tenant_id and x.id = a.id and x.status in ('pending', 'assigned', 'accepted');
+end $$;
 
 -- Which proofs a delivery needs at a stage, {photo_required, signature_required}: the tenant's setting
 -- delivery.proof_settings, and the service's own signature at the door. A leg that ends in a warehouse needs none:
 -- staff count it there.
 create or replace function delivery.proof_needs(d delivery.deliveries, stage text) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object(
-    'photo_required', n.asked and app.boolean_or(s #> array[stage, 'photo_required'], false),
-    'signature_required', n.asked and (app.boolean_or(s #> array[stage, 'signature_required'], false)
-      or (stage = 'delivery' and d.delivery_flow <> 'operational_return' and coalesce((
-        select app.boolean_or(v.service_options -> 'signature_required', false) from delivery.delivery_services v
-        where v.tenant_id = d.tenant_id and v.id = d.delivery_service_id), false))))
-  from app.settings('delivery', 'proof_settings') s,
-    (select not (stage = 'delivery' and d.dropoff_warehouse_id is not null) as asked) n
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object(
+      'photo_required', n.asked and app.boolean_or(s #> array[stage, 'photo_required'], false),
+      'signature_required', n.asked and (app.boolean_or(s #> array[stage, 'signature_required'], false)
+        or (stage = 'delivery' and d.delivery_flow <> 'operational_return' and coalesce((
+          select app.boolean_or(v.service_options -> 'signature_required', false) from delivery.delivery_services v
+          where v.tenant_id = d.tenant_id and v.id = d.delivery_service_id), false))))
+    from app.settings('delivery', 'proof_settings') s,
+      (select not (stage = 'delivery' and d.dropoff_warehouse_id is not null) as asked) n);
+end $$;
 
 -- Keeps the proofs of a stage and refuses the move when one that is needed is missing.
 -- proof: {photo_urls?, signature_url?, signed_by?} or null. Fails: invalid_proof_url, delivery_proof_required.
@@ -6265,10 +6309,11 @@ $$;
 
 -- Notes where a parcel is, on itself and its legs; null: somebody carries it.
 create or replace function private.parcel_at(parcel uuid, warehouse uuid) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   update delivery.deliveries d set current_warehouse_id = warehouse
-  where d.tenant_id = app.tenant_id() and (d.id = parcel or d.parent_id = parcel) and d.current_warehouse_id is distinct from warehouse
-$$;
+  where d.tenant_id = app.tenant_id() and (d.id = parcel or d.parent_id = parcel) and d.current_warehouse_id is distinct from warehouse;
+end $$;
 
 grant execute on function private.parcel_terms(delivery.deliveries), private.parcel_at(uuid, uuid) to barid_caller;
 
@@ -6395,9 +6440,10 @@ end $$;
 
 -- True when a failed attempt counts: at the customer's door, not on the way into a warehouse or back to a sender.
 create or replace function delivery.attempt_counts(d delivery.deliveries) returns boolean
-language sql immutable set search_path = '' as $$
-  select d.delivery_flow in ('standard', 'pnd_outbound')
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return d.delivery_flow in ('standard', 'pnd_outbound');
+end $$;
 
 -- picked_up|in_transit -> failed. {id, reason, notes?} -> {delivery}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition.
@@ -6492,12 +6538,13 @@ end $$;
 -- A leg that came back to the sender ends its parcel: what was to follow is not to come. A definer: a driver does
 -- not see the next leg.
 create or replace function private.delivery_returned_for_good(p_delivery uuid) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   update delivery.deliveries l set status = 'cancelled', status_reason = d.status_reason
   from delivery.deliveries d
   where d.tenant_id = app.tenant_id() and d.id = p_delivery and d.status = 'returned'
-    and l.tenant_id = d.tenant_id and l.parent_id = d.parent_id and l.status = 'draft'
-$$;
+    and l.tenant_id = d.tenant_id and l.parent_id = d.parent_id and l.status = 'draft';
+end $$;
 
 grant execute on function private.delivery_returned_for_good(uuid) to barid_caller;
 
@@ -6731,9 +6778,11 @@ end $$;
 
 -- The name of a person, or null.
 create or replace function delivery.person_name(person uuid) returns text
-language sql stable set search_path = '' as $$
-  select p.full_name from tenancy.profiles p where p.id = person
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select p.full_name from tenancy.profiles p where p.id = person);
+end $$;
 
 -- sql/40_functions/delivery/deliveries/60_exceptions.sql
 
@@ -6817,9 +6866,11 @@ end $$;
 
 -- A delivery as lists show it, or null.
 create or replace function delivery.delivery_row(delivery_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(l) from delivery.deliveries_list l where l.id = delivery_row.delivery_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(l) from delivery.deliveries_list l where l.id = delivery_row.delivery_id);
+end $$;
 
 -- A delivery with all that belongs to it, as far as the caller may see it. {id} -> {delivery}
 -- Fails: delivery_not_found.
@@ -7261,45 +7312,48 @@ end $$;
 -- The effective settings of transfer manifests: what the tenant saved over the defaults. Stored values
 -- that are none of the allowed ones are read as the default (writing them is refused elsewhere).
 create or replace function delivery.manifest_settings() returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object(
-      'enabled', false,
-      'allow_warehouse_staging_without_assigned_driver', false,
-      'available_delivery_service_ids', '[]'::jsonb,
-      'reasons', '[]'::jsonb)
-    || s.saved
-    || jsonb_build_object(
-      'receiving_mode', case when s.saved ->> 'receiving_mode' in ('item_scan', 'manifest_bulk')
-        then s.saved ->> 'receiving_mode' else 'item_scan' end,
-      'driver_scan_mode', case when s.saved ->> 'driver_scan_mode' in ('continuous', 'manual')
-        then s.saved ->> 'driver_scan_mode' else 'continuous' end,
-      'delivery_fee_origin', case when s.saved ->> 'delivery_fee_origin' in ('processing_point', 'source_location')
-        then s.saved ->> 'delivery_fee_origin' else 'processing_point' end,
-      'allow_driver_select_processing_point', app.boolean_or(s.saved -> 'allow_driver_select_processing_point', false),
-      'allow_driver_create_manifest_from_form', app.boolean_or(s.saved -> 'allow_driver_create_manifest_from_form', true),
-      'allow_driver_scan_institution_qr', app.boolean_or(s.saved -> 'allow_driver_scan_institution_qr', false),
-      'allow_driver_scan_item_barcode', app.boolean_or(s.saved -> 'allow_driver_scan_item_barcode', false),
-      'proof_settings', jsonb_build_object(
-        'pickup', jsonb_build_object(
-          'photo_required', app.boolean_or(s.saved #> '{proof_settings,pickup,photo_required}', true),
-          'signature_required', app.boolean_or(s.saved #> '{proof_settings,pickup,signature_required}', false)),
-        'delivery', jsonb_build_object(
-          'photo_required', app.boolean_or(s.saved #> '{proof_settings,delivery,photo_required}', true),
-          'signature_required', app.boolean_or(s.saved #> '{proof_settings,delivery,signature_required}', true))))
-  -- offset 0 keeps the settings from being read again for each of their uses above.
-  from (select jsonb_strip_nulls(app.settings('delivery', 'transfer_manifest')) as saved offset 0) s
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object(
+        'enabled', false,
+        'allow_warehouse_staging_without_assigned_driver', false,
+        'available_delivery_service_ids', '[]'::jsonb,
+        'reasons', '[]'::jsonb)
+      || s.saved
+      || jsonb_build_object(
+        'receiving_mode', case when s.saved ->> 'receiving_mode' in ('item_scan', 'manifest_bulk')
+          then s.saved ->> 'receiving_mode' else 'item_scan' end,
+        'driver_scan_mode', case when s.saved ->> 'driver_scan_mode' in ('continuous', 'manual')
+          then s.saved ->> 'driver_scan_mode' else 'continuous' end,
+        'delivery_fee_origin', case when s.saved ->> 'delivery_fee_origin' in ('processing_point', 'source_location')
+          then s.saved ->> 'delivery_fee_origin' else 'processing_point' end,
+        'allow_driver_select_processing_point', app.boolean_or(s.saved -> 'allow_driver_select_processing_point', false),
+        'allow_driver_create_manifest_from_form', app.boolean_or(s.saved -> 'allow_driver_create_manifest_from_form', true),
+        'allow_driver_scan_institution_qr', app.boolean_or(s.saved -> 'allow_driver_scan_institution_qr', false),
+        'allow_driver_scan_item_barcode', app.boolean_or(s.saved -> 'allow_driver_scan_item_barcode', false),
+        'proof_settings', jsonb_build_object(
+          'pickup', jsonb_build_object(
+            'photo_required', app.boolean_or(s.saved #> '{proof_settings,pickup,photo_required}', true),
+            'signature_required', app.boolean_or(s.saved #> '{proof_settings,pickup,signature_required}', false)),
+          'delivery', jsonb_build_object(
+            'photo_required', app.boolean_or(s.saved #> '{proof_settings,delivery,photo_required}', true),
+            'signature_required', app.boolean_or(s.saved #> '{proof_settings,delivery,signature_required}', true))))
+    -- offset 0 keeps the settings from being read again for each of their uses above.
+    from (select jsonb_strip_nulls(app.settings('delivery', 'transfer_manifest')) as saved offset 0) s);
+end $$;
 
 -- True when every proof that the settings ask for at a stage ('pickup', 'delivery') is there.
 create or replace function delivery.manifest_has_proof(manifest_id uuid, stage text) returns boolean
-language sql stable set search_path = '' as $$
-  select not exists (
+language plpgsql stable set search_path = '' as $$
+begin
+  return not exists (
     select from jsonb_each_text(delivery.manifest_settings() #> array['proof_settings', stage]) need
     where need.value = 'true' and not exists (
       select from delivery.transfer_manifest_proofs p
       where p.tenant_id = app.tenant_id() and p.manifest_id = manifest_has_proof.manifest_id
-        and p.stage = manifest_has_proof.stage and p.kind || '_required' = need.key))
-$$;
+        and p.stage = manifest_has_proof.stage and p.kind || '_required' = need.key));
+end $$;
 
 -- sql/40_functions/delivery/manifests/14_staging.sql
 
@@ -7308,10 +7362,12 @@ $$;
 -- The driver of setting delivery.assignment_change_settings, where transfer_manifest's
 -- allow_warehouse_staging_without_assigned_driver lets an unassigned leg into the warehouse use him; else null.
 create or replace function delivery.staging_driver() returns uuid
-language sql stable set search_path = '' as $$
-  select app.as_uuid(app.settings('delivery', 'assignment_change_settings') ->> 'default_driver_id')
-  where delivery.manifest_settings() -> 'allow_warehouse_staging_without_assigned_driver' = 'true'
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select app.as_uuid(app.settings('delivery', 'assignment_change_settings') ->> 'default_driver_id')
+    where delivery.manifest_settings() -> 'allow_warehouse_staging_without_assigned_driver' = 'true');
+end $$;
 
 -- Holds that driver, if there is one, before any wallet is locked: the order of locks has the driver
 -- first, and orders are paid before their legs exist. Called where manifest orders are made.
@@ -7447,9 +7503,10 @@ end $$;
 -- A receipt names the person who received, so a key that stands for nobody can receive nothing.
 -- Fails: forbidden.
 create or replace function delivery.require_receiver() returns uuid
-language sql stable set search_path = '' as $$
-  select coalesce(app.user_id(), app.refuse('forbidden'))
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(app.user_id(), app.refuse('forbidden'));
+end $$;
 
 -- awaiting_receipt -> receiving for these manifests, with the caller as receiver and receiving_started.
 -- source: 'bulk_set_destination' or 'receiving'. Fails: forbidden.
@@ -7500,13 +7557,15 @@ end $$;
 
 -- How many items of a manifest nobody has accounted for: not received, and in no open exception.
 create or replace function delivery.manifest_remaining(manifest_id uuid) returns integer
-language sql stable set search_path = '' as $$
-  select count(*)::integer from delivery.transfer_manifest_items i
-  where i.tenant_id = app.tenant_id() and i.manifest_id = manifest_remaining.manifest_id
-    and i.status in ('picked_up', 'in_transit')
-    and not exists (select from delivery.transfer_manifest_exceptions x
-      where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select count(*)::integer from delivery.transfer_manifest_items i
+    where i.tenant_id = app.tenant_id() and i.manifest_id = manifest_remaining.manifest_id
+      and i.status in ('picked_up', 'in_transit')
+      and not exists (select from delivery.transfer_manifest_exceptions x
+        where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open'));
+end $$;
 
 -- receiving -> received (or received_with_exceptions while one is open) for those of these manifests
 -- whose every item is accounted for, with received_at, received_by, the count and receiving_completed.
@@ -7643,41 +7702,43 @@ $$;
 -- An entry that names nothing ({}) answers {}: the caller already knows why. A barcode that was voided
 -- and scanned again means its live item.
 create or replace function delivery.manifest_items_validate(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  with found as materialized (
-    -- Typed columns, since a cast of a joined value is not leakproof and would keep the index unused.
-    select e.position, e.item_id is null and e.barcode is null as is_empty, f.id
-    from rows from (jsonb_to_recordset(input -> 'identifiers') as (item_id uuid, barcode text))
-      with ordinality e (item_id, barcode, position)
-    left join lateral (
-      select c.id from (
-        select a.id, a.status, a.created_at from delivery.transfer_manifest_items a where a.id = e.item_id
-        union all
-        select b.id, b.status, b.created_at from delivery.transfer_manifest_items b where b.barcode_value = e.barcode
-      ) c
-      order by c.status = 'void', c.created_at desc limit 1
-    ) f on true
-  ), manifest as materialized (
-    -- Judged once each, not once an item.
-    select j.id, j.manifest, j.obstacle
-    from delivery.manifests_judged((
-      select array_agg(distinct i.manifest_id) from found f join delivery.transfer_manifest_items i on i.id = f.id)) j
-  )
-  select coalesce(jsonb_agg(
-    case
-      when f.is_empty then '{}'::jsonb
-      when i.id is null then jsonb_build_object('error_key', 'item_not_found')
-      else jsonb_build_object(
-        'error_key', coalesce(m.obstacle, j.obstacle),
-        'manifest_item_id', i.id, 'barcode_value', i.barcode_value, 'manifest_id', m.id,
-        'manifest_number', (m.manifest).manifest_number, 'manifest_status', (m.manifest).status,
-        'current_status', i.status)
-    end order by f.position), '[]')
-  from found f
-  left join delivery.transfer_manifest_items i on i.id = f.id
-  left join manifest m on m.id = i.manifest_id
-  left join delivery.items_judged((select array_agg(f.id) from found f where f.id is not null)) j on j.id = i.id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    with found as materialized (
+      -- Typed columns, since a cast of a joined value is not leakproof and would keep the index unused.
+      select e.position, e.item_id is null and e.barcode is null as is_empty, f.id
+      from rows from (jsonb_to_recordset(input -> 'identifiers') as (item_id uuid, barcode text))
+        with ordinality e (item_id, barcode, position)
+      left join lateral (
+        select c.id from (
+          select a.id, a.status, a.created_at from delivery.transfer_manifest_items a where a.id = e.item_id
+          union all
+          select b.id, b.status, b.created_at from delivery.transfer_manifest_items b where b.barcode_value = e.barcode
+        ) c
+        order by c.status = 'void', c.created_at desc limit 1
+      ) f on true
+    ), manifest as materialized (
+      -- Judged once each, not once an item.
+      select j.id, j.manifest, j.obstacle
+      from delivery.manifests_judged((
+        select array_agg(distinct i.manifest_id) from found f join delivery.transfer_manifest_items i on i.id = f.id)) j
+    )
+    select coalesce(jsonb_agg(
+      case
+        when f.is_empty then '{}'::jsonb
+        when i.id is null then jsonb_build_object('error_key', 'item_not_found')
+        else jsonb_build_object(
+          'error_key', coalesce(m.obstacle, j.obstacle),
+          'manifest_item_id', i.id, 'barcode_value', i.barcode_value, 'manifest_id', m.id,
+          'manifest_number', (m.manifest).manifest_number, 'manifest_status', (m.manifest).status,
+          'current_status', i.status)
+      end order by f.position), '[]')
+    from found f
+    left join delivery.transfer_manifest_items i on i.id = f.id
+    left join manifest m on m.id = i.manifest_id
+    left join delivery.items_judged((select array_agg(f.id) from found f where f.id is not null)) j on j.id = i.id);
+end $$;
 
 -- sql/40_functions/delivery/manifests/50_destination.sql
 
@@ -8101,11 +8162,13 @@ end $$;
 -- The warehouse through which deliveries are staged: general.warehouse {handoff_required,
 -- default_warehouse_id}. Null when deliveries go straight.
 create or replace function delivery.staging_warehouse() returns uuid
-language sql stable set search_path = '' as $$
-  select w.id from app.settings('general', 'warehouse') s
-  join warehousing.warehouses w on w.id = (s ->> 'default_warehouse_id')::uuid
-  where (s ->> 'handoff_required')::boolean and w.deleted_at is null and w.status in ('active', 'full')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select w.id from app.settings('general', 'warehouse') s
+    join warehousing.warehouses w on w.id = (s ->> 'default_warehouse_id')::uuid
+    where (s ->> 'handoff_required')::boolean and w.deleted_at is null and w.status in ('active', 'full'));
+end $$;
 
 -- Gives staged parents their legs: A into the warehouse, ready to be assigned, and B out of it, a draft
 -- until the parcel is there. Legs share the parent's barcode and snapshot and carry no fee of their own.
@@ -8143,9 +8206,10 @@ end $$;
 
 -- How refusals name a manifest.
 create or replace function delivery.manifest_named(m delivery.transfer_manifests) returns jsonb
-language sql immutable set search_path = '' as $$
-  select jsonb_build_object('manifest_id', m.id, 'manifest_number', m.manifest_number, 'manifest_status', m.status)
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('manifest_id', m.id, 'manifest_number', m.manifest_number, 'manifest_status', m.status);
+end $$;
 
 -- Locks a manifest for a step. Those who run operations or a warehouse reach every manifest of the
 -- tenant, a driver his own. Fails: manifest_not_found.
@@ -8187,22 +8251,26 @@ end $$;
 create or replace function delivery.manifest_event(
   manifest_id uuid, event_type text, payload jsonb default '{}', manifest_item_id uuid default null
 ) returns void
-language sql set search_path = '' as $$
-  select delivery.manifest_events_add(jsonb_build_array(jsonb_build_object('manifest_id', manifest_id,
-    'event_type', event_type, 'manifest_item_id', manifest_item_id, 'payload', jsonb_strip_nulls(payload))))
-$$;
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.manifest_events_add(jsonb_build_array(jsonb_build_object('manifest_id', manifest_id,
+    'event_type', event_type, 'manifest_item_id', manifest_item_id, 'payload', jsonb_strip_nulls(payload))));
+end $$;
 
 -- Where the driver was when he took a step, for its event: {latitude, longitude} or {}.
 create or replace function delivery.manifest_location(input jsonb) returns jsonb
-language sql immutable set search_path = '' as $$
-  select jsonb_strip_nulls(jsonb_build_object('latitude', input -> 'latitude', 'longitude', input -> 'longitude'))
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_strip_nulls(jsonb_build_object('latitude', input -> 'latitude', 'longitude', input -> 'longitude'));
+end $$;
 
 -- A manifest as lists show it, which is what every step answers.
 create or replace function delivery.manifest_row(manifest_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(l) from delivery.manifests_list l where l.id = manifest_row.manifest_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(l) from delivery.manifests_list l where l.id = manifest_row.manifest_id);
+end $$;
 
 -- sql/40_functions/delivery/manifests/71_reads.sql
 
@@ -8210,31 +8278,35 @@ $$;
 
 -- Its history, oldest first.
 create or replace function delivery.manifest_history(manifest_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'event_type', e.event_type, 'manifest_item_id', e.manifest_item_id,
-    'actor', case when e.actor_id is not null then jsonb_build_object('id', e.actor_id, 'full_name', coalesce(p.full_name, '')) end,
-    'payload', e.payload, 'created_at', e.created_at) order by e.id), '[]')
-  from delivery.transfer_manifest_events e
-  left join tenancy.profiles p on p.id = e.actor_id
-  where e.tenant_id = app.tenant_id() and e.manifest_id = manifest_history.manifest_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'event_type', e.event_type, 'manifest_item_id', e.manifest_item_id,
+      'actor', case when e.actor_id is not null then jsonb_build_object('id', e.actor_id, 'full_name', coalesce(p.full_name, '')) end,
+      'payload', e.payload, 'created_at', e.created_at) order by e.id), '[]')
+    from delivery.transfer_manifest_events e
+    left join tenancy.profiles p on p.id = e.actor_id
+    where e.tenant_id = app.tenant_id() and e.manifest_id = manifest_history.manifest_id);
+end $$;
 
 -- How many items of a manifest are in which status, and how many still wait for somebody.
 create or replace function delivery.manifest_counts(manifest_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object(
-    'total', count(*),
-    'picked_up', count(*) filter (where i.status = 'picked_up'),
-    'in_transit', count(*) filter (where i.status = 'in_transit'),
-    'received', count(*) filter (where i.status = 'received'),
-    'scanned', count(*) filter (where i.status = 'scanned'),
-    'processing', count(*) filter (where i.status = 'processing'),
-    'order_created', count(*) filter (where i.status = 'order_created'),
-    'void', count(*) filter (where i.status = 'void'),
-    'open_exceptions', count(*) filter (where i.open_exception is not null),
-    'remaining', count(*) filter (where i.status in ('picked_up', 'in_transit') and i.open_exception is null))
-  from delivery.manifest_items_list i where i.manifest_id = manifest_counts.manifest_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object(
+      'total', count(*),
+      'picked_up', count(*) filter (where i.status = 'picked_up'),
+      'in_transit', count(*) filter (where i.status = 'in_transit'),
+      'received', count(*) filter (where i.status = 'received'),
+      'scanned', count(*) filter (where i.status = 'scanned'),
+      'processing', count(*) filter (where i.status = 'processing'),
+      'order_created', count(*) filter (where i.status = 'order_created'),
+      'void', count(*) filter (where i.status = 'void'),
+      'open_exceptions', count(*) filter (where i.open_exception is not null),
+      'remaining', count(*) filter (where i.status in ('picked_up', 'in_transit') and i.open_exception is null))
+    from delivery.manifest_items_list i where i.manifest_id = manifest_counts.manifest_id);
+end $$;
 
 -- A manifest in full. {id, events?: true}
 -- -> the list's row, source_snapshot, items[], counts, proofs[], proofRequirements, events[] when asked.
@@ -8364,12 +8436,13 @@ end $$;
 
 -- Gives the barcodes of items that are gone or void back to be used again.
 create or replace function delivery.barcodes_release(barcodes text[]) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
   update delivery.transfer_barcodes b set status = 'unused', used_at = null, received_at = null
   where b.tenant_id = app.tenant_id() and b.barcode = any (barcodes) and not exists (
     select from delivery.transfer_manifest_items i
-    where i.tenant_id = b.tenant_id and i.barcode_value = b.barcode and i.status <> 'void')
-$$;
+    where i.tenant_id = b.tenant_id and i.barcode_value = b.barcode and i.status <> 'void');
+end $$;
 
 -- Adds items to a draft. {id, items} -> {manifest_id, items_count, items: the new ones}
 -- Locks the manifest. Fails: manifest_not_found, manifest_action_not_allowed, and what
@@ -8416,12 +8489,14 @@ end $$;
 -- Whether somebody drives for the caller's tenant: 'active', 'inactive', or null when he is no driver.
 -- A definer, because institutions may name a driver and see no driver's row. Answers one word.
 create or replace function private.driver_status(driver_id uuid) returns text
-language sql stable security definer set search_path = '' as $$
-  select case when u.is_active and d.status is distinct from 'inactive' then 'active' else 'inactive' end
-  from tenancy.tenant_users u
-  left join delivery.drivers d on d.tenant_id = u.tenant_id and d.user_id = u.user_id
-  where u.tenant_id = app.tenant_id() and u.user_id = driver_id and u.tenant_user_type = 'driver'
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select case when u.is_active and d.status is distinct from 'inactive' then 'active' else 'inactive' end
+    from tenancy.tenant_users u
+    left join delivery.drivers d on d.tenant_id = u.tenant_id and d.user_id = u.user_id
+    where u.tenant_id = app.tenant_id() and u.user_id = driver_id and u.tenant_user_type = 'driver');
+end $$;
 grant execute on function private.driver_status(uuid) to barid_caller;
 
 -- What the caller may not say about a manifest he makes. Operations may say anything; a driver takes it
@@ -8556,9 +8631,10 @@ end $$;
 
 -- How the number of a manifest is written: TM- and at least six digits.
 create or replace function delivery.manifest_number(number bigint) returns text
-language sql immutable set search_path = '' as $$
-  select 'TM-' || lpad(number::text, greatest(6, length(number::text)), '0')
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return 'TM-' || lpad(number::text, greatest(6, length(number::text)), '0');
+end $$;
 
 -- sql/40_functions/delivery/manifests/74_proofs.sql
 
@@ -8601,11 +8677,12 @@ end $$;
 -- The proofs of a stage may come while the parcels are on their way to it or have just been there.
 -- Fails: manifest_action_not_allowed.
 create or replace function delivery.manifest_require_proof_time(m delivery.transfer_manifests, stage text) returns void
-language sql set search_path = '' as $$
-  select delivery.manifest_require_status(m, case stage
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.manifest_require_status(m, case stage
     when 'pickup' then '{draft,picked_up,in_transit}'::text[]
-    else '{picked_up,in_transit,awaiting_receipt,receiving}' end)
-$$;
+    else '{picked_up,in_transit,awaiting_receipt,receiving}' end);
+end $$;
 
 -- Adds proofs to a manifest. {id, stage, photo_urls?, signature_url?, signed_by?}
 -- -> {manifest_id, complete: all that the settings ask for at this stage is there, proofs: those of the stage}
@@ -9235,9 +9312,10 @@ end $$;
 -- is nothing to divide by.
 
 create or replace function delivery.percent(part numeric, whole numeric) returns numeric
-language sql immutable set search_path = '' as $$
-  select round(100 * part / nullif(whole, 0), 2)
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return round(100 * part / nullif(whole, 0), 2);
+end $$;
 
 -- One row a driver: of one month, or of all time when it is null.
 create or replace function delivery.performance_rows(in_year integer, in_month integer)
@@ -9318,9 +9396,10 @@ end $$;
 
 -- A change in percent, null from nothing.
 create or replace function delivery.percent_change(from_value numeric, to_value numeric) returns numeric
-language sql immutable set search_path = '' as $$
-  select round(100 * (to_value - from_value) / nullif(from_value, 0), 2)
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return round(100 * (to_value - from_value) / nullif(from_value, 0), 2);
+end $$;
 
 -- {driver_id} -> {driver, current_month, previous_month, changes, history (six months, oldest first), computed_at}
 -- Months by the tenant's clock; one without deliveries is there with zeros. Fails: driver_not_found.
@@ -9385,9 +9464,10 @@ end $$;
 
 -- Makes the figures anew: {month?, year?} -> {status: done | queued, computed_at}
 create or replace function delivery.performance_rebuild(input jsonb) returns jsonb
-language sql set search_path = '' as $$
-  select private.performance_rebuild_asked((input ->> 'year')::integer, (input ->> 'month')::integer)
-$$;
+language plpgsql set search_path = '' as $$
+begin
+  return private.performance_rebuild_asked((input ->> 'year')::integer, (input ->> 'month')::integer);
+end $$;
 
 grant execute on function private.performance_rebuild_asked(integer, integer) to barid_caller;
 
@@ -9491,14 +9571,15 @@ end $$;
 
 -- Keeps what was measured. {from, to, distance_km}, as JSON text.
 create or replace function private.way_keep(way text) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   insert into delivery.measured_ways (from_latitude, from_longitude, to_latitude, to_longitude, distance_km)
   select (w #>> '{from,0}')::numeric, (w #>> '{from,1}')::numeric, (w #>> '{to,0}')::numeric, (w #>> '{to,1}')::numeric,
     (w ->> 'distance_km')::numeric
   from (select way::jsonb as w) j
   on conflict (from_latitude, from_longitude, to_latitude, to_longitude)
-    do update set distance_km = excluded.distance_km, measured_at = now()
-$$;
+    do update set distance_km = excluded.distance_km, measured_at = now();
+end $$;
 
 grant execute on function private.way_known(double precision, double precision, double precision, double precision) to barid_caller;
 grant execute on function private.way_keep(text) to barid_api;
@@ -9556,17 +9637,19 @@ end $$;
 
 -- True when a person may order with a service (access_mode).
 create or replace function delivery.service_open_to(service delivery.delivery_services, user_id uuid) returns boolean
-language sql stable set search_path = '' as $$
-  select case service.access_mode when 'all_users' then true
+language plpgsql stable set search_path = '' as $$
+begin
+  return case service.access_mode when 'all_users' then true
     else (service.access_mode = 'select_users') = exists (
       select from delivery.delivery_service_users u
-      where u.tenant_id = service.tenant_id and u.service_id = service.id and u.user_id = service_open_to.user_id) end
-$$;
+      where u.tenant_id = service.tenant_id and u.service_id = service.id and u.user_id = service_open_to.user_id) end;
+end $$;
 
 -- True when a service delivers into a zone (zone_access_mode); a place outside every zone is null.
 create or replace function delivery.service_reaches(service delivery.delivery_services, zone_id uuid) returns boolean
-language sql stable set search_path = '' as $$
-  select case service.zone_access_mode when 'all_zones' then true
+language plpgsql stable set search_path = '' as $$
+begin
+  return case service.zone_access_mode when 'all_zones' then true
     else (service.zone_access_mode = 'select_zones') = case service.zone_selector_type
       when 'zone' then exists (
         select from delivery.delivery_service_zones z
@@ -9574,14 +9657,15 @@ language sql stable set search_path = '' as $$
       else exists (
         select from delivery.delivery_service_zone_tags t
         join delivery.zone_tag_map m on m.tenant_id = t.tenant_id and m.tag_id = t.tag_id
-        where t.tenant_id = service.tenant_id and t.service_id = service.id and m.zone_id = service_reaches.zone_id) end end
-$$;
+        where t.tenant_id = service.tenant_id and t.service_id = service.id and m.zone_id = service_reaches.zone_id) end end;
+end $$;
 
 -- True when a service may be used by a person and for a drop-off zone.
 create or replace function delivery.service_allows(service delivery.delivery_services, user_id uuid, zone_id uuid) returns boolean
-language sql stable set search_path = '' as $$
-  select delivery.service_open_to(service, user_id) and delivery.service_reaches(service, zone_id)
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return delivery.service_open_to(service, user_id) and delivery.service_reaches(service, zone_id);
+end $$;
 
 -- sql/40_functions/delivery/pricing/30_preview.sql
 
@@ -9705,23 +9789,25 @@ end $$;
 -- refund_delivery_fee_on_return}}. What custom overrides or a profile leave out is the tenant's setting
 -- delivery.fulfillment_policy, and without one: cancelled is refunded, returned is not.
 create or replace function delivery.service_policy(service delivery.delivery_services) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('source', c.source, 'payment_policies', jsonb_build_object(
-    'refund_delivery_fee_on_cancel', app.boolean_or(c.chosen -> 'refund_delivery_fee_on_cancel',
-      app.boolean_or(t.defaults -> 'refund_delivery_fee_on_cancel', true)),
-    'refund_delivery_fee_on_return', app.boolean_or(c.chosen -> 'refund_delivery_fee_on_return',
-      app.boolean_or(t.defaults -> 'refund_delivery_fee_on_return', false))))
-  from (select app.settings('delivery', 'fulfillment_policy') -> 'payment_policies' as defaults) t,
-    (
-      select 'custom' as source, service.policy_overrides -> 'payment_policies' as chosen where service.policy_mode = 'custom'
-      union all
-      select 'profile', p.policy -> 'payment_policies' from delivery.policy_profiles p
-      where service.policy_mode = 'profile' and p.tenant_id = service.tenant_id and p.id = service.policy_profile_id and p.is_active
-      union all
-      select 'tenant', null
-      limit 1
-    ) c
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('source', c.source, 'payment_policies', jsonb_build_object(
+      'refund_delivery_fee_on_cancel', app.boolean_or(c.chosen -> 'refund_delivery_fee_on_cancel',
+        app.boolean_or(t.defaults -> 'refund_delivery_fee_on_cancel', true)),
+      'refund_delivery_fee_on_return', app.boolean_or(c.chosen -> 'refund_delivery_fee_on_return',
+        app.boolean_or(t.defaults -> 'refund_delivery_fee_on_return', false))))
+    from (select app.settings('delivery', 'fulfillment_policy') -> 'payment_policies' as defaults) t,
+      (
+        select 'custom' as source, service.policy_overrides -> 'payment_policies' as chosen where service.policy_mode = 'custom'
+        union all
+        select 'profile', p.policy -> 'payment_policies' from delivery.policy_profiles p
+        where service.policy_mode = 'profile' and p.tenant_id = service.tenant_id and p.id = service.policy_profile_id and p.is_active
+        union all
+        select 'tenant', null
+        limit 1
+      ) c);
+end $$;
 
 -- A service. {id, full?} -> {service}; full adds zones, teams, vehicles and the policy in force.
 -- Fails: service_not_found (deleted, or not for this caller).
@@ -9768,16 +9854,18 @@ end $$;
 
 -- The services that the tenant's manifests may use, or null when all may.
 create or replace function delivery.g2g_services() returns uuid[]
-language sql stable set search_path = '' as $$
-  select nullif(app.uuids(delivery.manifest_settings() -> 'available_delivery_service_ids'), '{}')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return nullif(app.uuids(delivery.manifest_settings() -> 'available_delivery_service_ids'), '{}');
+end $$;
 
 -- Whose access narrows the services: whoever sees the whole tenant may ask for anybody, the others are
 -- asked for themselves, whatever they send.
 create or replace function delivery.service_asker(customer_id uuid) returns uuid
-language sql stable set search_path = '' as $$
-  select case when app.sees_tenant() then service_asker.customer_id else app.user_id() end
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when app.sees_tenant() then service_asker.customer_id else app.user_id() end;
+end $$;
 
 -- Key figures of the services somebody may see: the tenant's, narrowed by access and by the manifests'
 -- allow-list, but by no other filter. {customer_id?, context?: g2g}
@@ -9811,26 +9899,30 @@ end $$;
 -- Text somebody wrote, over what is stored: a string is in the language of the request and leaves the
 -- others alone, an object {en, ar, ku} replaces them all, null removes them. Empty texts are not kept.
 create or replace function delivery.translated(value jsonb, stored jsonb default '{}') returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_object_agg(t.key, t.value) filter (where t.value <> '""'), '{}')
-  from jsonb_each(case jsonb_typeof(translated.value)
-    when 'string' then stored || jsonb_build_object(coalesce(app.request_setting('language'), 'en'), translated.value)
-    when 'object' then translated.value
-    else '{}' end) t
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_object_agg(t.key, t.value) filter (where t.value <> '""'), '{}')
+    from jsonb_each(case jsonb_typeof(translated.value)
+      when 'string' then stored || jsonb_build_object(coalesce(app.request_setting('language'), 'en'), translated.value)
+      when 'object' then translated.value
+      else '{}' end) t);
+end $$;
 
 -- The settings that name a service: [{source, setting_key}]. source is module.group.
 create or replace function delivery.service_setting_references(service_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('source', n.module || '.' || n.group_key, 'setting_key', n.path)
-    order by n.module, n.group_key, n.path), '[]')
-  from (values
-    ('delivery', 'transfer_manifest', 'default_delivery_service_id'),
-    ('delivery', 'transfer_manifest', 'available_delivery_service_ids'),
-    ('general', 'delivery', 'return_requests.default_delivery_service_id')) n (module, group_key, path)
-  cross join lateral (select app.settings(n.module, n.group_key) #> string_to_array(n.path, '.') as value) v
-  where v.value = to_jsonb(service_id::text) or (jsonb_typeof(v.value) = 'array' and v.value ? service_id::text)
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('source', n.module || '.' || n.group_key, 'setting_key', n.path)
+      order by n.module, n.group_key, n.path), '[]')
+    from (values
+      ('delivery', 'transfer_manifest', 'default_delivery_service_id'),
+      ('delivery', 'transfer_manifest', 'available_delivery_service_ids'),
+      ('general', 'delivery', 'return_requests.default_delivery_service_id')) n (module, group_key, path)
+    cross join lateral (select app.settings(n.module, n.group_key) #> string_to_array(n.path, '.') as value) v
+    where v.value = to_jsonb(service_id::text) or (jsonb_typeof(v.value) = 'array' and v.value ? service_id::text));
+end $$;
 
 -- Locks a service for a change. Settings that begin to name it wait, and those that do are seen after.
 -- Fails: service_not_found.
@@ -10113,14 +10205,16 @@ end $$;
 
 -- The caller's own wallets, that in the tenant's currency first. -> {wallet or null, wallets}
 create or replace function delivery.wallets_mine(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object(
-    'wallet', (array_agg(to_jsonb(w) - 'owner_name' order by w.id) filter (where w.currency = t.code))[1],
-    'wallets', coalesce(jsonb_agg(to_jsonb(w) - 'owner_name' order by w.currency <> t.code, w.currency, w.id)
-      filter (where w.id is not null), '[]'))
-  from app.currency() t
-  left join money.wallets_list w on w.owner_id = app.user_id()
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object(
+      'wallet', (array_agg(to_jsonb(w) - 'owner_name' order by w.id) filter (where w.currency = t.code))[1],
+      'wallets', coalesce(jsonb_agg(to_jsonb(w) - 'owner_name' order by w.currency <> t.code, w.currency, w.id)
+        filter (where w.id is not null), '[]'))
+    from app.currency() t
+    left join money.wallets_list w on w.owner_id = app.user_id());
+end $$;
 
 -- Puts money from outside (bank, cash desk) into a wallet or takes it out, in the same currency, with a
 -- payment as its record. {id, amount, direction credit|debit, reason} -> {wallet, transaction, payment_id}
@@ -10168,17 +10262,19 @@ $$;
 
 -- The area inside a ring in square degrees (shoelace formula); only good for comparing.
 create or replace function delivery.ring_area(ring jsonb) returns double precision
-language sql immutable strict parallel safe set search_path = '' as $$
-  select coalesce(abs(sum(e.x * e.next_y - e.next_x * e.y)) / 2, 0)
-  from (
-    select p.x, p.y, lead(p.x) over w as next_x, lead(p.y) over w as next_y
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return (
+    select coalesce(abs(sum(e.x * e.next_y - e.next_x * e.y)) / 2, 0)
     from (
-      select (v.place ->> 0)::double precision as x, (v.place ->> 1)::double precision as y, v.position
-      from jsonb_array_elements(ring) with ordinality v (place, position)
-    ) p
-    window w as (order by p.position)
-  ) e
-$$;
+      select p.x, p.y, lead(p.x) over w as next_x, lead(p.y) over w as next_y
+      from (
+        select (v.place ->> 0)::double precision as x, (v.place ->> 1)::double precision as y, v.position
+        from jsonb_array_elements(ring) with ordinality v (place, position)
+      ) p
+      window w as (order by p.position)
+    ) e);
+end $$;
 
 -- Measures a zone's polygon whenever one is written.
 create or replace function private.measure_zone() returns trigger
@@ -10207,14 +10303,16 @@ create trigger measure before insert or update of polygon on delivery.zones
 -- The zone of a place: the smallest active one around it, or null. Edges belong to a zone, the inside
 -- of its holes does not.
 create or replace function delivery.zone_at(tenant_id uuid, latitude double precision, longitude double precision) returns uuid
-language sql stable set search_path = '' as $$
-  select z.id from delivery.zones z
-  where z.tenant_id = zone_at.tenant_id and z.is_active
-    and zone_at.longitude between z.west and z.east and zone_at.latitude between z.south and z.north
-    and z.outline operator(pg_catalog.@>) point(zone_at.longitude, zone_at.latitude)
-    and not exists (select from unnest(z.holes) h (hole) where h.hole operator(pg_catalog.@>) point(zone_at.longitude, zone_at.latitude))
-  order by z.area, z.id limit 1
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select z.id from delivery.zones z
+    where z.tenant_id = zone_at.tenant_id and z.is_active
+      and zone_at.longitude between z.west and z.east and zone_at.latitude between z.south and z.north
+      and z.outline operator(pg_catalog.@>) point(zone_at.longitude, zone_at.latitude)
+      and not exists (select from unnest(z.holes) h (hole) where h.hole operator(pg_catalog.@>) point(zone_at.longitude, zone_at.latitude))
+    order by z.area, z.id limit 1);
+end $$;
 
 -- Makes writers of addresses and writers of zones of a tenant take turns: an address written while a
 -- zone moves would otherwise keep the zone of yesterday's map. Taken before any row is locked.
@@ -10251,13 +10349,14 @@ create trigger place before insert or update of latitude, longitude, zone_chosen
 -- Finds the zones again of the addresses in the boxes of a zone as it was and as it is. The map is held
 -- alone. No join: right after many addresses came, the planner would go through them once for each.
 create or replace function delivery.zones_find_addresses(was delivery.zones, became delivery.zones) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
   update delivery.addresses a set zone_id = delivery.zone_at(a.tenant_id, a.latitude, a.longitude)
   where a.tenant_id = app.tenant_id() and not a.zone_chosen
     and ((a.latitude between was.south and was.north and a.longitude between was.west and was.east)
       or (a.latitude between became.south and became.north and a.longitude between became.west and became.east))
-    and a.zone_id is distinct from delivery.zone_at(a.tenant_id, a.latitude, a.longitude)
-$$;
+    and a.zone_id is distinct from delivery.zone_at(a.tenant_id, a.latitude, a.longitude);
+end $$;
 
 -- A zone as lists and answers show it. Fails: zone_not_found.
 create or replace function delivery.zone_shown(zone_id uuid) returns jsonb
@@ -12464,13 +12563,15 @@ $$;
 
 -- {gateway_code?} -> [the tenant's gateways], or of one.
 create or replace function money.gateways_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('gateway_code', g.gateway_code, 'is_active', g.is_active, 'settings', g.settings,
-    'secrets', (select coalesce(jsonb_object_agg(s.name, true), '{}') from jsonb_object_keys(g.secrets) s (name)),
-    'has_previous_webhook_secret', g.previous_webhook_secret is not null, 'updated_at', g.updated_at) order by g.gateway_code), '[]')
-  from money.payment_gateways g
-  where g.tenant_id = app.tenant_id() and (input ->> 'gateway_code' is null or g.gateway_code = input ->> 'gateway_code')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('gateway_code', g.gateway_code, 'is_active', g.is_active, 'settings', g.settings,
+      'secrets', (select coalesce(jsonb_object_agg(s.name, true), '{}') from jsonb_object_keys(g.secrets) s (name)),
+      'has_previous_webhook_secret', g.previous_webhook_secret is not null, 'updated_at', g.updated_at) order by g.gateway_code), '[]')
+    from money.payment_gateways g
+    where g.tenant_id = app.tenant_id() and (input ->> 'gateway_code' is null or g.gateway_code = input ->> 'gateway_code'));
+end $$;
 
 -- Configures a gateway; what is not sent stays. A new webhook secret keeps the one before beside it, until that is
 -- to be forgotten: events on their way are signed with it.
@@ -12514,23 +12615,26 @@ end $$;
 -- True when the tenant of the shop the request is in, or else the caller's, can be paid through a gateway. A definer:
 -- customers see no accounts.
 create or replace function private.gateway_in_use(code text) returns boolean
-language sql stable security definer set search_path = '' as $$
-  select exists (select from money.payment_gateways g where g.tenant_id = coalesce(app.shop_tenant_id(), app.tenant_id())
-    and g.gateway_code = code and g.is_active)
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from money.payment_gateways g where g.tenant_id = coalesce(app.shop_tenant_id(), app.tenant_id())
+    and g.gateway_code = code and g.is_active);
+end $$;
 grant execute on function private.gateway_in_use(text) to barid_caller;
 
 -- Those whose secret may have signed an event of this account: [{tenant_id, secrets, previous_webhook_secret}].
 create or replace function private.gateway_signers(code text, account_id text) returns jsonb
-language sql stable security definer set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('tenant_id', g.tenant_id, 'secret', g.secrets ->> 'webhook_secret',
-    'previous', g.previous_webhook_secret)), '[]')
-  from (
-    select * from money.payment_gateways x
-    where x.gateway_code = code and x.is_active and x.settings ->> 'account_id' = gateway_signers.account_id
-    order by x.created_at, x.id limit 50
-  ) g
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('tenant_id', g.tenant_id, 'secret', g.secrets ->> 'webhook_secret',
+      'previous', g.previous_webhook_secret)), '[]')
+    from (
+      select * from money.payment_gateways x
+      where x.gateway_code = code and x.is_active and x.settings ->> 'account_id' = gateway_signers.account_id
+      order by x.created_at, x.id limit 50
+    ) g);
+end $$;
 grant execute on function private.gateway_signers(text, text) to barid_api;
 
 -- Settles an event that matched no payment. {event_id, resolution, note?} -> the event
@@ -12556,9 +12660,10 @@ end $$;
 
 -- The tenant secrets are sealed for. -> {tenant_id}
 create or replace function money.gateway_owner(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('tenant_id', app.tenant_id())
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('tenant_id', app.tenant_id());
+end $$;
 
 -- sql/40_functions/money/gateways/20_payments.sql
 
@@ -12634,10 +12739,12 @@ end $$;
 
 -- What was paid for an order and not yet given back.
 create or replace function private.order_refundable(o storefront.storefront_orders) returns numeric
-language sql stable security definer set search_path = '' as $$
-  select coalesce(sum(case p.type when 'ORDER' then p.amount when 'REFUND' then -p.amount end), 0)
-  from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id and p.status = 'SUCCESS'
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(sum(case p.type when 'ORDER' then p.amount when 'REFUND' then -p.amount end), 0)
+    from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id and p.status = 'SUCCESS');
+end $$;
 
 -- Gives money of an order back to its customer's wallet; p_amount null: all that is left. The order is locked by the
 -- caller, an administrator. -> {processed, amount, method, payment_id}
@@ -12674,10 +12781,11 @@ grant execute on function private.order_refundable(storefront.storefront_orders)
 
 -- No longer waits for what an order was to be paid with.
 create or replace function private.order_payment_drop(p_order uuid) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   update money.payments p set status = 'CANCELLED', processed_at = now()
-  where p.tenant_id = app.tenant_id() and p.order_id = p_order and p.type = 'ORDER' and p.status = 'pending'
-$$;
+  where p.tenant_id = app.tenant_id() and p.order_id = p_order and p.type = 'ORDER' and p.status = 'pending';
+end $$;
 grant execute on function private.order_payment_drop(uuid) to barid_caller;
 
 -- sql/40_functions/money/gateways/30_calls.sql
@@ -12687,15 +12795,17 @@ grant execute on function private.order_payment_drop(uuid) to barid_caller;
 
 -- What the functions must know of a payment to talk to its gateway about it.
 create or replace function private.payment_known(p money.payments) returns jsonb
-language sql stable security definer set search_path = '' as $$
-  select jsonb_build_object('id', p.id, 'tenant_id', p.tenant_id, 'gateway_code', p.gateway_code, 'gateway_order_id', p.gateway_order_id,
-    'gateway_reference', p.gateway_reference, 'amount', p.amount::text, 'currency', p.currency, 'numeric_code', c.numeric_code,
-    'exponent', coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent), 'description', p.reference, 'back_ref', p.back_ref,
-    'expires_at', p.expires_at, 'settings', coalesce(g.settings, '{}'), 'secrets', coalesce(g.secrets, '{}'))
-  from tenancy.currencies c
-  left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
-  where c.code = p.currency
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('id', p.id, 'tenant_id', p.tenant_id, 'gateway_code', p.gateway_code, 'gateway_order_id', p.gateway_order_id,
+      'gateway_reference', p.gateway_reference, 'amount', p.amount::text, 'currency', p.currency, 'numeric_code', c.numeric_code,
+      'exponent', coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent), 'description', p.reference, 'back_ref', p.back_ref,
+      'expires_at', p.expires_at, 'settings', coalesce(g.settings, '{}'), 'secrets', coalesce(g.secrets, '{}'))
+    from tenancy.currencies c
+    left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
+    where c.code = p.currency);
+end $$;
 
 -- Claims the opening of a payment at its gateway: {open: what the functions must know}, {redirect_url,
 -- gateway_order_id, expires_at} when it is open already, {wait: true} while somebody else is opening it, null when
@@ -12778,23 +12888,25 @@ grant execute on function private.payment_open(uuid), private.payment_opened(uui
 -- Why what was told cannot pay this payment, or null when it can. Everything must be equal: amount, currency, the
 -- terminal it was taken at, and the order where one is named.
 create or replace function private.payment_judged(p money.payments, o storefront.storefront_orders, facts jsonb) returns text
-language sql stable security definer set search_path = '' as $$
-  select case
-    when facts ->> 'amount' !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' or (facts ->> 'amount')::numeric
-      <> p.amount * case facts ->> 'unit' when 'minor' then 10 ^ coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent) else 1 end
-      then 'amount_differs'
-    when upper(facts ->> 'currency') not in (c.code, c.numeric_code) then 'currency_differs'
-    when g.settings ->> 'terminal' is not null and g.settings ->> 'terminal' is distinct from facts ->> 'terminal' then 'terminal_differs'
-    when facts ->> 'order' is not null and facts ->> 'order' not in (p.gateway_order_id, coalesce(p.order_id::text, ''))
-      or facts ->> 'reference' ~ '^[0-9]{12,18}$' and facts ->> 'reference' <> p.gateway_order_id then 'order_differs'
-    when p.status = 'CANCELLED' or o.status = 'cancelled' then 'order_cancelled'
-    when coalesce(facts ->> 'transaction_id', '') = '' then 'transaction_missing'
-    when p.status = 'SUCCESS' or o.payment_status = 'paid' then 'already_paid'
-  end
-  from tenancy.currencies c
-  left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
-  where c.code = p.currency
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select case
+      when facts ->> 'amount' !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' or (facts ->> 'amount')::numeric
+        <> p.amount * case facts ->> 'unit' when 'minor' then 10 ^ coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent) else 1 end
+        then 'amount_differs'
+      when upper(facts ->> 'currency') not in (c.code, c.numeric_code) then 'currency_differs'
+      when g.settings ->> 'terminal' is not null and g.settings ->> 'terminal' is distinct from facts ->> 'terminal' then 'terminal_differs'
+      when facts ->> 'order' is not null and facts ->> 'order' not in (p.gateway_order_id, coalesce(p.order_id::text, ''))
+        or facts ->> 'reference' ~ '^[0-9]{12,18}$' and facts ->> 'reference' <> p.gateway_order_id then 'order_differs'
+      when p.status = 'CANCELLED' or o.status = 'cancelled' then 'order_cancelled'
+      when coalesce(facts ->> 'transaction_id', '') = '' then 'transaction_missing'
+      when p.status = 'SUCCESS' or o.payment_status = 'paid' then 'already_paid'
+    end
+    from tenancy.currencies c
+    left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
+    where c.code = p.currency);
+end $$;
 
 -- What becomes of it. p and o are locked. -> outcome and, where it is not processed, the reason.
 create or replace function private.payment_follow(p money.payments, o storefront.storefront_orders, facts jsonb, out outcome text, out reason text)
@@ -13555,9 +13667,11 @@ end $$;
 
 -- The domain a job is to look up, or null when it waits no more.
 create or replace function private.domain_of_job(domain_id uuid) returns jsonb
-language sql stable security definer set search_path = '' as $$
-  select to_jsonb(d) from storefront.custom_domains d where d.id = domain_id and d.status = 'pending_dns'
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(d) from storefront.custom_domains d where d.id = domain_id and d.status = 'pending_dns');
+end $$;
 
 -- Writes down what a job found, in the tenant of the domain. One disconnected meanwhile is left alone.
 create or replace function private.domain_checked_by_job(domain_id uuid, complete boolean) returns boolean
@@ -13625,9 +13739,10 @@ grant execute on function private.enter(jsonb, jsonb) to barid_api;
 -- Definers, because the keys are nobody's rows to read; the caller's identity is the request's own.
 
 create or replace function private.idempotency_scope() returns text
-language sql stable set search_path = '' as $$
-  select coalesce(app.tenant_id()::text, '-') || '/' || coalesce(app.user_id()::text, app.request_setting('api_key'), '-')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(app.tenant_id()::text, '-') || '/' || coalesce(app.user_id()::text, app.request_setting('api_key'), '-');
+end $$;
 
 -- The remembered answer, or null when this transaction may do the work.
 -- A concurrent duplicate waits here for the first to end. A null in the input is not a field left out: it
@@ -13675,11 +13790,12 @@ end $$;
 
 -- Forgets a key whose call of several transactions ended in a refusal: failures are not remembered.
 create or replace function private.idempotency_forget(operation text, key text) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   delete from app.idempotency_keys k
   where k.scope = private.idempotency_scope() and k.operation = idempotency_forget.operation
-    and k.key = idempotency_forget.key and k.answer is null
-$$;
+    and k.key = idempotency_forget.key and k.answer is null;
+end $$;
 
 -- Removes keys older than 24 hours. Run by cron.
 create or replace function private.idempotency_purge() returns bigint
@@ -13968,9 +14084,10 @@ end $$;
 -- Makes the requests of one member take turns, where they change what he has at most one of. A definer,
 -- since he may not lock his own membership.
 create or replace function private.hold_member() returns void
-language sql security definer set search_path = '' as $$
-  select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = app.user_id() for no key update
-$$;
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = app.user_id() for no key update;
+end $$;
 
 grant execute on function private.hold_member() to barid_caller;
 
@@ -13999,22 +14116,24 @@ grant execute on function private.notify_system_admins(text, jsonb) to barid_cal
 -- The caller's own active memberships, in all tenants.
 -- -> [{tenant_id, slug, name, tenant_user_type, roles, permissions}], oldest first.
 create or replace function private.memberships_of_caller() returns jsonb
-language sql stable security definer set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object(
-      'tenant_id', t.id, 'slug', t.slug, 'name', t.name, 'tenant_user_type', u.tenant_user_type,
-      'roles', (
-        select coalesce(jsonb_agg(r.role_key order by r.role_key), '[]') from tenancy.tenant_user_roles r
-        where r.tenant_id = u.tenant_id and r.user_id = u.user_id),
-      'permissions', (
-        select coalesce(jsonb_agg(distinct p.permission_key order by p.permission_key), '[]')
-        from tenancy.tenant_user_roles r
-        join tenancy.role_permissions p on p.role_key = r.role_key
-        where r.tenant_id = u.tenant_id and r.user_id = u.user_id))
-    order by u.created_at, t.id), '[]')
-  from tenancy.tenant_users u
-  join tenancy.tenants t on t.id = u.tenant_id
-  where u.user_id = app.user_id() and u.is_active
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object(
+        'tenant_id', t.id, 'slug', t.slug, 'name', t.name, 'tenant_user_type', u.tenant_user_type,
+        'roles', (
+          select coalesce(jsonb_agg(r.role_key order by r.role_key), '[]') from tenancy.tenant_user_roles r
+          where r.tenant_id = u.tenant_id and r.user_id = u.user_id),
+        'permissions', (
+          select coalesce(jsonb_agg(distinct p.permission_key order by p.permission_key), '[]')
+          from tenancy.tenant_user_roles r
+          join tenancy.role_permissions p on p.role_key = r.role_key
+          where r.tenant_id = u.tenant_id and r.user_id = u.user_id))
+      order by u.created_at, t.id), '[]')
+    from tenancy.tenant_users u
+    join tenancy.tenants t on t.id = u.tenant_id
+    where u.user_id = app.user_id() and u.is_active);
+end $$;
 
 -- Makes the caller's tenant the one his next token names. Fails: forbidden (no active member of it).
 create or replace function private.choose_tenant() returns void
@@ -14042,31 +14161,77 @@ end $$;
 -- True when nobody but the caller's tenant knows this person, so that its administrator may change what
 -- the profile says. Otherwise the profile is the person's own.
 create or replace function private.is_ours_alone(user_id uuid) returns boolean
-language sql stable security definer set search_path = '' as $$
-  select not exists (select from tenancy.tenant_users u
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return not exists (select from tenancy.tenant_users u
       where u.user_id = is_ours_alone.user_id and u.tenant_id is distinct from app.tenant_id())
-    and not exists (select from tenancy.system_users s where s.user_id = is_ours_alone.user_id)
-$$;
+    and not exists (select from tenancy.system_users s where s.user_id = is_ours_alone.user_id);
+end $$;
 
 -- True while a user who was being added, and did not become a member, may be removed from Auth.
 create or replace function private.removal_pending(user_id uuid) returns boolean
-language sql stable security definer set search_path = '' as $$
-  select exists (select from app.jobs j
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from app.jobs j
     where j.kind = 'tenants.remove_auth_user' and j.entity_key = removal_pending.user_id::text
-      and j.status in ('queued', 'running'))
-$$;
+      and j.status in ('queued', 'running'));
+end $$;
 
 -- True when a user belongs to no tenant and is no system administrator. Asked by the job that removes
 -- what a broken attempt to add a user left in Auth.
 create or replace function private.belongs_nowhere(user_id uuid) returns boolean
-language sql stable security definer set search_path = '' as $$
-  select not exists (select from tenancy.tenant_users u where u.user_id = belongs_nowhere.user_id)
-    and not exists (select from tenancy.system_users s where s.user_id = belongs_nowhere.user_id)
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return not exists (select from tenancy.tenant_users u where u.user_id = belongs_nowhere.user_id)
+    and not exists (select from tenancy.system_users s where s.user_id = belongs_nowhere.user_id);
+end $$;
 
 grant execute on function private.memberships_of_caller(), private.choose_tenant(), private.user_with_email(text),
   private.is_ours_alone(uuid), private.removal_pending(uuid) to barid_caller;
 grant execute on function private.belongs_nowhere(uuid) to barid_api;
+
+-- sql/40_functions/private/rates.sql
+
+-- How often callers may ask (shared/rates.ts).
+
+-- Takes one token of a bucket that holds `per_minute` and fills again in a minute (token bucket, as in ITU-T I.371).
+-- Null: taken. Else the whole seconds until there is one.
+create or replace function private.rate_take(bucket text, per_minute integer) returns integer
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := clock_timestamp();
+  v_left double precision;
+begin
+  insert into app.rate_buckets as b (bucket, tokens, taken_at) values (rate_take.bucket, per_minute - 1, v_now)
+  on conflict (bucket) do update set taken_at = greatest(b.taken_at, v_now), tokens = private.rate_left(b, per_minute, v_now) - 1
+    where private.rate_left(b, per_minute, v_now) >= 1;
+  if found then
+    return null;
+  end if;
+  select private.rate_left(b, per_minute, v_now) into v_left from app.rate_buckets b where b.bucket = rate_take.bucket;
+  return greatest(1, ceil((1 - v_left) * 60 / per_minute));
+end $$;
+
+-- The tokens of a bucket at a moment.
+create or replace function private.rate_left(b app.rate_buckets, per_minute integer, at timestamptz) returns double precision
+language plpgsql immutable set search_path = '' as $$
+begin
+  return least(per_minute, b.tokens + greatest(0, extract(epoch from at - b.taken_at)) * per_minute / 60);
+end $$;
+
+-- Removes buckets that are full again. Run by cron.
+create or replace function private.rates_purge() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  delete from app.rate_buckets where taken_at < now() - interval '2 minutes';
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+grant execute on function private.rate_take(text, integer) to barid_api;
 
 -- sql/40_functions/private/shops.sql
 
@@ -14170,10 +14335,11 @@ end $$;
 
 -- How many users a tenant has. For those who manage the system; null for everybody else.
 create or replace function private.members_of(tenant_id uuid) returns bigint
-language sql stable security definer set search_path = '' as $$
-  select case when app.has_permission('manage:system') then
-    (select count(*) from tenancy.tenant_users u where u.tenant_id = members_of.tenant_id) end
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return case when app.has_permission('manage:system') then
+    (select count(*) from tenancy.tenant_users u where u.tenant_id = members_of.tenant_id) end;
+end $$;
 
 -- Takes back what an unfinished run of the wizard made, and answers {user_id}: whom Auth is to remove as
 -- well, when the run may have made somebody. Doing it again, or after the run was finished, does nothing more.
@@ -14744,9 +14910,10 @@ end $$;
 
 -- A connected domain as responses show it.
 create or replace function storefront.domain_shown(domain storefront.custom_domains) returns jsonb
-language sql stable set search_path = '' as $$
-  select case when domain.id is not null then to_jsonb(domain) end
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when domain.id is not null then to_jsonb(domain) end;
+end $$;
 
 -- The pending or active domain of the caller's tenant, held when it is to be changed; null without one.
 -- Fails: market_not_found.
@@ -15036,11 +15203,13 @@ $$;
 
 -- Banners as they are kept: each with an id and a place.
 create or replace function storefront.banners_kept(banners jsonb) returns jsonb
-language sql volatile set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', gen_random_uuid(), 'is_active', true, 'sort_order', b.position - 1)
-    || b.value order by b.position), '[]')
-  from jsonb_array_elements(banners) with ordinality b (value, position)
-$$;
+language plpgsql volatile set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('id', gen_random_uuid(), 'is_active', true, 'sort_order', b.position - 1)
+      || b.value order by b.position), '[]')
+    from jsonb_array_elements(banners) with ordinality b (value, position));
+end $$;
 
 -- The market of the caller's tenant, held when it is to be changed. Fails: market_not_found.
 create or replace function storefront.own_market(hold boolean default false) returns storefront.markets
@@ -15082,13 +15251,14 @@ end $$;
 
 -- Notifies the administrators of the market's tenant.
 create or replace function storefront.notify_tenant_admins(type text, payload jsonb) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   select u.tenant_id, u.user_id, notify_tenant_admins.type, notify_tenant_admins.payload
   from tenancy.tenant_users u
   join tenancy.tenant_user_roles r on r.tenant_id = u.tenant_id and r.user_id = u.user_id and r.role_key = 'tenant_admin'
-  where u.tenant_id = app.tenant_id() and u.is_active
-$$;
+  where u.tenant_id = app.tenant_id() and u.is_active;
+end $$;
 
 -- sql/40_functions/storefront/market/30_reads.sql
 
@@ -15112,27 +15282,29 @@ end $$;
 
 -- The last five things that happened in a market, newest first: [{type, title, subtitle, timestamp}].
 create or replace function storefront.recent_activity(market storefront.markets) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('type', a.type, 'title', a.title, 'subtitle', a.subtitle,
-    'timestamp', a.happened_at) order by a.happened_at desc, a.id), '[]')
-  from (
-    (select 'order' as type, o.order_number as title, o.status as subtitle, o.created_at as happened_at, o.id
-      from storefront.storefront_orders o
-      where o.tenant_id = market.tenant_id and o.market_id = market.id order by o.created_at desc nulls last, o.id desc limit 5)
-    union all
-    (select 'product', app.localized(p.name), app.localized(c.name), p.created_at, p.id
-      from storefront.products p
-      left join storefront.product_categories c on c.tenant_id = p.tenant_id and c.id = p.category_id
-      where p.tenant_id = market.tenant_id and p.market_id = market.id and p.archived_at is null
-      order by p.created_at desc limit 5)
-    union all
-    (select 'review', app.localized(p.name), r.rating || '/5', r.created_at, r.id
-      from storefront.product_reviews r
-      join storefront.products p on p.tenant_id = r.tenant_id and p.id = r.product_id
-      where r.tenant_id = market.tenant_id order by r.created_at desc limit 5)
-    order by 4 desc, 5 limit 5
-  ) a
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('type', a.type, 'title', a.title, 'subtitle', a.subtitle,
+      'timestamp', a.happened_at) order by a.happened_at desc, a.id), '[]')
+    from (
+      (select 'order' as type, o.order_number as title, o.status as subtitle, o.created_at as happened_at, o.id
+        from storefront.storefront_orders o
+        where o.tenant_id = market.tenant_id and o.market_id = market.id order by o.created_at desc nulls last, o.id desc limit 5)
+      union all
+      (select 'product', app.localized(p.name), app.localized(c.name), p.created_at, p.id
+        from storefront.products p
+        left join storefront.product_categories c on c.tenant_id = p.tenant_id and c.id = p.category_id
+        where p.tenant_id = market.tenant_id and p.market_id = market.id and p.archived_at is null
+        order by p.created_at desc limit 5)
+      union all
+      (select 'review', app.localized(p.name), r.rating || '/5', r.created_at, r.id
+        from storefront.product_reviews r
+        join storefront.products p on p.tenant_id = r.tenant_id and p.id = r.product_id
+        where r.tenant_id = market.tenant_id order by r.created_at desc limit 5)
+      order by 4 desc, 5 limit 5
+    ) a);
+end $$;
 
 -- The command centre. -> {market, readiness, summary, recent_activity}, all worked out now.
 -- Fails: market_not_found.
@@ -15368,26 +15540,28 @@ end $$;
 
 -- True when an order may go from one status to another. What is shipped is not called off any more.
 create or replace function storefront.order_move_is_legal(from_status text, to_status text) returns boolean
-language sql immutable set search_path = '' as $$
-  select to_status = any (case from_status
+language plpgsql immutable set search_path = '' as $$
+begin
+  return to_status = any (case from_status
     when 'pending' then '{awaiting_approval,approved,confirmed,cancelled}'::text[]
     when 'awaiting_approval' then '{approved,confirmed,cancelled}'
     when 'approved' then '{confirmed,shipped,cancelled}'
     when 'confirmed' then '{shipped,cancelled}'
     when 'shipped' then '{delivered}'
     when 'delivered' then '{completed}'
-    else '{}' end)
-$$;
+    else '{}' end);
+end $$;
 
 -- Tells what happened to an order. Numbers, ids and states; no name, phone or address.
 create or replace function private.tell_order(o storefront.storefront_orders, happened text, more jsonb default '{}') returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
   values (o.tenant_id, 'order.' || happened, 'storefront', 'order', o.id, jsonb_build_object('order_id', o.id,
     'order_number', o.order_number, 'market_id', o.market_id, 'user_id', o.user_id, 'status', o.status,
     'payment_status', o.payment_status, 'payment_method', o.payment_method, 'total_price', o.total_price, 'currency', o.currency,
-    'delivery_id', o.delivery_id, 'reason', o.cancel_reason, 'actor_id', app.user_id()) || more)
-$$;
+    'delivery_id', o.delivery_id, 'reason', o.cancel_reason, 'actor_id', app.user_id()) || more);
+end $$;
 
 create or replace function private.guard_order() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -15543,8 +15717,9 @@ end $$;
 
 -- The customer's view: camelCase, with payments in snake_case as documented.
 create or replace function storefront.order_for_customer(o storefront.storefront_orders) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('id', o.id, 'order_number', o.order_number, 'status', storefront.customer_status(o),
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('id', o.id, 'order_number', o.order_number, 'status', storefront.customer_status(o),
     'paymentStatus', o.payment_status, 'paymentMethod', o.payment_method, 'subtotal', o.subtotal, 'taxAmount', o.tax_amount,
     'deliveryFee', o.shipping_cost, 'discountAmount', o.discount_amount, 'totalPrice', o.total_price, 'currency', o.currency,
     'totalItems', o.total_items, 'customerNotes', o.customer_notes, 'shippingAddress', o.shipping_address,
@@ -15562,8 +15737,8 @@ language sql stable set search_path = '' as $$
       select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
         'amount', p.amount, 'gateway_transaction_id', p.gateway_transaction_id, 'created_at', p.created_at,
         'processed_at', p.processed_at) order by p.created_at, p.id), '[]')
-      from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id))
-$$;
+      from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id));
+end $$;
 
 -- {order_id} -> {order, check: a payment the gateway may be asked about, or null}. Fails: order_not_found.
 create or replace function storefront.order_payment_status(input jsonb) returns jsonb
@@ -15585,21 +15760,24 @@ end $$;
 
 -- The delivery that brings an order, as a detail shows it; null without one.
 create or replace function storefront.order_assignment(o storefront.storefront_orders) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'tracking_number', d.barcode, 'status', d.status,
-    'driver_assigned', a.driver_id is not null,
-    'driver', case when a.driver_id is not null then jsonb_build_object('id', a.driver_id, 'full_name', p.full_name) end)
-  from delivery.deliveries d
-  left join delivery.assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted', 'completed')
-  left join tenancy.profiles p on p.id = a.driver_id
-  where d.tenant_id = o.tenant_id and d.id = o.delivery_id
-  order by a.created_at desc limit 1
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'tracking_number', d.barcode, 'status', d.status,
+      'driver_assigned', a.driver_id is not null,
+      'driver', case when a.driver_id is not null then jsonb_build_object('id', a.driver_id, 'full_name', p.full_name) end)
+    from delivery.deliveries d
+    left join delivery.assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted', 'completed')
+    left join tenancy.profiles p on p.id = a.driver_id
+    where d.tenant_id = o.tenant_id and d.id = o.delivery_id
+    order by a.created_at desc limit 1);
+end $$;
 
 -- The administrators' view of one order: snake_case.
 create or replace function storefront.order_for_admin(o storefront.storefront_orders) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id,changed}'::text[]
+language plpgsql stable set search_path = '' as $$
+begin
+  return to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id,changed}'::text[]
     || jsonb_build_object(
     'customer', (
       select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'email', p.email, 'phone', p.phone)
@@ -15622,8 +15800,8 @@ language sql stable set search_path = '' as $$
       select coalesce(jsonb_agg(jsonb_build_object('status', h.status, 'timestamp', h.created_at, 'note', h.note,
         'updated_by', h.updated_by) order by h.id), '[]')
       from storefront.storefront_order_history h where h.tenant_id = o.tenant_id and h.order_id = o.id),
-    'delivery_assignment', storefront.order_assignment(o))
-$$;
+    'delivery_assignment', storefront.order_assignment(o));
+end $$;
 
 -- {order_id} -> the order. Fails: order_not_found.
 create or replace function storefront.order_get(input jsonb) returns jsonb
@@ -15640,17 +15818,19 @@ end $$;
 
 -- Totals of the whole market, whatever a list shows: {totalOrders, pendingOrders, outForDelivery, deliveredToday}.
 create or replace function storefront.order_stats() returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object(
-    'totalOrders', (select coalesce(sum((g.value ->> 'entries')::bigint), 0) from jsonb_each(t.groups) g),
-    'pendingOrders', coalesce((t.groups #>> '{pending,entries}')::bigint, 0),
-    'outForDelivery', coalesce((t.groups #>> '{shipped,entries}')::bigint, 0),
-    'deliveredToday', (
-      select count(*) from storefront.storefront_orders o
-      where o.tenant_id = (select app.tenant_id())
-        and o.delivered_at >= (select app.day_start(app.day_of(now()::text)))))
-  from (select app.tally_by('storefront_orders', 'status_group') as groups) t
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object(
+      'totalOrders', (select coalesce(sum((g.value ->> 'entries')::bigint), 0) from jsonb_each(t.groups) g),
+      'pendingOrders', coalesce((t.groups #>> '{pending,entries}')::bigint, 0),
+      'outForDelivery', coalesce((t.groups #>> '{shipped,entries}')::bigint, 0),
+      'deliveredToday', (
+        select count(*) from storefront.storefront_orders o
+        where o.tenant_id = (select app.tenant_id())
+          and o.delivered_at >= (select app.day_start(app.day_of(now()::text)))))
+    from (select app.tally_by('storefront_orders', 'status_group') as groups) t);
+end $$;
 
 -- Ids of orders whose number or id contains a text. A definer because ILIKE is not leakproof: under row-level security
 -- PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only, and answers ids that the
@@ -15676,38 +15856,40 @@ grant execute on function private.orders_matching(text) to barid_caller;
 -- -> {short: an item there is too little of, units, warehouse_id, latitude, longitude}; units is null as long as a
 -- line has no item. A definer: customers see no stock. Nothing is reserved.
 create or replace function private.order_supply(lines jsonb) returns jsonb
-language sql stable security definer set search_path = '' as $$
-  with line as (
-    select l.inventory_item_id as item_id, sum(l.quantity) as quantity
-    from jsonb_to_recordset(lines) as l (inventory_item_id uuid, quantity bigint) group by 1
-  ), held as (
-    select s.item_id, s.warehouse_id, sum(s.quantity) as quantity
-    from line l
-    join warehousing.stock s on s.tenant_id = app.tenant_id() and s.item_id = l.item_id and s.status = 'available'
-      and s.quantity > 0 and s.written_off_at is null
-    group by 1, 2
-  ), source as (
-    select w.id, a.latitude, a.longitude
-    from warehousing.warehouses w
-    join delivery.addresses a on a.tenant_id = w.tenant_id and a.id = w.address_id
-    left join held h on h.warehouse_id = w.id
-    where w.tenant_id = app.tenant_id() and w.deleted_at is null and w.status in ('active', 'full')
-    group by w.id, a.latitude, a.longitude
-    order by coalesce(sum(h.quantity), 0) desc,
-      w.id = (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid desc nulls last, w.created_at, w.id
-    limit 1
-  )
-  select jsonb_build_object(
-    'short', (
-      select l.item_id from line l
-      where l.item_id is not null
-        and l.quantity > coalesce((select sum(h.quantity) from held h where h.item_id = l.item_id), 0)
-      order by l.item_id limit 1),
-    'units', (
-      select case when bool_and(i.id is not null) then sum(i.unit_size * l.quantity) end
-      from line l left join warehousing.inventory_items i on i.tenant_id = app.tenant_id() and i.id = l.item_id),
-    'warehouse_id', (select s.id from source s), 'latitude', (select s.latitude from source s), 'longitude', (select s.longitude from source s))
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    with line as (
+      select l.inventory_item_id as item_id, sum(l.quantity) as quantity
+      from jsonb_to_recordset(lines) as l (inventory_item_id uuid, quantity bigint) group by 1
+    ), held as (
+      select s.item_id, s.warehouse_id, sum(s.quantity) as quantity
+      from line l
+      join warehousing.stock s on s.tenant_id = app.tenant_id() and s.item_id = l.item_id and s.status = 'available'
+        and s.quantity > 0 and s.written_off_at is null
+      group by 1, 2
+    ), source as (
+      select w.id, a.latitude, a.longitude
+      from warehousing.warehouses w
+      join delivery.addresses a on a.tenant_id = w.tenant_id and a.id = w.address_id
+      left join held h on h.warehouse_id = w.id
+      where w.tenant_id = app.tenant_id() and w.deleted_at is null and w.status in ('active', 'full')
+      group by w.id, a.latitude, a.longitude
+      order by coalesce(sum(h.quantity), 0) desc,
+        w.id = (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid desc nulls last, w.created_at, w.id
+      limit 1
+    )
+    select jsonb_build_object(
+      'short', (
+        select l.item_id from line l
+        where l.item_id is not null
+          and l.quantity > coalesce((select sum(h.quantity) from held h where h.item_id = l.item_id), 0)
+        order by l.item_id limit 1),
+      'units', (
+        select case when bool_and(i.id is not null) then sum(i.unit_size * l.quantity) end
+        from line l left join warehousing.inventory_items i on i.tenant_id = app.tenant_id() and i.id = l.item_id),
+      'warehouse_id', (select s.id from source s), 'latitude', (select s.latitude from source s), 'longitude', (select s.longitude from source s)));
+end $$;
 grant execute on function private.order_supply(jsonb) to barid_caller;
 
 -- What is in a cart at the prices of now: [{variant_id, product_id, product_name, sku, attributes, images,
@@ -15799,21 +15981,24 @@ end $$;
 
 -- True for an active domain of the caller's tenant. A definer: customers see no domains.
 create or replace function private.domain_of_shop(host text) returns boolean
-language sql stable security definer set search_path = '' as $$
-  select exists (select from storefront.custom_domains d
-    where d.tenant_id = app.tenant_id() and d.custom_domain = host and d.status = 'active')
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from storefront.custom_domains d
+    where d.tenant_id = app.tenant_id() and d.custom_domain = host and d.status = 'active');
+end $$;
 grant execute on function private.domain_of_shop(text) to barid_caller;
 
 -- What a confirmed order answers: {order, payment_type, payment_id: one to open at a gateway, or null}.
 create or replace function storefront.order_confirmed(order_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('order', storefront.order_for_customer(o), 'payment_type', o.payment_method, 'payment_id', (
-    select p.id from money.payments p
-    where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending' and p.payment_method = 'gateway'
-      and o.status in ('pending', 'awaiting_approval')))
-  from storefront.storefront_orders o where o.tenant_id = app.tenant_id() and o.id = order_confirmed.order_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('order', storefront.order_for_customer(o), 'payment_type', o.payment_method, 'payment_id', (
+      select p.id from money.payments p
+      where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending' and p.payment_method = 'gateway'
+        and o.status in ('pending', 'awaiting_approval')))
+    from storefront.storefront_orders o where o.tenant_id = app.tenant_id() and o.id = order_confirmed.order_id);
+end $$;
 
 -- The order a cart became: the same again, whatever else is sent. A payment that failed may be tried once more.
 create or replace function storefront.order_confirm_again(v_cart storefront.carts, input jsonb) returns jsonb
@@ -15901,16 +16086,17 @@ end $$;
 -- The trip of an order in the words of POST /delivery/price: from the warehouse that has it to the customer. What is
 -- not measured counts as the tenant says for missing sizes, else as one unit.
 create or replace function storefront.order_trip(service text, supply jsonb, address jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('delivery_service_id', service, 'service_field', 'deliveryServiceId', 'package_field', 'cartId',
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('delivery_service_id', service, 'service_field', 'deliveryServiceId', 'package_field', 'cartId',
     'place_fields', jsonb_build_array('address', 'address'))
     || case when supply ->> 'units' is not null then jsonb_build_object('unit_size', supply -> 'units')
       when app.settings('general', 'unit_size') ->> 'missing_unit_size_fallback' is null then '{"unit_size": 1}' else '{}' end
     || case when supply ->> 'latitude' is not null and address ->> 'latitude' is not null
       then jsonb_build_object('pickup', jsonb_build_object('latitude', supply -> 'latitude', 'longitude', supply -> 'longitude')) else '{}' end
     || case when address ->> 'latitude' is not null
-      then jsonb_build_object('dropoff', jsonb_build_object('latitude', address -> 'latitude', 'longitude', address -> 'longitude')) else '{}' end
-$$;
+      then jsonb_build_object('dropoff', jsonb_build_object('latitude', address -> 'latitude', 'longitude', address -> 'longitude')) else '{}' end;
+end $$;
 
 -- The way of an order that nobody has measured yet, before order_confirm() prices it. Its input -> see
 -- delivery.way_wanted(). What it would refuse has no way.
@@ -15952,13 +16138,15 @@ end $$;
 
 -- What of an order is kept in stock: [{item_id, quantity}].
 create or replace function storefront.order_stock_lines(o storefront.storefront_orders) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('item_id', l.item_id, 'quantity', l.quantity, 'field', 'order_id') order by l.item_id), '[]')
-  from (
-    select i.inventory_item_id as item_id, sum(i.quantity) as quantity from storefront.storefront_order_items i
-    where i.tenant_id = o.tenant_id and i.order_id = o.id and i.inventory_item_id is not null group by 1
-  ) l
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('item_id', l.item_id, 'quantity', l.quantity, 'field', 'order_id') order by l.item_id), '[]')
+    from (
+      select i.inventory_item_id as item_id, sum(i.quantity) as quantity from storefront.storefront_order_items i
+      where i.tenant_id = o.tenant_id and i.order_id = o.id and i.inventory_item_id is not null group by 1
+    ) l);
+end $$;
 
 -- Makes the delivery of an order: from the warehouse that holds its goods to the address of the order, at the fee the
 -- customer was told. Cash on delivery is the whole total: goods and fee. -> the delivery's id
@@ -16186,11 +16374,12 @@ end $$;
 
 -- A product as the shop shows it: without the warehouse behind it.
 create or replace function storefront.shop_product_shown(product storefront.products_list) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(product) - '{tenant_id,is_active,variants}'::text[] || jsonb_build_object('variants', (
+language plpgsql stable set search_path = '' as $$
+begin
+  return to_jsonb(product) - '{tenant_id,is_active,variants}'::text[] || jsonb_build_object('variants', (
     select coalesce(jsonb_agg(v.value - '{inventory_item_id,is_active}'::text[] order by v.position), '[]')
-    from jsonb_array_elements(product.variants) with ordinality v (value, position)))
-$$;
+    from jsonb_array_elements(product.variants) with ordinality v (value, position)));
+end $$;
 
 -- {store_name, search?, category_id?, sort_by? (created_at, title, min_price), sort_order?, limit, offset}
 -- -> {rows, total}. Fails: market_not_found.
@@ -16373,29 +16562,31 @@ end $$;
 -- Groups as clients read them. {groups?: [[module, group], ...]}; without: all that were ever saved, and
 -- transfer_manifest, which is always shown with what holds (defaults included) and the default service.
 create or replace function tenancy.settings_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  with wanted as (
-    select g ->> 0 as module, g ->> 1 as group_key from jsonb_array_elements(input -> 'groups') g
-    union
-    select s.module, s.group_key from tenancy.tenant_settings s where s.tenant_id = app.tenant_id() and not input ? 'groups'
-    union
-    select 'delivery', 'transfer_manifest' where not input ? 'groups'
-  ), shown as (
-    select w.module, w.group_key, case
-      when w.module = 'delivery' and w.group_key = 'transfer_manifest' then delivery.manifest_settings() || coalesce((
-        select jsonb_build_object('default_delivery_service',
-          jsonb_build_object('id', s.id, 'name', app.localized(s.name), 'code', s.code))
-        from delivery.delivery_services s
-        where s.id = (delivery.manifest_settings() ->> 'default_delivery_service_id')::uuid and s.deleted_at is null), '{}')
-      else app.settings(w.module, w.group_key) end as settings
-    from wanted w
-  )
-  select coalesce(jsonb_object_agg(m.module, m.groups), '{}')
-  from (
-    select s.module, jsonb_object_agg(s.group_key, jsonb_build_object('settings', s.settings)) as groups
-    from shown s group by s.module
-  ) m
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    with wanted as (
+      select g ->> 0 as module, g ->> 1 as group_key from jsonb_array_elements(input -> 'groups') g
+      union
+      select s.module, s.group_key from tenancy.tenant_settings s where s.tenant_id = app.tenant_id() and not input ? 'groups'
+      union
+      select 'delivery', 'transfer_manifest' where not input ? 'groups'
+    ), shown as (
+      select w.module, w.group_key, case
+        when w.module = 'delivery' and w.group_key = 'transfer_manifest' then delivery.manifest_settings() || coalesce((
+          select jsonb_build_object('default_delivery_service',
+            jsonb_build_object('id', s.id, 'name', app.localized(s.name), 'code', s.code))
+          from delivery.delivery_services s
+          where s.id = (delivery.manifest_settings() ->> 'default_delivery_service_id')::uuid and s.deleted_at is null), '{}')
+        else app.settings(w.module, w.group_key) end as settings
+      from wanted w
+    )
+    select coalesce(jsonb_object_agg(m.module, m.groups), '{}')
+    from (
+      select s.module, jsonb_object_agg(s.group_key, jsonb_build_object('settings', s.settings)) as groups
+      from shown s group by s.module
+    ) m);
+end $$;
 
 -- Merges patches into their groups; null removes a key. {patches: [{module, group, settings}]}
 -- -> the groups as settings_get shows them. Patches of different keys of one group, sent at the same
@@ -16536,10 +16727,12 @@ create or replace trigger barid_profile_email after update of email on auth.user
 
 -- {keys?} -> {settings: {key: value}}
 create or replace function tenancy.system_settings_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('settings', coalesce(jsonb_object_agg(s.key, s.value), '{}'))
-  from tenancy.system_settings s where not input ? 'keys' or input -> 'keys' ? s.key
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('settings', coalesce(jsonb_object_agg(s.key, s.value), '{}'))
+    from tenancy.system_settings s where not input ? 'keys' or input -> 'keys' ? s.key);
+end $$;
 
 -- Sets each as a whole. {settings: {key: value}} -> as system_settings_get, the ones set.
 -- Fails: invalid_reference (a currency that does not exist).
@@ -16591,10 +16784,11 @@ end $$;
 
 -- pending -> active -> suspended -> active; from everywhere to archived, from there to nowhere.
 create or replace function tenancy.may_move(was text, becomes text) returns boolean
-language sql immutable set search_path = '' as $$
-  select (was, becomes) in (('pending', 'active'), ('active', 'suspended'), ('suspended', 'active'))
-    or (was <> 'archived' and becomes = 'archived')
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (was, becomes) in (('pending', 'active'), ('active', 'suspended'), ('suspended', 'active'))
+    or (was <> 'archived' and becomes = 'archived');
+end $$;
 
 -- Moves the caller's tenant, and says so. Making a pending tenant active means that what it has still to
 -- pay for has been paid. Fails: invalid_status_transition, forbidden.
@@ -16761,16 +16955,18 @@ end $$;
 
 -- Whether tenants need a subscription: system setting tenant_subscription.enabled.
 create or replace function tenancy.subscriptions_asked() returns boolean
-language sql stable set search_path = '' as $$
-  select coalesce((select s.value = 'true' from tenancy.system_settings s where s.key = 'tenant_subscription.enabled'), false)
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce((select s.value = 'true' from tenancy.system_settings s where s.key = 'tenant_subscription.enabled'), false);
+end $$;
 
 -- A subscription as responses show it; the internal note to those who manage the system alone.
 create or replace function tenancy.subscription_shown(subscription tenancy.subscriptions) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(subscription) - array['tenant_id', 'updated_at']
-    - case when app.has_permission('manage:system') then '{}' else '{note_internal}' end::text[]
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return to_jsonb(subscription) - array['tenant_id', 'updated_at']
+    - case when app.has_permission('manage:system') then '{}' else '{note_internal}' end::text[];
+end $$;
 
 -- The tenant's subscription: the one that waits to be paid, else the last that holds, else the last there was.
 create or replace function tenancy.subscription_now() returns tenancy.subscriptions
@@ -16911,9 +17107,10 @@ end $$;
 
 -- Whose runs a caller may go on with: his own.
 create or replace function tenancy.wizard_caller() returns text
-language sql stable set search_path = '' as $$
-  select coalesce(app.user_id()::text, app.request_setting('api_key'), '-')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(app.user_id()::text, app.request_setting('api_key'), '-');
+end $$;
 
 -- Refuses to make an administrator for somebody who must not give access; asked before all else.
 -- {creates_admin}. Fails: rbac_forbidden.
@@ -16928,12 +17125,14 @@ end $$;
 
 -- Marks steps of a run: [{step, status}], status done, skipped, joined (an account that was there) or pending.
 create or replace function tenancy.wizard_steps(steps jsonb, marks jsonb) returns jsonb
-language sql immutable set search_path = '' as $$
-  select jsonb_agg(jsonb_build_object('step', n.step, 'status', coalesce(marks ->> n.step, (
-      select s ->> 'status' from jsonb_array_elements(steps) s where s ->> 'step' = n.step), 'pending')) order by n.position)
-  from unnest(array['tenant', 'settings', 'modules', 'subscription', 'admin_user', 'activation'])
-    with ordinality n (step, position)
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select jsonb_agg(jsonb_build_object('step', n.step, 'status', coalesce(marks ->> n.step, (
+        select s ->> 'status' from jsonb_array_elements(steps) s where s ->> 'step' = n.step), 'pending')) order by n.position)
+    from unnest(array['tenant', 'settings', 'modules', 'subscription', 'admin_user', 'activation'])
+      with ordinality n (step, position));
+end $$;
 
 -- Finds out who the administrator is to be. -> {user_id, state}: new (Auth is to make him under this id),
 -- made (it has done so in this run already) or joined (he had an account before).
@@ -17228,12 +17427,13 @@ end $$;
 
 -- True when this user is an active administrator of the caller's tenant.
 create or replace function tenancy.is_active_admin(user_id uuid) returns boolean
-language sql stable set search_path = '' as $$
-  select exists (
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (
     select from tenancy.tenant_users u
     join tenancy.tenant_user_roles r on r.tenant_id = u.tenant_id and r.user_id = u.user_id and r.role_key = 'tenant_admin'
-    where u.tenant_id = app.tenant_id() and u.user_id = is_active_admin.user_id and u.is_active)
-$$;
+    where u.tenant_id = app.tenant_id() and u.user_id = is_active_admin.user_id and u.is_active);
+end $$;
 
 -- Refuses to let an administrator go when nobody is left. Fails: last_tenant_admin.
 create or replace function tenancy.keep_an_admin() returns void
@@ -17302,21 +17502,25 @@ end $$;
 
 -- The roles a tenant can give, each with its permissions. -> [{key, name, permissions}]
 create or replace function tenancy.roles_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_agg(jsonb_build_object('key', r.key, 'name', r.name, 'permissions', (
-      select coalesce(jsonb_agg(p.permission_key order by p.permission_key), '[]')
-      from tenancy.role_permissions p where p.role_key = r.key))
-    order by r.key)
-  from tenancy.roles r
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_agg(jsonb_build_object('key', r.key, 'name', r.name, 'permissions', (
+        select coalesce(jsonb_agg(p.permission_key order by p.permission_key), '[]')
+        from tenancy.role_permissions p where p.role_key = r.key))
+      order by r.key)
+    from tenancy.roles r);
+end $$;
 
 -- The permissions that roles of a tenant can carry. -> [{key, name}]
 create or replace function tenancy.permissions_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_agg(jsonb_build_object('key', p.key, 'name', p.name) order by p.key)
-  from tenancy.permissions p
-  where exists (select from tenancy.role_permissions r where r.permission_key = p.key)
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_agg(jsonb_build_object('key', p.key, 'name', p.name) order by p.key)
+    from tenancy.permissions p
+    where exists (select from tenancy.role_permissions r where r.permission_key = p.key));
+end $$;
 
 -- sql/40_functions/warehousing/10_workers.sql
 
@@ -17392,9 +17596,10 @@ end $$;
 -- Adds the items of a file. {lines, dry_run, refused?} -> see app.import_lines
 -- Fails: import_has_errors; a line: as inventory_item_create.
 create or replace function warehousing.inventory_item_import(input jsonb) returns jsonb
-language sql set search_path = '' as $$
-  select app.import_lines('warehousing.inventory_item_create', '{inventory_item,id}', input)
-$$;
+language plpgsql set search_path = '' as $$
+begin
+  return app.import_lines('warehousing.inventory_item_create', '{inventory_item,id}', input);
+end $$;
 
 -- Changes what is sent; null clears what may be empty. {id, any field of inventory_item_create} -> {inventory_item}
 -- Fails: inventory_item_not_found, item_sku_exists, item_has_stock (serial numbers begin or end with stock in the house).
@@ -18059,10 +18264,11 @@ end $$;
 
 -- Nothing is to be received of a delivery any more.
 create or replace function private.receipts_call_off(p_delivery uuid) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   update warehousing.receiving_orders r set status = 'cancelled'
-  where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending' and r.source <> 'inbound'
-$$;
+  where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending' and r.source <> 'inbound';
+end $$;
 
 -- A delivery that ended at its warehouse: received at once where staff need not count it and a default receiving bin
 -- is there (setting general.warehouse.handoff_required), otherwise expected.
@@ -18265,9 +18471,11 @@ end $$;
 
 -- A receiving order as lists show it, or null.
 create or replace function warehousing.receiving_order_row(order_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(r) from warehousing.receiving_orders_list r where r.id = receiving_order_row.order_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(r) from warehousing.receiving_orders_list r where r.id = receiving_order_row.order_id);
+end $$;
 
 -- sql/40_functions/warehousing/scan/10_parts.sql
 
@@ -18382,22 +18590,25 @@ end $$;
 
 -- What comes next with a staged parcel: what comes next with the first of its legs that is not over; null without legs.
 create or replace function warehousing.scan_next_of(legs jsonb) returns text
-language sql immutable set search_path = '' as $$
-  select l.leg ->> 'next_action' from jsonb_array_elements(legs) with ordinality l (leg, place)
-  where l.leg ->> 'status' <> 'cancelled' and (l.leg ->> 'status' <> 'delivered' or l.leg ->> 'next_action' = 'receive')
-  order by l.place limit 1
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select l.leg ->> 'next_action' from jsonb_array_elements(legs) with ordinality l (leg, place)
+    where l.leg ->> 'status' <> 'cancelled' and (l.leg ->> 'status' <> 'delivered' or l.leg ->> 'next_action' = 'receive')
+    order by l.place limit 1);
+end $$;
 
 -- Which screen to open for a displayed delivery: a receipt or a handoff of its own family that can be carried out now,
 -- else the delivery itself.
 create or replace function warehousing.scan_target(d delivery.deliveries, receipt warehousing.receiving_orders, handoff delivery.package_handoffs) returns jsonb
-language sql immutable set search_path = '' as $$
-  select case
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case
     when receipt.id is not null then jsonb_build_object('action', 'open_receiving_order', 'entity_id', receipt.id, 'reason',
       case receipt.source when 'inbound' then 'inbound_ready_to_receive' else 'failed_delivery_return_ready_to_receive' end)
     when handoff.id is not null then jsonb_build_object('action', 'open_handoff', 'entity_id', handoff.id, 'reason', 'handoff_ready_for_driver')
-    else jsonb_build_object('action', 'open_delivery', 'entity_id', d.id, 'reason', 'delivery_details_available') end
-$$;
+    else jsonb_build_object('action', 'open_delivery', 'entity_id', d.id, 'reason', 'delivery_details_available') end;
+end $$;
 
 -- What is in a parcel, each thing with the exceptions that concern it: its own, and those of the whole parcel.
 create or replace function warehousing.scan_items(d delivery.deliveries, family uuid[]) returns jsonb
@@ -18532,12 +18743,13 @@ end $$;
 -- A destination as it is compared: without case, marks and doubled spaces; letters that Arabic and Kurdish keyboards
 -- write in several ways are one.
 create or replace function warehousing.place_key(place text) returns text
-language sql immutable strict set search_path = '' as $$
-  select trim(regexp_replace(
+language plpgsql immutable strict set search_path = '' as $$
+begin
+  return trim(regexp_replace(
     translate(regexp_replace(lower(normalize(place, nfkc)), '[\u064B-\u065F\u0670\u0640\u200B-\u200F]', '', 'g'),
       U&'\0623\0625\0622\0671\0649\064A\0643\0629', U&'\0627\0627\0627\0627\06CC\06CC\06A9\0647'),
-    '\s+', ' ', 'g'))
-$$;
+    '\s+', ' ', 'g'));
+end $$;
 
 -- A session of the caller's tenant that he may work in, locked as `strength` says: share lets many scan at once and
 -- keeps it from ending, update ends it. Fails: sorting_session_not_found, forbidden, sorting_session_not_active.
@@ -18622,9 +18834,11 @@ end $$;
 
 -- A session as lists show it, or null.
 create or replace function warehousing.sorting_session_row(session_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(s) from warehousing.sorting_sessions_list s where s.id = session_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(s) from warehousing.sorting_sessions_list s where s.id = session_id);
+end $$;
 
 -- Opens a session. {warehouse_id, assignments?} -> {session}
 -- Fails: warehouse_not_found, forbidden, what sorting_assign fails with.
@@ -18676,9 +18890,10 @@ end $$;
 
 -- {id} -> {assignments}. Fails: sorting_session_not_found.
 create or replace function warehousing.sorting_assignments_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('assignments', warehousing.sorting_session_get(input) #> '{session,assignments}')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('assignments', warehousing.sorting_session_get(input) #> '{session,assignments}');
+end $$;
 
 -- {id, assignments} -> {assignments, temporary_locations}: those added.
 -- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, what sorting_assign fails with.
@@ -18701,33 +18916,37 @@ end $$;
 -- Where in a session a parcel belongs, most exact first: its zone (by id or name), its partner area (what its address
 -- names, the carrier that takes it, a tag of its zone), its city.
 create or replace function warehousing.sorting_matches(p_session uuid, d delivery.deliveries) returns uuid[]
-language sql stable set search_path = '' as $$
-  select coalesce(array_agg(a.id order by array_position('{zone,partner_area,city}'::text[], a.destination_type)), '{}')
-  from warehousing.sorting_assignments a
-  where a.tenant_id = d.tenant_id and a.session_id = p_session and a.destination_key = any (case a.destination_type
-    when 'city' then array[warehousing.place_key(d.dropoff_snapshot ->> 'city')]
-    when 'zone' then array[d.dropoff_zone_id::text, (select warehousing.place_key(z.name) from delivery.zones z
-      where z.tenant_id = d.tenant_id and z.id = d.dropoff_zone_id)]
-    else array[warehousing.place_key(d.dropoff_snapshot #>> '{contact_info,partner_area}'), warehousing.place_key(d.carrier_code)]
-      || array(select warehousing.place_key(t.name) from delivery.zone_tag_map m
-        join delivery.zone_tags t on t.tenant_id = m.tenant_id and t.id = m.tag_id
-        where m.tenant_id = d.tenant_id and m.zone_id = d.dropoff_zone_id) end)
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(array_agg(a.id order by array_position('{zone,partner_area,city}'::text[], a.destination_type)), '{}')
+    from warehousing.sorting_assignments a
+    where a.tenant_id = d.tenant_id and a.session_id = p_session and a.destination_key = any (case a.destination_type
+      when 'city' then array[warehousing.place_key(d.dropoff_snapshot ->> 'city')]
+      when 'zone' then array[d.dropoff_zone_id::text, (select warehousing.place_key(z.name) from delivery.zones z
+        where z.tenant_id = d.tenant_id and z.id = d.dropoff_zone_id)]
+      else array[warehousing.place_key(d.dropoff_snapshot #>> '{contact_info,partner_area}'), warehousing.place_key(d.carrier_code)]
+        || array(select warehousing.place_key(t.name) from delivery.zone_tag_map m
+          join delivery.zone_tags t on t.tenant_id = m.tenant_id and t.id = m.tag_id
+          where m.tenant_id = d.tenant_id and m.zone_id = d.dropoff_zone_id) end));
+end $$;
 
 -- What a scan answers.
 create or replace function warehousing.sorting_scan_answer(p_scan uuid, already boolean) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('scan_id', c.id, 'already_sorted', already, 'scanned_at', c.created_at,
-    'put_to', a.cage_location || jsonb_build_object('assignment_id', a.id, 'destination_type', a.destination_type,
-      'destination_value', a.destination_value),
-    'assignment', to_jsonb(a) - 'tenant_id',
-    'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
-      'delivery_flow', d.delivery_flow))
-  from warehousing.sorting_scans c
-  join warehousing.sorting_assignments_list a on a.tenant_id = c.tenant_id and a.id = c.assignment_id
-  join delivery.deliveries d on d.tenant_id = c.tenant_id and d.id = c.delivery_id
-  where c.id = p_scan
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('scan_id', c.id, 'already_sorted', already, 'scanned_at', c.created_at,
+      'put_to', a.cage_location || jsonb_build_object('assignment_id', a.id, 'destination_type', a.destination_type,
+        'destination_value', a.destination_value),
+      'assignment', to_jsonb(a) - 'tenant_id',
+      'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
+        'delivery_flow', d.delivery_flow))
+    from warehousing.sorting_scans c
+    join warehousing.sorting_assignments_list a on a.tenant_id = c.tenant_id and a.id = c.assignment_id
+    join delivery.deliveries d on d.tenant_id = c.tenant_id and d.id = c.delivery_id
+    where c.id = p_scan);
+end $$;
 
 -- Puts a parcel into the cage of its destination. Scanned again, it stays where it is and the answer is the same.
 -- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
@@ -19181,12 +19400,14 @@ end $$;
 
 -- What is reserved for somebody: the rows of stock_allocate(), one a place.
 create or replace function private.stock_reserved(p_type text, p_id uuid) returns jsonb
-language sql stable security definer set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('item_id', s.item_id, 'warehouse_id', s.warehouse_id, 'bin_id', s.bin_id,
-    'lot_number', s.lot_number, 'serial_number', s.serial_number, 'quantity', s.quantity) order by s.created_at, s.id), '[]')
-  from warehousing.stock s
-  where s.tenant_id = app.tenant_id() and s.reserved_for_id = p_id and s.reserved_for_type = p_type and s.quantity > 0
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('item_id', s.item_id, 'warehouse_id', s.warehouse_id, 'bin_id', s.bin_id,
+      'lot_number', s.lot_number, 'serial_number', s.serial_number, 'quantity', s.quantity) order by s.created_at, s.id), '[]')
+    from warehousing.stock s
+    where s.tenant_id = app.tenant_id() and s.reserved_for_id = p_id and s.reserved_for_type = p_type and s.quantity > 0);
+end $$;
 
 -- Gives what is reserved back to where it was taken from: all of it, or only `lines`
 -- [{item_id, quantity, bin_id?, lot_number?, serial_number?}]. -> what was given back, as stock_reserve() answers.
@@ -19243,10 +19464,12 @@ end $$;
 
 -- Where a warehouse of the caller's tenant receives when nobody says otherwise, or null.
 create or replace function warehousing.default_receiving_bin(warehouse uuid) returns uuid
-language sql stable security definer set search_path = '' as $$
-  select b.id from warehousing.bins b
-  where b.tenant_id = app.tenant_id() and b.warehouse_id = warehouse and b.is_default_receiving and b.is_active
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select b.id from warehousing.bins b
+    where b.tenant_id = app.tenant_id() and b.warehouse_id = warehouse and b.is_default_receiving and b.is_active);
+end $$;
 
 grant execute on function warehousing.stock_reserve(text, uuid, jsonb), warehousing.stock_release(text, uuid, jsonb),
   warehousing.stock_exit(text, uuid, text, text, uuid), warehousing.stock_receive(jsonb, text, text, uuid, text),
@@ -19335,13 +19558,14 @@ $$;
 
 -- At night: tells each tenant whose stock is not what was moved, as an event.
 create or replace function private.report_stock() returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
   select v.tenant_id, 'stock.mismatch', 'warehousing', 'tenant', v.tenant_id,
     jsonb_build_object('differences', count(*), 'stock_ids', (array_agg(distinct v.stock_id))[1:100])
   from warehousing.verify_stock() v
-  group by v.tenant_id
-$$;
+  group by v.tenant_id;
+end $$;
 
 -- They see all tenants: not for requests.
 revoke execute on function warehousing.verify_stock() from barid_caller;
@@ -19386,13 +19610,15 @@ $$;
 --   a draft or an order nobody carries; of a staged parcel, one that lies in a warehouse and waits to leave it;
 --   on paper alone (system_only) also a staged one that is still to be brought
 create or replace function warehousing.parcel_is_movable(p delivery.deliveries, leg delivery.deliveries, use text) returns boolean
-language sql immutable set search_path = '' as $$
-  select p.carrier_type = 'internal' and case
-    when p.delivery_flow <> 'pnd_parent' then p.status in ('draft', 'pending')
-    when use = 'single_delivery' then false
-    when use = 'system_only' and p.status in ('draft', 'pending') then true
-    else p.current_warehouse_id is not null and leg.delivery_flow is not distinct from 'pnd_outbound' and leg.status = 'pending' end
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select p.carrier_type = 'internal' and case
+      when p.delivery_flow <> 'pnd_parent' then p.status in ('draft', 'pending')
+      when use = 'single_delivery' then false
+      when use = 'system_only' and p.status in ('draft', 'pending') then true
+      else p.current_warehouse_id is not null and leg.delivery_flow is not distinct from 'pnd_outbound' and leg.status = 'pending' end);
+end $$;
 
 -- Units of an item that lie open in a warehouse.
 create or replace function warehousing.units_available(item uuid, warehouse uuid) returns bigint
@@ -19463,26 +19689,32 @@ end $$;
 
 -- The rows of a judged selection that were refused, as answers show them.
 create or replace function warehousing.transfer_rejected(judged jsonb) returns jsonb
-language sql immutable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('kind', n.line -> 'kind', 'value', n.line -> 'value', 'reason', n.line -> 'reason') order by n.place), '[]')
-  from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place) where n.line ->> 'reason' is not null
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('kind', n.line -> 'kind', 'value', n.line -> 'value', 'reason', n.line -> 'reason') order by n.place), '[]')
+    from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place) where n.line ->> 'reason' is not null);
+end $$;
 
 -- And those that were not.
 create or replace function warehousing.transfer_accepted(judged jsonb) returns jsonb
-language sql immutable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('kind', n.line -> 'kind', 'id', n.line -> 'id', 'barcode', n.line -> 'barcode',
-    'delivery_code', n.line -> 'delivery_code') order by n.place), '[]')
-  from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place) where n.line ->> 'reason' is null
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('kind', n.line -> 'kind', 'id', n.line -> 'id', 'barcode', n.line -> 'barcode',
+      'delivery_code', n.line -> 'delivery_code') order by n.place), '[]')
+    from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place) where n.line ->> 'reason' is null);
+end $$;
 
 -- The deliveries among what was accepted.
 create or replace function warehousing.transfer_parcels(judged jsonb) returns uuid[]
-language sql immutable set search_path = '' as $$
-  select coalesce(array_agg((n.line ->> 'id')::uuid order by n.place), '{}')
-  from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place)
-  where n.line ->> 'reason' is null and not (n.line ->> 'raw')::boolean
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select coalesce(array_agg((n.line ->> 'id')::uuid order by n.place), '{}')
+    from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place)
+    where n.line ->> 'reason' is null and not (n.line ->> 'raw')::boolean);
+end $$;
 
 -- Judges with the parcels held: what is accepted stays as it is until the transaction ends.
 -- Fails: no_transferable_packages (rejected).
@@ -19576,15 +19808,17 @@ end $$;
 
 -- How many transfers there are of each kind, from the kept totals. wanted: the warehouses to look at.
 create or replace function warehousing.package_transfer_stats(wanted jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('total', n.system_only + n.single_delivery + n.waybill, 'system_only', n.system_only,
-    'single_delivery', n.single_delivery, 'waybill', n.waybill)
-  from (
-    select coalesce((t.kinds #>> '{"",entries}')::bigint, 0) as system_only,
-      coalesce((t.kinds #>> '{single_delivery,entries}')::bigint, 0) as single_delivery,
-      coalesce((t.kinds #>> '{waybill,entries}')::bigint, 0) as waybill
-    from (select app.tally_by('package_transfers', 'operation_type', wanted) as kinds) t) n
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('total', n.system_only + n.single_delivery + n.waybill, 'system_only', n.system_only,
+      'single_delivery', n.single_delivery, 'waybill', n.waybill)
+    from (
+      select coalesce((t.kinds #>> '{"",entries}')::bigint, 0) as system_only,
+        coalesce((t.kinds #>> '{single_delivery,entries}')::bigint, 0) as single_delivery,
+        coalesce((t.kinds #>> '{waybill,entries}')::bigint, 0) as waybill
+      from (select app.tally_by('package_transfers', 'operation_type', wanted) as kinds) t) n);
+end $$;
 
 -- sql/40_functions/warehousing/transfers/30_projection.sql
 
@@ -19629,9 +19863,10 @@ end $$;
 
 -- What older waybills lack; may be run at any time and again. -> transfers made
 create or replace function private.package_transfers_backfill() returns bigint
-language sql security definer set search_path = '' as $$
-  select private.package_transfers_project(null)
-$$;
+language plpgsql security definer set search_path = '' as $$
+begin
+  return private.package_transfers_project(null);
+end $$;
 
 drop trigger if exists waybill_projected on warehousing.waybill_deliveries;
 create trigger waybill_projected after insert on warehousing.waybill_deliveries referencing new table as new_rows
@@ -19655,12 +19890,13 @@ grant execute on function private.waybills_with(text) to barid_caller;
 
 -- True when a customer may use a warehouse (access_mode).
 create or replace function warehousing.warehouse_open_to(warehouse warehousing.warehouses, user_id uuid) returns boolean
-language sql stable set search_path = '' as $$
-  select case warehouse.access_mode when 'all_users' then true
+language plpgsql stable set search_path = '' as $$
+begin
+  return case warehouse.access_mode when 'all_users' then true
     else (warehouse.access_mode = 'select_users') = exists (
       select from warehousing.warehouse_users u
-      where u.tenant_id = warehouse.tenant_id and u.warehouse_id = warehouse.id and u.user_id = warehouse_open_to.user_id) end
-$$;
+      where u.tenant_id = warehouse.tenant_id and u.warehouse_id = warehouse.id and u.user_id = warehouse_open_to.user_id) end;
+end $$;
 
 -- Gives a warehouse the people of its access_mode; null leaves them. A warehouse for everybody names nobody,
 -- but ids that are nobody's are refused all the same. Fails: invalid_customer_ids (user_ids).
@@ -19701,14 +19937,16 @@ end $$;
 -- Key figures of the tenant's warehouses, narrowed by a customer's access but by no other filter. {customer_id?}
 -- -> {totalWarehouses, activeCount, maintenanceCount, inactiveCount, totalCapacity, availableCapacity}
 create or replace function warehousing.warehouses_stats(customer_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('totalWarehouses', count(*), 'activeCount', count(*) filter (where w.status = 'active'),
-    'maintenanceCount', count(*) filter (where w.status = 'maintenance'), 'inactiveCount', count(*) filter (where w.status = 'inactive'),
-    'totalCapacity', coalesce(sum(w.total_capacity), 0), 'availableCapacity', coalesce(sum(w.available_capacity), 0))
-  from warehousing.warehouses w
-  where w.deleted_at is null and coalesce(w.id = any ((select app.own_warehouses())::uuid[]), true)
-    and (customer_id is null or warehousing.warehouse_open_to(w, customer_id))
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('totalWarehouses', count(*), 'activeCount', count(*) filter (where w.status = 'active'),
+      'maintenanceCount', count(*) filter (where w.status = 'maintenance'), 'inactiveCount', count(*) filter (where w.status = 'inactive'),
+      'totalCapacity', coalesce(sum(w.total_capacity), 0), 'availableCapacity', coalesce(sum(w.available_capacity), 0))
+    from warehousing.warehouses w
+    where w.deleted_at is null and coalesce(w.id = any ((select app.own_warehouses())::uuid[]), true)
+      and (customer_id is null or warehousing.warehouse_open_to(w, customer_id)));
+end $$;
 
 -- sql/40_functions/warehousing/warehouses/20_warehouses.sql
 
@@ -19933,27 +20171,29 @@ end $$;
 
 -- A waybill with all that is on it, or null.
 create or replace function warehousing.waybill_row(waybill_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(w) || jsonb_build_object(
-    'deliveries', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
-        'status', d.status, 'delivery_flow', d.delivery_flow, 'current_warehouse_id', d.current_warehouse_id,
-        'received_state', p.received_state) order by p.position), '[]')
-      from warehousing.waybill_deliveries p
-      join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
-      where p.tenant_id = w.tenant_id and p.waybill_id = w.id),
-    'items', (select coalesce(jsonb_agg(jsonb_build_object('delivery_id', i.delivery_id, 'item_id', i.item_id, 'name', i.name,
-        'quantity', i.quantity, 'stock_quantity', coalesce((select sum(x.quantity) from warehousing.waybill_items x
-          where x.tenant_id = p.tenant_id and x.waybill_id = p.waybill_id and x.delivery_id = i.delivery_id and x.item_id = i.item_id), 0))
-        order by p.position, i.position), '[]')
-      from warehousing.waybill_deliveries p
-      join delivery.delivery_items i on i.tenant_id = p.tenant_id and i.delivery_id = p.delivery_id
-      where p.tenant_id = w.tenant_id and p.waybill_id = w.id),
-    'discrepancies', (select coalesce(jsonb_agg(jsonb_build_object('id', x.id, 'delivery_id', x.delivery_id, 'type', x.type,
-        'status', x.status, 'resolution', x.resolution, 'notes', x.notes, 'resolved_by', x.resolved_by, 'resolved_at', x.resolved_at,
-        'created_at', x.created_at) order by x.created_at, x.id), '[]')
-      from warehousing.waybill_discrepancies x where x.tenant_id = w.tenant_id and x.waybill_id = w.id))
-  from warehousing.waybills_list w where w.id = waybill_row.waybill_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(w) || jsonb_build_object(
+      'deliveries', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
+          'status', d.status, 'delivery_flow', d.delivery_flow, 'current_warehouse_id', d.current_warehouse_id,
+          'received_state', p.received_state) order by p.position), '[]')
+        from warehousing.waybill_deliveries p
+        join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+        where p.tenant_id = w.tenant_id and p.waybill_id = w.id),
+      'items', (select coalesce(jsonb_agg(jsonb_build_object('delivery_id', i.delivery_id, 'item_id', i.item_id, 'name', i.name,
+          'quantity', i.quantity, 'stock_quantity', coalesce((select sum(x.quantity) from warehousing.waybill_items x
+            where x.tenant_id = p.tenant_id and x.waybill_id = p.waybill_id and x.delivery_id = i.delivery_id and x.item_id = i.item_id), 0))
+          order by p.position, i.position), '[]')
+        from warehousing.waybill_deliveries p
+        join delivery.delivery_items i on i.tenant_id = p.tenant_id and i.delivery_id = p.delivery_id
+        where p.tenant_id = w.tenant_id and p.waybill_id = w.id),
+      'discrepancies', (select coalesce(jsonb_agg(jsonb_build_object('id', x.id, 'delivery_id', x.delivery_id, 'type', x.type,
+          'status', x.status, 'resolution', x.resolution, 'notes', x.notes, 'resolved_by', x.resolved_by, 'resolved_at', x.resolved_at,
+          'created_at', x.created_at) order by x.created_at, x.id), '[]')
+        from warehousing.waybill_discrepancies x where x.tenant_id = w.tenant_id and x.waybill_id = w.id))
+    from warehousing.waybills_list w where w.id = waybill_row.waybill_id);
+end $$;
 
 -- {id} -> {waybill}. Fails: waybill_not_found.
 create or replace function warehousing.waybill_get(input jsonb) returns jsonb
@@ -20096,12 +20336,13 @@ end $$;
 
 -- Tells subscribers what happened to a waybill: ids, warehouses and who did it.
 create or replace function warehousing.waybill_event(w warehousing.waybills, happened text, more jsonb default '{}') returns void
-language sql set search_path = '' as $$
-  select app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'waybill.' || happened, 'source_module', 'warehousing',
+language plpgsql set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'waybill.' || happened, 'source_module', 'warehousing',
     'entity_type', 'waybill', 'entity_id', w.id, 'event_data', jsonb_build_object('waybill_id', w.id, 'waybill_number', w.waybill_number,
       'source_warehouse_id', w.source_warehouse_id, 'destination_warehouse_id', w.destination_warehouse_id, 'driver_id', w.driver_id,
-      'actor_id', app.user_id()) || more)))
-$$;
+      'actor_id', app.user_id()) || more)));
+end $$;
 
 -- The parcels that are still to travel on a waybill, held. Fails: waybill_has_no_deliveries.
 create or replace function warehousing.waybill_hold(w warehousing.waybills) returns uuid[]
@@ -20815,7 +21056,7 @@ do $$
 declare
   v_table regclass;
 begin
-  foreach v_table in array array['app.idempotency_keys', 'app.jobs', 'tenancy.system_users', 'tenancy.active_tenants',
+  foreach v_table in array array['app.idempotency_keys', 'app.jobs', 'app.rate_buckets', 'tenancy.system_users', 'tenancy.active_tenants',
     'tenancy.api_keys', 'delivery.measured_ways']::regclass[] loop
     execute format('alter table %s enable row level security', v_table);
     execute format('alter table %s force row level security', v_table);
@@ -21056,6 +21297,7 @@ begin
   perform cron.schedule('barid_performance_refresh', '*/15 * * * *', 'select private.performance_refresh()');
   perform cron.schedule('barid_performance_rebuilds', '* * * * *', 'select private.performance_rebuilds()');
   perform cron.schedule('barid_idempotency_purge', '7 * * * *', 'select private.idempotency_purge()');
+  perform cron.schedule('barid_rates_purge', '37 * * * *', 'select private.rates_purge()');
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
   perform cron.schedule('barid_wizard_runs_purge', '31 3 * * *', 'select private.wizard_runs_purge()');
   perform cron.schedule('barid_report_stock', '17 2 * * *', 'select private.report_stock()');

@@ -53,7 +53,7 @@ test("a published linter finds nothing in the document", async () => {
       `${ruleId}: ${message} ${location[0]?.pointer ?? ""}`
     ),
   ).toEqual([]);
-}, 60_000);
+}, 180_000);
 
 test("an integrator's few lines are typed: body, query, answer and code", async () => {
   const barid = client();
@@ -84,7 +84,7 @@ test("the lines of the readme are right, and would be wrong with another body", 
   expect(typeErrors(given + lines)).toEqual([]);
   expect(typeErrors((given + lines).replace('scope: "all"', 'scope: "some"')).join())
     .toContain('"some"');
-}, 60_000);
+}, 180_000);
 
 /** What TypeScript has against a file of the repository's root. */
 function typeErrors(text: string): string[] {
@@ -174,7 +174,7 @@ test("without a token every operation answers what the document says", async () 
     if (problem) wrong.push(`${operation.name}: ${problem}`);
   }
   expect(wrong).toEqual([]);
-}, 60_000);
+}, 180_000);
 
 test("the reference's page of codes has every code, and is about what the functions answer", async () => {
   const page = await (await fetch(`${stack.url}/docs/codes`)).text();

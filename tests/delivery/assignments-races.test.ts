@@ -59,7 +59,6 @@ describe("at the same moment", () => {
     const staged = await Promise.all(Array.from({ length: 10 }, () => newStaged(tenant)));
     const plain = await newDeliveries(tenant, 40);
     const ids = [...staged.map(({ parent }) => parent), ...plain];
-    const started = performance.now();
     // Each dispatcher begins elsewhere; some take one, some five at once, some in the opposite order.
     const answers = await Promise.all(Array.from({ length: 50 }, (_, who) => {
       const driver_id = drivers[who % 5].id;
@@ -71,13 +70,12 @@ describe("at the same moment", () => {
         delivery_ids: who % 4 ? some : some.reverse(),
       });
     }));
-    const ms = performance.now() - started;
     const counts = tally(answers);
     expect(
-      Object.keys(counts).sort().every((key) =>
-        /^201$|^409 (delivery_already_assigned|insufficient_vehicle_capacity)$/.test(key)
+      Object.keys(counts).filter((key) =>
+        !/^201$|^409 (delivery_already_assigned|insufficient_vehicle_capacity)$/.test(key)
       ),
-    ).toBe(true);
+    ).toEqual([]);
     expect(counts["201"]).toBeGreaterThan(0);
     await expectSound([...plain, ...staged.map(({ a }) => a)]);
     // Then all fifty by everybody, one after the other per dispatcher: whatever is left finds a place or none.
@@ -91,7 +89,20 @@ describe("at the same moment", () => {
       where a.driver_id in ${sql(drivers.map(({ id }) => id))}`;
     expect(n).toBe(40);
     expect(await deadlocks()).toBe(before);
-    expect(ms).toBeLessThan(5_000);
+  });
+
+  test("forty bulks of other deliveries for one driver: he gets them all", async () => {
+    const driver = await newDriver(tenant, { capacity: 1_000 });
+    const ids = await newDeliveries(tenant, 200);
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, who) =>
+        tenant.ops.post(`${path}/bulk`, {
+          driver_id: driver.id,
+          delivery_ids: ids.slice(who * 5, who * 5 + 5),
+        })),
+    );
+    expect(tally(answers)).toEqual({ "201": 40 });
+    await expectSound(ids);
   });
 
   test("fifty times the same bulk: one has it", async () => {

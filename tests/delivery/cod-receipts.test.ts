@@ -27,7 +27,7 @@ async function settled(language: "en" | "ar" | "ku" = "en", count = 2): Promise<
 const receiptPath = (payment: string) => `/delivery/cod-settlements/${payment}/receipt`;
 
 async function printed(payment: string) {
-  for (let i = 0; i < 100; i++) {
+  for (let i = 0; i < 400; i++) {
     const answer = await a.dispatcher.get(receiptPath(payment));
     if (answer.status !== 202) return answer;
     expect(answer.body).toMatchObject({ success: true, settlement_payment_id: payment });

@@ -48,7 +48,7 @@ describe("order", () => {
       expect(await pdf.text(index + 1)).toContain(String(code));
     }
     await pdf.close();
-  }, 60_000);
+  }, 180_000);
 });
 
 describe("barcode", () => {
@@ -184,7 +184,7 @@ describe("room", () => {
       }
       await pdf.close();
     }
-  }, 60_000);
+  }, 180_000);
 
   test("missing values and strange names still give a label", async () => {
     const nobody = { name: "张伟 😀 \u0000\ud800", phone: null, address: null, city: null };
@@ -235,4 +235,4 @@ test("Deno, which the functions run on, renders the same pages", async () => {
     expect(a.data.findIndex((value, index) => value !== b.data[index])).toBe(-1);
   }
   await Promise.all([there.close(), here.close()]);
-}, 60_000);
+}, 180_000);

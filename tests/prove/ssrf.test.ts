@@ -42,7 +42,7 @@ beforeAll(async () => {
   token = await stack.jwtSign({ sub: admin, app_metadata: { tenant_id: tenant } });
   [{ id: module }] = await sql<{ id: string }[]>`
     select id from tenancy.modules where key = 'delivery'`;
-}, 90_000);
+}, 180_000);
 afterAll(async () => {
   for (const server of canary.servers) server.close();
   await stack?.stop();
@@ -89,7 +89,7 @@ test("at the moment they are saved", async () => {
     holds: urls.length >= 120 && taken.length === 0,
   });
   expect(canary.connects).toBe(0);
-}, 60_000);
+}, 180_000);
 
 test("at the moment they are called", async () => {
   const { sql } = stack;

@@ -64,7 +64,7 @@ beforeAll(async () => {
   // The connections of the functions are made anew, with counting on.
   await stack.restartWorkers();
   forged = await forgeries();
-}, 90_000);
+}, 180_000);
 afterAll(() => stack?.stop());
 
 /** The list: every way to hold something that looks like a token. */

@@ -62,7 +62,12 @@ test("the bounds of a day cost the same for one row and for many", async () => {
     expect(answer.body.pagination.total).toBe(many);
     return performance.now() - started;
   };
-  await ask({});
-  const [without, withDays] = [await ask({}), await ask({ from: "2026-01-01", to: "9999-01-01" })];
+  // The best of several: others use the machine meanwhile.
+  const best = async (created_at: object) =>
+    Math.min(await ask(created_at), await ask(created_at), await ask(created_at));
+  const [without, withDays] = [
+    await best({}),
+    await best({ from: "2026-01-01", to: "9999-01-01" }),
+  ];
   expect(withDays).toBeLessThan(without + 300);
 });

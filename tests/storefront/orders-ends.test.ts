@@ -155,7 +155,7 @@ describe.each([
       expect(await endOf(order)).toBe(end);
     }
     await balances();
-  }, 60_000);
+  }, 180_000);
 
   test("all at once: every end is reached, in balance, and no other", async () => {
     const seen: Record<string, number> = {};

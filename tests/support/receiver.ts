@@ -67,7 +67,7 @@ export function verified(secret: string, { raw, headers }: Received): Body {
 /** Waits for something to become true. */
 export async function until(
   what: () => boolean | Promise<boolean>,
-  ms = 10_000,
+  ms = 30_000,
 ): Promise<void> {
   const stopAt = Date.now() + ms;
   while (!await what()) {

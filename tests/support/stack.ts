@@ -45,7 +45,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
     port: 0,
     dbPort: 0,
     durable: false,
-    env: { BARID_STRICT: "1", BARID_DNS_OVER_HTTPS_URL: `${resolver.url}/dns-query` },
+    env: {
+      BARID_STRICT: "1",
+      BARID_DNS_OVER_HTTPS_URL: `${resolver.url}/dns-query`,
+      BARID_DB_WAIT_MS: "30000",
+    },
     log: (line) => {
       appendFileSync(join(dataDir, "logs", "functions.log"), `${line}\n`);
       // Refusals are what tests ask for (503 too); only what should never happen is worth a reader's time.
@@ -55,6 +59,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
     },
   });
   await stopTheClock(stack);
+  // Fifty at once on a busy machine wait for each other longer than clients should: here the outcome counts.
+  await stack.sql`alter role barid_api set lock_timeout = '30s'`;
+  await stack.sql`alter role barid_api set statement_timeout = '60s'`;
   const minter = await startMinter(stack);
   project.provide("stack", {
     url: stack.url,

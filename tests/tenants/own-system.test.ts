@@ -152,7 +152,7 @@ describe("a function process that dies", () => {
     expect(await left(body)).toEqual({ tenants: 1, users: 1, members: 1 });
     expect(await signIn(body.tenant.contact_info.email, "Another-secret-2")).toBeDefined();
     expect((await wizard(again, key)).body.tenant_id).toBe(answer.body.tenant_id);
-  }, 60_000);
+  }, 180_000);
 
   test(
     "and nobody calls again: the job takes tenant and user back after a quarter of an hour",

@@ -13,7 +13,7 @@ beforeAll(async () => {
     startOwnStack({ workers: 2 }),
     startReceiver(),
   ]);
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await receiver.close();
   await stack.stop();
@@ -62,4 +62,4 @@ test("the event is sent once more under its id, and counted as sent", async () =
       await sql`select status, retry_count from integration.webhook_events where subscription_id = ${id}`;
     return row.status === "success" && row.retry_count === 0;
   });
-}, 60_000);
+}, 180_000);

@@ -3,13 +3,14 @@ drop view if exists storefront.my_orders_list cascade;
 
 -- The word customers read: approved once nothing is asked of them any more.
 create or replace function storefront.customer_status(o storefront.storefront_orders) returns text
-language sql immutable set search_path = '' as $$
-  select case
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case
     when o.status in ('pending', 'awaiting_approval') then case when o.payment_status = 'paid' then 'approved' else 'pending' end
     when o.status in ('confirmed', 'approved') then 'approved'
     when o.status = 'completed' then 'delivered'
-    else o.status end
-$$;
+    else o.status end;
+end $$;
 
 -- What administrators see of an order in a list.
 create view storefront.orders_list with (security_invoker = true) as

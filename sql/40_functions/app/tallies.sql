@@ -61,13 +61,15 @@ end $$;
 
 -- The statement that counts a list's rows as they are: tenant_id, tally, dims, entries, amount.
 create or replace function private.tally_counted(tally text) returns text
-language sql stable set search_path = '' as $$
-  select format('select c.tenant_id, %L::text, array[%s], count(*), coalesce(sum(%s), 0)::numeric from %s c group by 1, 3', k.tally,
-    (select string_agg(format('coalesce(c.%I::text, '''')', d.name), ', ' order by d.place)
-      from unnest(k.dims) with ordinality d (name, place)),
-    case when k.amount is null then '0' else format('c.%I', k.amount) end, k.source)
-  from app.tally_kinds k where k.tally = tally_counted.tally
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select format('select c.tenant_id, %L::text, array[%s], count(*), coalesce(sum(%s), 0)::numeric from %s c group by 1, 3', k.tally,
+      (select string_agg(format('coalesce(c.%I::text, '''')', d.name), ', ' order by d.place)
+        from unnest(k.dims) with ordinality d (name, place)),
+      case when k.amount is null then '0' else format('c.%I', k.amount) end, k.source)
+    from app.tally_kinds k where k.tally = tally_counted.tally);
+end $$;
 
 -- A total of the caller's tenant: {entries, amount} over the groups whose columns have these values. Who is in no
 -- tenant gets that of all tenants and of none, as far as he may see them.
@@ -104,20 +106,22 @@ end $$;
 
 -- The caller's tenant's totals by one column: {value: {entries, amount}}, among the groups that `wanted` names.
 create or replace function app.tally_by(tally text, by_column text, wanted jsonb default '{}') returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_object_agg(g.value, jsonb_build_object('entries', g.entries, 'amount', g.amount)), '{}')
-  from (
-    select t.dims[array_position(k.dims, by_column)] as value, sum(t.entries) as entries, sum(t.amount) as amount
-    from app.tally_kinds k
-    join app.tallies t on t.tally = k.tally
-    where k.tally = tally_by.tally and t.tenant_id = app.tenant_id()
-      and not exists (
-        select from unnest(k.dims, t.dims) d (name, value)
-        where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, '')))
-    group by 1
-    having sum(t.entries) <> 0 or sum(t.amount) <> 0
-  ) g
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_object_agg(g.value, jsonb_build_object('entries', g.entries, 'amount', g.amount)), '{}')
+    from (
+      select t.dims[array_position(k.dims, by_column)] as value, sum(t.entries) as entries, sum(t.amount) as amount
+      from app.tally_kinds k
+      join app.tallies t on t.tally = k.tally
+      where k.tally = tally_by.tally and t.tenant_id = app.tenant_id()
+        and not exists (
+          select from unnest(k.dims, t.dims) d (name, value)
+          where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, '')))
+      group by 1
+      having sum(t.entries) <> 0 or sum(t.amount) <> 0
+    ) g);
+end $$;
 
 -- Folds the rows of each group into one. Run by cron; readers see the rows before or after, never between.
 create or replace function private.tallies_fold() returns bigint

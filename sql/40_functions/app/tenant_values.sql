@@ -52,19 +52,22 @@ end $$;
 
 -- Where a filter's lower end begins: an instant as it is, a day at its start in the tenant's time zone.
 create or replace function app.day_start(value text) returns timestamptz
-language sql stable set search_path = '' as $$
-  select case when length(value) = 10 then value::date::timestamp at time zone app.timezone() else value::timestamptz end
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when length(value) = 10 then value::date::timestamp at time zone app.timezone() else value::timestamptz end;
+end $$;
 
 -- The day, YYYY-MM-DD in the tenant's time zone, that a day or an instant falls on.
 create or replace function app.day_of(value text) returns text
-language sql stable set search_path = '' as $$
-  select case when length(value) = 10 then value else ((value::timestamptz at time zone app.timezone())::date)::text end
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when length(value) = 10 then value else ((value::timestamptz at time zone app.timezone())::date)::text end;
+end $$;
 
 -- Where a filter's upper end stops (exclusive): a day includes all of itself, an instant itself.
 create or replace function app.day_end(value text) returns timestamptz
-language sql stable set search_path = '' as $$
-  select case when length(value) = 10 then (value::date + 1)::timestamp at time zone app.timezone()
-    else value::timestamptz + interval '1 microsecond' end
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when length(value) = 10 then (value::date + 1)::timestamp at time zone app.timezone()
+    else value::timestamptz + interval '1 microsecond' end;
+end $$;

@@ -68,9 +68,10 @@ end $$;
 -- Adds the addresses of a file. {lines, dry_run, refused?} -> see app.import_lines
 -- Fails: import_has_errors; a line: as address_create.
 create or replace function delivery.address_import(input jsonb) returns jsonb
-language sql set search_path = '' as $$
-  select app.import_lines('delivery.address_create', '{id}', input)
-$$;
+language plpgsql set search_path = '' as $$
+begin
+  return app.import_lines('delivery.address_create', '{id}', input);
+end $$;
 
 -- Changes what is sent; null empties city, country, coordinates. {id, ...} -> the address
 -- A zone_id stands until the place moves; zone_id null goes back to the zone of the coordinates.

@@ -15,14 +15,16 @@ end $$;
 
 -- The caller's own wallets, that in the tenant's currency first. -> {wallet or null, wallets}
 create or replace function delivery.wallets_mine(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object(
-    'wallet', (array_agg(to_jsonb(w) - 'owner_name' order by w.id) filter (where w.currency = t.code))[1],
-    'wallets', coalesce(jsonb_agg(to_jsonb(w) - 'owner_name' order by w.currency <> t.code, w.currency, w.id)
-      filter (where w.id is not null), '[]'))
-  from app.currency() t
-  left join money.wallets_list w on w.owner_id = app.user_id()
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object(
+      'wallet', (array_agg(to_jsonb(w) - 'owner_name' order by w.id) filter (where w.currency = t.code))[1],
+      'wallets', coalesce(jsonb_agg(to_jsonb(w) - 'owner_name' order by w.currency <> t.code, w.currency, w.id)
+        filter (where w.id is not null), '[]'))
+    from app.currency() t
+    left join money.wallets_list w on w.owner_id = app.user_id());
+end $$;
 
 -- Puts money from outside (bank, cash desk) into a wallet or takes it out, in the same currency, with a
 -- payment as its record. {id, amount, direction credit|debit, reason} -> {wallet, transaction, payment_id}

@@ -10,17 +10,19 @@ $$;
 
 -- The area inside a ring in square degrees (shoelace formula); only good for comparing.
 create or replace function delivery.ring_area(ring jsonb) returns double precision
-language sql immutable strict parallel safe set search_path = '' as $$
-  select coalesce(abs(sum(e.x * e.next_y - e.next_x * e.y)) / 2, 0)
-  from (
-    select p.x, p.y, lead(p.x) over w as next_x, lead(p.y) over w as next_y
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return (
+    select coalesce(abs(sum(e.x * e.next_y - e.next_x * e.y)) / 2, 0)
     from (
-      select (v.place ->> 0)::double precision as x, (v.place ->> 1)::double precision as y, v.position
-      from jsonb_array_elements(ring) with ordinality v (place, position)
-    ) p
-    window w as (order by p.position)
-  ) e
-$$;
+      select p.x, p.y, lead(p.x) over w as next_x, lead(p.y) over w as next_y
+      from (
+        select (v.place ->> 0)::double precision as x, (v.place ->> 1)::double precision as y, v.position
+        from jsonb_array_elements(ring) with ordinality v (place, position)
+      ) p
+      window w as (order by p.position)
+    ) e);
+end $$;
 
 -- Measures a zone's polygon whenever one is written.
 create or replace function private.measure_zone() returns trigger
@@ -49,14 +51,16 @@ create trigger measure before insert or update of polygon on delivery.zones
 -- The zone of a place: the smallest active one around it, or null. Edges belong to a zone, the inside
 -- of its holes does not.
 create or replace function delivery.zone_at(tenant_id uuid, latitude double precision, longitude double precision) returns uuid
-language sql stable set search_path = '' as $$
-  select z.id from delivery.zones z
-  where z.tenant_id = zone_at.tenant_id and z.is_active
-    and zone_at.longitude between z.west and z.east and zone_at.latitude between z.south and z.north
-    and z.outline operator(pg_catalog.@>) point(zone_at.longitude, zone_at.latitude)
-    and not exists (select from unnest(z.holes) h (hole) where h.hole operator(pg_catalog.@>) point(zone_at.longitude, zone_at.latitude))
-  order by z.area, z.id limit 1
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select z.id from delivery.zones z
+    where z.tenant_id = zone_at.tenant_id and z.is_active
+      and zone_at.longitude between z.west and z.east and zone_at.latitude between z.south and z.north
+      and z.outline operator(pg_catalog.@>) point(zone_at.longitude, zone_at.latitude)
+      and not exists (select from unnest(z.holes) h (hole) where h.hole operator(pg_catalog.@>) point(zone_at.longitude, zone_at.latitude))
+    order by z.area, z.id limit 1);
+end $$;
 
 -- Makes writers of addresses and writers of zones of a tenant take turns: an address written while a
 -- zone moves would otherwise keep the zone of yesterday's map. Taken before any row is locked.
@@ -93,13 +97,14 @@ create trigger place before insert or update of latitude, longitude, zone_chosen
 -- Finds the zones again of the addresses in the boxes of a zone as it was and as it is. The map is held
 -- alone. No join: right after many addresses came, the planner would go through them once for each.
 create or replace function delivery.zones_find_addresses(was delivery.zones, became delivery.zones) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
   update delivery.addresses a set zone_id = delivery.zone_at(a.tenant_id, a.latitude, a.longitude)
   where a.tenant_id = app.tenant_id() and not a.zone_chosen
     and ((a.latitude between was.south and was.north and a.longitude between was.west and was.east)
       or (a.latitude between became.south and became.north and a.longitude between became.west and became.east))
-    and a.zone_id is distinct from delivery.zone_at(a.tenant_id, a.latitude, a.longitude)
-$$;
+    and a.zone_id is distinct from delivery.zone_at(a.tenant_id, a.latitude, a.longitude);
+end $$;
 
 -- A zone as lists and answers show it. Fails: zone_not_found.
 create or replace function delivery.zone_shown(zone_id uuid) returns jsonb

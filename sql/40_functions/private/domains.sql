@@ -21,9 +21,11 @@ end $$;
 
 -- The domain a job is to look up, or null when it waits no more.
 create or replace function private.domain_of_job(domain_id uuid) returns jsonb
-language sql stable security definer set search_path = '' as $$
-  select to_jsonb(d) from storefront.custom_domains d where d.id = domain_id and d.status = 'pending_dns'
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(d) from storefront.custom_domains d where d.id = domain_id and d.status = 'pending_dns');
+end $$;
 
 -- Writes down what a job found, in the tenant of the domain. One disconnected meanwhile is left alone.
 create or replace function private.domain_checked_by_job(domain_id uuid, complete boolean) returns boolean

@@ -2,9 +2,10 @@
 -- Definers, because the keys are nobody's rows to read; the caller's identity is the request's own.
 
 create or replace function private.idempotency_scope() returns text
-language sql stable set search_path = '' as $$
-  select coalesce(app.tenant_id()::text, '-') || '/' || coalesce(app.user_id()::text, app.request_setting('api_key'), '-')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(app.tenant_id()::text, '-') || '/' || coalesce(app.user_id()::text, app.request_setting('api_key'), '-');
+end $$;
 
 -- The remembered answer, or null when this transaction may do the work.
 -- A concurrent duplicate waits here for the first to end. A null in the input is not a field left out: it
@@ -52,11 +53,12 @@ end $$;
 
 -- Forgets a key whose call of several transactions ended in a refusal: failures are not remembered.
 create or replace function private.idempotency_forget(operation text, key text) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   delete from app.idempotency_keys k
   where k.scope = private.idempotency_scope() and k.operation = idempotency_forget.operation
-    and k.key = idempotency_forget.key and k.answer is null
-$$;
+    and k.key = idempotency_forget.key and k.answer is null;
+end $$;
 
 -- Removes keys older than 24 hours. Run by cron.
 create or replace function private.idempotency_purge() returns bigint

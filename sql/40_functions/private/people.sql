@@ -3,22 +3,24 @@
 -- The caller's own active memberships, in all tenants.
 -- -> [{tenant_id, slug, name, tenant_user_type, roles, permissions}], oldest first.
 create or replace function private.memberships_of_caller() returns jsonb
-language sql stable security definer set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object(
-      'tenant_id', t.id, 'slug', t.slug, 'name', t.name, 'tenant_user_type', u.tenant_user_type,
-      'roles', (
-        select coalesce(jsonb_agg(r.role_key order by r.role_key), '[]') from tenancy.tenant_user_roles r
-        where r.tenant_id = u.tenant_id and r.user_id = u.user_id),
-      'permissions', (
-        select coalesce(jsonb_agg(distinct p.permission_key order by p.permission_key), '[]')
-        from tenancy.tenant_user_roles r
-        join tenancy.role_permissions p on p.role_key = r.role_key
-        where r.tenant_id = u.tenant_id and r.user_id = u.user_id))
-    order by u.created_at, t.id), '[]')
-  from tenancy.tenant_users u
-  join tenancy.tenants t on t.id = u.tenant_id
-  where u.user_id = app.user_id() and u.is_active
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object(
+        'tenant_id', t.id, 'slug', t.slug, 'name', t.name, 'tenant_user_type', u.tenant_user_type,
+        'roles', (
+          select coalesce(jsonb_agg(r.role_key order by r.role_key), '[]') from tenancy.tenant_user_roles r
+          where r.tenant_id = u.tenant_id and r.user_id = u.user_id),
+        'permissions', (
+          select coalesce(jsonb_agg(distinct p.permission_key order by p.permission_key), '[]')
+          from tenancy.tenant_user_roles r
+          join tenancy.role_permissions p on p.role_key = r.role_key
+          where r.tenant_id = u.tenant_id and r.user_id = u.user_id))
+      order by u.created_at, t.id), '[]')
+    from tenancy.tenant_users u
+    join tenancy.tenants t on t.id = u.tenant_id
+    where u.user_id = app.user_id() and u.is_active);
+end $$;
 
 -- Makes the caller's tenant the one his next token names. Fails: forbidden (no active member of it).
 create or replace function private.choose_tenant() returns void
@@ -46,27 +48,30 @@ end $$;
 -- True when nobody but the caller's tenant knows this person, so that its administrator may change what
 -- the profile says. Otherwise the profile is the person's own.
 create or replace function private.is_ours_alone(user_id uuid) returns boolean
-language sql stable security definer set search_path = '' as $$
-  select not exists (select from tenancy.tenant_users u
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return not exists (select from tenancy.tenant_users u
       where u.user_id = is_ours_alone.user_id and u.tenant_id is distinct from app.tenant_id())
-    and not exists (select from tenancy.system_users s where s.user_id = is_ours_alone.user_id)
-$$;
+    and not exists (select from tenancy.system_users s where s.user_id = is_ours_alone.user_id);
+end $$;
 
 -- True while a user who was being added, and did not become a member, may be removed from Auth.
 create or replace function private.removal_pending(user_id uuid) returns boolean
-language sql stable security definer set search_path = '' as $$
-  select exists (select from app.jobs j
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from app.jobs j
     where j.kind = 'tenants.remove_auth_user' and j.entity_key = removal_pending.user_id::text
-      and j.status in ('queued', 'running'))
-$$;
+      and j.status in ('queued', 'running'));
+end $$;
 
 -- True when a user belongs to no tenant and is no system administrator. Asked by the job that removes
 -- what a broken attempt to add a user left in Auth.
 create or replace function private.belongs_nowhere(user_id uuid) returns boolean
-language sql stable security definer set search_path = '' as $$
-  select not exists (select from tenancy.tenant_users u where u.user_id = belongs_nowhere.user_id)
-    and not exists (select from tenancy.system_users s where s.user_id = belongs_nowhere.user_id)
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return not exists (select from tenancy.tenant_users u where u.user_id = belongs_nowhere.user_id)
+    and not exists (select from tenancy.system_users s where s.user_id = belongs_nowhere.user_id);
+end $$;
 
 grant execute on function private.memberships_of_caller(), private.choose_tenant(), private.user_with_email(text),
   private.is_ours_alone(uuid), private.removal_pending(uuid) to barid_caller;

@@ -19,10 +19,11 @@ end $$;
 
 -- How many users a tenant has. For those who manage the system; null for everybody else.
 create or replace function private.members_of(tenant_id uuid) returns bigint
-language sql stable security definer set search_path = '' as $$
-  select case when app.has_permission('manage:system') then
-    (select count(*) from tenancy.tenant_users u where u.tenant_id = members_of.tenant_id) end
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return case when app.has_permission('manage:system') then
+    (select count(*) from tenancy.tenant_users u where u.tenant_id = members_of.tenant_id) end;
+end $$;
 
 -- Takes back what an unfinished run of the wizard made, and answers {user_id}: whom Auth is to remove as
 -- well, when the run may have made somebody. Doing it again, or after the run was finished, does nothing more.

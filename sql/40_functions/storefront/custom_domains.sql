@@ -2,9 +2,10 @@
 
 -- A connected domain as responses show it.
 create or replace function storefront.domain_shown(domain storefront.custom_domains) returns jsonb
-language sql stable set search_path = '' as $$
-  select case when domain.id is not null then to_jsonb(domain) end
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when domain.id is not null then to_jsonb(domain) end;
+end $$;
 
 -- The pending or active domain of the caller's tenant, held when it is to be changed; null without one.
 -- Fails: market_not_found.

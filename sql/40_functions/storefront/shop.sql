@@ -32,11 +32,12 @@ end $$;
 
 -- A product as the shop shows it: without the warehouse behind it.
 create or replace function storefront.shop_product_shown(product storefront.products_list) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(product) - '{tenant_id,is_active,variants}'::text[] || jsonb_build_object('variants', (
+language plpgsql stable set search_path = '' as $$
+begin
+  return to_jsonb(product) - '{tenant_id,is_active,variants}'::text[] || jsonb_build_object('variants', (
     select coalesce(jsonb_agg(v.value - '{inventory_item_id,is_active}'::text[] order by v.position), '[]')
-    from jsonb_array_elements(product.variants) with ordinality v (value, position)))
-$$;
+    from jsonb_array_elements(product.variants) with ordinality v (value, position)));
+end $$;
 
 -- {store_name, search?, category_id?, sort_by? (created_at, title, min_price), sort_order?, limit, offset}
 -- -> {rows, total}. Fails: market_not_found.

@@ -3,29 +3,31 @@
 -- Groups as clients read them. {groups?: [[module, group], ...]}; without: all that were ever saved, and
 -- transfer_manifest, which is always shown with what holds (defaults included) and the default service.
 create or replace function tenancy.settings_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  with wanted as (
-    select g ->> 0 as module, g ->> 1 as group_key from jsonb_array_elements(input -> 'groups') g
-    union
-    select s.module, s.group_key from tenancy.tenant_settings s where s.tenant_id = app.tenant_id() and not input ? 'groups'
-    union
-    select 'delivery', 'transfer_manifest' where not input ? 'groups'
-  ), shown as (
-    select w.module, w.group_key, case
-      when w.module = 'delivery' and w.group_key = 'transfer_manifest' then delivery.manifest_settings() || coalesce((
-        select jsonb_build_object('default_delivery_service',
-          jsonb_build_object('id', s.id, 'name', app.localized(s.name), 'code', s.code))
-        from delivery.delivery_services s
-        where s.id = (delivery.manifest_settings() ->> 'default_delivery_service_id')::uuid and s.deleted_at is null), '{}')
-      else app.settings(w.module, w.group_key) end as settings
-    from wanted w
-  )
-  select coalesce(jsonb_object_agg(m.module, m.groups), '{}')
-  from (
-    select s.module, jsonb_object_agg(s.group_key, jsonb_build_object('settings', s.settings)) as groups
-    from shown s group by s.module
-  ) m
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    with wanted as (
+      select g ->> 0 as module, g ->> 1 as group_key from jsonb_array_elements(input -> 'groups') g
+      union
+      select s.module, s.group_key from tenancy.tenant_settings s where s.tenant_id = app.tenant_id() and not input ? 'groups'
+      union
+      select 'delivery', 'transfer_manifest' where not input ? 'groups'
+    ), shown as (
+      select w.module, w.group_key, case
+        when w.module = 'delivery' and w.group_key = 'transfer_manifest' then delivery.manifest_settings() || coalesce((
+          select jsonb_build_object('default_delivery_service',
+            jsonb_build_object('id', s.id, 'name', app.localized(s.name), 'code', s.code))
+          from delivery.delivery_services s
+          where s.id = (delivery.manifest_settings() ->> 'default_delivery_service_id')::uuid and s.deleted_at is null), '{}')
+        else app.settings(w.module, w.group_key) end as settings
+      from wanted w
+    )
+    select coalesce(jsonb_object_agg(m.module, m.groups), '{}')
+    from (
+      select s.module, jsonb_object_agg(s.group_key, jsonb_build_object('settings', s.settings)) as groups
+      from shown s group by s.module
+    ) m);
+end $$;
 
 -- Merges patches into their groups; null removes a key. {patches: [{module, group, settings}]}
 -- -> the groups as settings_get shows them. Patches of different keys of one group, sent at the same

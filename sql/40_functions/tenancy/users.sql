@@ -126,12 +126,13 @@ end $$;
 
 -- True when this user is an active administrator of the caller's tenant.
 create or replace function tenancy.is_active_admin(user_id uuid) returns boolean
-language sql stable set search_path = '' as $$
-  select exists (
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (
     select from tenancy.tenant_users u
     join tenancy.tenant_user_roles r on r.tenant_id = u.tenant_id and r.user_id = u.user_id and r.role_key = 'tenant_admin'
-    where u.tenant_id = app.tenant_id() and u.user_id = is_active_admin.user_id and u.is_active)
-$$;
+    where u.tenant_id = app.tenant_id() and u.user_id = is_active_admin.user_id and u.is_active);
+end $$;
 
 -- Refuses to let an administrator go when nobody is left. Fails: last_tenant_admin.
 create or replace function tenancy.keep_an_admin() returns void
@@ -200,18 +201,22 @@ end $$;
 
 -- The roles a tenant can give, each with its permissions. -> [{key, name, permissions}]
 create or replace function tenancy.roles_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_agg(jsonb_build_object('key', r.key, 'name', r.name, 'permissions', (
-      select coalesce(jsonb_agg(p.permission_key order by p.permission_key), '[]')
-      from tenancy.role_permissions p where p.role_key = r.key))
-    order by r.key)
-  from tenancy.roles r
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_agg(jsonb_build_object('key', r.key, 'name', r.name, 'permissions', (
+        select coalesce(jsonb_agg(p.permission_key order by p.permission_key), '[]')
+        from tenancy.role_permissions p where p.role_key = r.key))
+      order by r.key)
+    from tenancy.roles r);
+end $$;
 
 -- The permissions that roles of a tenant can carry. -> [{key, name}]
 create or replace function tenancy.permissions_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_agg(jsonb_build_object('key', p.key, 'name', p.name) order by p.key)
-  from tenancy.permissions p
-  where exists (select from tenancy.role_permissions r where r.permission_key = p.key)
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_agg(jsonb_build_object('key', p.key, 'name', p.name) order by p.key)
+    from tenancy.permissions p
+    where exists (select from tenancy.role_permissions r where r.permission_key = p.key));
+end $$;

@@ -19,7 +19,17 @@ import { closing, prove, type Step } from "../proof/steps.ts";
 import { vitestStep } from "../proof/vitest.ts";
 import { type Stack, startStack } from "../stack.ts";
 
-const schemas = ["app", "private", "tenancy", "money", "delivery", "warehousing", "public"];
+const schemas = [
+  "app",
+  "private",
+  "tenancy",
+  "money",
+  "delivery",
+  "warehousing",
+  "storefront",
+  "integration",
+  "public",
+];
 const missing = missingPrograms();
 if (missing.length) {
   console.log(`Some programs are missing: apt-get install ${missing.join(" ")} gets them.`);

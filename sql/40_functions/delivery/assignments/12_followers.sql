@@ -58,10 +58,12 @@ create trigger assignments_followed_changed after update on delivery.assignments
 -- The driver of an assignment, or of a bulk, in the caller's tenant: a driver does not see what is
 -- another's, and must be told 403 and not 404.
 create or replace function private.assignment_driver(assignment uuid, bulk uuid) returns uuid
-language sql stable security definer set search_path = '' as $$
-  select a.driver_id from delivery.assignments a
-  where a.tenant_id = app.tenant_id() and (a.id = assignment or a.bulk_assignment_id = bulk)
-  limit 1
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select a.driver_id from delivery.assignments a
+    where a.tenant_id = app.tenant_id() and (a.id = assignment or a.bulk_assignment_id = bulk)
+    limit 1);
+end $$;
 
 grant execute on function private.assignment_driver(uuid, uuid) to barid_caller;

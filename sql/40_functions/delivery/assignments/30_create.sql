@@ -68,12 +68,14 @@ end $$;
 
 -- The requested deliveries that another one stands for, or null when there is none.
 create or replace function delivery.resolved_deliveries(plan jsonb) returns jsonb
-language sql immutable set search_path = '' as $$
-  select jsonb_agg(jsonb_build_object('requested_delivery_id', l.line -> 'requested_id', 'assigned_delivery_id', l.line -> 'delivery_id')
-    order by l.place)
-  from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place)
-  where l.line -> 'requested_id' <> l.line -> 'delivery_id'
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select jsonb_agg(jsonb_build_object('requested_delivery_id', l.line -> 'requested_id', 'assigned_delivery_id', l.line -> 'delivery_id')
+      order by l.place)
+    from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place)
+    where l.line -> 'requested_id' <> l.line -> 'delivery_id');
+end $$;
 
 -- Assigns one delivery. {delivery_id, driver_id?, vehicle_id?, estimated_pickup_time?, estimated_delivery_time?,
 -- sequence_number?, notes?} -> {id, resolved_delivery_id?}
@@ -125,18 +127,20 @@ end $$;
 
 -- A plan told instead of carried out. Where the driver may get nothing, no delivery passes.
 create or replace function delivery.assignments_foreseen(plan jsonb) returns jsonb
-language sql immutable set search_path = '' as $$
-  select jsonb_build_object('dry_run', true, 'ok', bool_and(l.code is null),
-    'results', coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('delivery_id', l.line -> 'requested_id',
-      'assigned_delivery_id', case when l.line -> 'requested_id' <> l.line -> 'delivery_id' then l.line -> 'delivery_id' end,
-      'ok', l.code is null, 'code', l.code,
-      'missing_zones', case when l.code = 'driver_not_allowed_in_zones' then l.line -> 'missing_zones' end)) order by l.place), '[]'),
-    'capacity', jsonb_build_object('vehicle', plan -> 'capacity', 'used', plan -> 'used',
-      'after', case when plan ->> 'code' is null then plan -> 'after' else plan -> 'used' end))
-  from (
-    select l.line, l.place, coalesce(
-      case when plan ->> 'code' is null or l.line ->> 'code' <> 'insufficient_vehicle_capacity' then l.line ->> 'code' end,
-      plan ->> 'code') as code
-    from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place)
-  ) l
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('dry_run', true, 'ok', bool_and(l.code is null),
+      'results', coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('delivery_id', l.line -> 'requested_id',
+        'assigned_delivery_id', case when l.line -> 'requested_id' <> l.line -> 'delivery_id' then l.line -> 'delivery_id' end,
+        'ok', l.code is null, 'code', l.code,
+        'missing_zones', case when l.code = 'driver_not_allowed_in_zones' then l.line -> 'missing_zones' end)) order by l.place), '[]'),
+      'capacity', jsonb_build_object('vehicle', plan -> 'capacity', 'used', plan -> 'used',
+        'after', case when plan ->> 'code' is null then plan -> 'after' else plan -> 'used' end))
+    from (
+      select l.line, l.place, coalesce(
+        case when plan ->> 'code' is null or l.line ->> 'code' <> 'insufficient_vehicle_capacity' then l.line ->> 'code' end,
+        plan ->> 'code') as code
+      from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place)
+    ) l);
+end $$;

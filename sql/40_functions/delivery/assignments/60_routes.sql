@@ -3,19 +3,21 @@
 -- Where these assignments lead: [{id, from: [latitude, longitude], to: [latitude, longitude], haversine_km}];
 -- those without coordinates, and those measured already, are left out.
 create or replace function private.routes_wanted(tenant uuid, assignment_ids text) returns jsonb
-language sql stable security definer set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'from', jsonb_build_array(r.f_lat, r.f_lng), 'to', jsonb_build_array(r.t_lat, r.t_lng),
-    'haversine_km', round(app.distance_km(r.f_lat, r.f_lng, r.t_lat, r.t_lng)::numeric, 3)) order by r.id), '[]')
-  from (
-    select a.id, f.latitude as f_lat, f.longitude as f_lng, t.latitude as t_lat, t.longitude as t_lng
-    from delivery.assignments a
-    join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-    join delivery.addresses f on f.tenant_id = d.tenant_id and f.id = d.pickup_address_id
-    join delivery.addresses t on t.tenant_id = d.tenant_id and t.id = d.dropoff_address_id
-    where a.tenant_id = tenant and a.id = any (app.uuids(assignment_ids::jsonb)) and a.route_details is null
-      and f.latitude is not null and t.latitude is not null
-  ) r
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'from', jsonb_build_array(r.f_lat, r.f_lng), 'to', jsonb_build_array(r.t_lat, r.t_lng),
+      'haversine_km', round(app.distance_km(r.f_lat, r.f_lng, r.t_lat, r.t_lng)::numeric, 3)) order by r.id), '[]')
+    from (
+      select a.id, f.latitude as f_lat, f.longitude as f_lng, t.latitude as t_lat, t.longitude as t_lng
+      from delivery.assignments a
+      join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+      join delivery.addresses f on f.tenant_id = d.tenant_id and f.id = d.pickup_address_id
+      join delivery.addresses t on t.tenant_id = d.tenant_id and t.id = d.dropoff_address_id
+      where a.tenant_id = tenant and a.id = any (app.uuids(assignment_ids::jsonb)) and a.route_details is null
+        and f.latitude is not null and t.latitude is not null
+    ) r);
+end $$;
 
 -- Keeps what was measured: [{id, route_details}]. Twice is once: what has a route keeps it.
 create or replace function private.routes_store(tenant uuid, routes text) returns integer

@@ -2,15 +2,17 @@
 
 -- The delivery that is the parcel: the parent of a leg, otherwise itself.
 create or replace function delivery.parcel_of(d delivery.deliveries) returns uuid
-language sql immutable set search_path = '' as $$
-  select coalesce(d.parent_id, d.id)
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return coalesce(d.parent_id, d.id);
+end $$;
 
 -- True for what leaves a warehouse as a parcel of its own: it has to be picked there before a driver gets it.
 create or replace function delivery.leaves_warehouse(d delivery.deliveries) returns boolean
-language sql immutable set search_path = '' as $$
-  select d.delivery_flow = 'pnd_outbound' or (d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null)
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return d.delivery_flow = 'pnd_outbound' or (d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null);
+end $$;
 
 -- The open exceptions of deliveries, newest first.
 create or replace function delivery.open_exceptions(delivery_ids uuid[]) returns setof delivery.delivery_exceptions

@@ -122,9 +122,10 @@ end $$;
 
 -- The barcode of a delivery that came with none.
 create or replace function delivery.barcode_of_code(code bigint) returns text
-language sql immutable set search_path = '' as $$
-  select 'PD' || lpad(code::text, 10, '0')
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return 'PD' || lpad(code::text, 10, '0');
+end $$;
 
 -- Writes a delivery that has been worked out.
 create or replace function delivery.delivery_insert(d delivery.deliveries) returns void

@@ -92,10 +92,11 @@ end $$;
 
 -- Forgets what is in a draft's parcel, before it is written anew. A definer: nobody else removes items.
 create or replace function private.delivery_items_clear(draft_id uuid) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   delete from delivery.delivery_items i using delivery.deliveries d
-  where d.tenant_id = app.tenant_id() and d.id = draft_id and d.status = 'draft' and i.tenant_id = d.tenant_id and i.delivery_id = d.id
-$$;
+  where d.tenant_id = app.tenant_id() and d.id = draft_id and d.status = 'draft' and i.tenant_id = d.tenant_id and i.delivery_id = d.id;
+end $$;
 
 grant execute on function private.delivery_items_clear(uuid) to barid_caller;
 

@@ -37,25 +37,28 @@ end $$;
 
 -- Ends the live assignment of a delivery, which lightens its driver's load.
 create or replace function delivery.assignment_end(a delivery.assignments, ended_as text) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
   update delivery.assignments x set status = ended_as, ended_at = clock_timestamp()
-  where x.tenant_id = a.tenant_id and x.id = a.id and x.status in ('pending', 'assigned', 'accepted')
-$$;
+  where x.tenant_id = a.tenant_id and x.id = a.id and x.status in ('pending', 'assigned', 'accepted');
+end $$;
 
 -- Which proofs a delivery needs at a stage, {photo_required, signature_required}: the tenant's setting
 -- delivery.proof_settings, and the service's own signature at the door. A leg that ends in a warehouse needs none:
 -- staff count it there.
 create or replace function delivery.proof_needs(d delivery.deliveries, stage text) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object(
-    'photo_required', n.asked and app.boolean_or(s #> array[stage, 'photo_required'], false),
-    'signature_required', n.asked and (app.boolean_or(s #> array[stage, 'signature_required'], false)
-      or (stage = 'delivery' and d.delivery_flow <> 'operational_return' and coalesce((
-        select app.boolean_or(v.service_options -> 'signature_required', false) from delivery.delivery_services v
-        where v.tenant_id = d.tenant_id and v.id = d.delivery_service_id), false))))
-  from app.settings('delivery', 'proof_settings') s,
-    (select not (stage = 'delivery' and d.dropoff_warehouse_id is not null) as asked) n
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object(
+      'photo_required', n.asked and app.boolean_or(s #> array[stage, 'photo_required'], false),
+      'signature_required', n.asked and (app.boolean_or(s #> array[stage, 'signature_required'], false)
+        or (stage = 'delivery' and d.delivery_flow <> 'operational_return' and coalesce((
+          select app.boolean_or(v.service_options -> 'signature_required', false) from delivery.delivery_services v
+          where v.tenant_id = d.tenant_id and v.id = d.delivery_service_id), false))))
+    from app.settings('delivery', 'proof_settings') s,
+      (select not (stage = 'delivery' and d.dropoff_warehouse_id is not null) as asked) n);
+end $$;
 
 -- Keeps the proofs of a stage and refuses the move when one that is needed is missing.
 -- proof: {photo_urls?, signature_url?, signed_by?} or null. Fails: invalid_proof_url, delivery_proof_required.
@@ -108,9 +111,10 @@ $$;
 
 -- Notes where a parcel is, on itself and its legs; null: somebody carries it.
 create or replace function private.parcel_at(parcel uuid, warehouse uuid) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   update delivery.deliveries d set current_warehouse_id = warehouse
-  where d.tenant_id = app.tenant_id() and (d.id = parcel or d.parent_id = parcel) and d.current_warehouse_id is distinct from warehouse
-$$;
+  where d.tenant_id = app.tenant_id() and (d.id = parcel or d.parent_id = parcel) and d.current_warehouse_id is distinct from warehouse;
+end $$;
 
 grant execute on function private.parcel_terms(delivery.deliveries), private.parcel_at(uuid, uuid) to barid_caller;

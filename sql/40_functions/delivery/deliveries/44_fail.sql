@@ -2,9 +2,10 @@
 
 -- True when a failed attempt counts: at the customer's door, not on the way into a warehouse or back to a sender.
 create or replace function delivery.attempt_counts(d delivery.deliveries) returns boolean
-language sql immutable set search_path = '' as $$
-  select d.delivery_flow in ('standard', 'pnd_outbound')
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return d.delivery_flow in ('standard', 'pnd_outbound');
+end $$;
 
 -- picked_up|in_transit -> failed. {id, reason, notes?} -> {delivery}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition.
@@ -99,12 +100,13 @@ end $$;
 -- A leg that came back to the sender ends its parcel: what was to follow is not to come. A definer: a driver does
 -- not see the next leg.
 create or replace function private.delivery_returned_for_good(p_delivery uuid) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   update delivery.deliveries l set status = 'cancelled', status_reason = d.status_reason
   from delivery.deliveries d
   where d.tenant_id = app.tenant_id() and d.id = p_delivery and d.status = 'returned'
-    and l.tenant_id = d.tenant_id and l.parent_id = d.parent_id and l.status = 'draft'
-$$;
+    and l.tenant_id = d.tenant_id and l.parent_id = d.parent_id and l.status = 'draft';
+end $$;
 
 grant execute on function private.delivery_returned_for_good(uuid) to barid_caller;
 

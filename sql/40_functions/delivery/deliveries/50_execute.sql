@@ -140,6 +140,8 @@ end $$;
 
 -- The name of a person, or null.
 create or replace function delivery.person_name(person uuid) returns text
-language sql stable set search_path = '' as $$
-  select p.full_name from tenancy.profiles p where p.id = person
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select p.full_name from tenancy.profiles p where p.id = person);
+end $$;

@@ -2,9 +2,11 @@
 
 -- A delivery as lists show it, or null.
 create or replace function delivery.delivery_row(delivery_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(l) from delivery.deliveries_list l where l.id = delivery_row.delivery_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(l) from delivery.deliveries_list l where l.id = delivery_row.delivery_id);
+end $$;
 
 -- A delivery with all that belongs to it, as far as the caller may see it. {id} -> {delivery}
 -- Fails: delivery_not_found.

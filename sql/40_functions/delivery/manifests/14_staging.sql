@@ -3,10 +3,12 @@
 -- The driver of setting delivery.assignment_change_settings, where transfer_manifest's
 -- allow_warehouse_staging_without_assigned_driver lets an unassigned leg into the warehouse use him; else null.
 create or replace function delivery.staging_driver() returns uuid
-language sql stable set search_path = '' as $$
-  select app.as_uuid(app.settings('delivery', 'assignment_change_settings') ->> 'default_driver_id')
-  where delivery.manifest_settings() -> 'allow_warehouse_staging_without_assigned_driver' = 'true'
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select app.as_uuid(app.settings('delivery', 'assignment_change_settings') ->> 'default_driver_id')
+    where delivery.manifest_settings() -> 'allow_warehouse_staging_without_assigned_driver' = 'true');
+end $$;
 
 -- Holds that driver, if there is one, before any wallet is locked: the order of locks has the driver
 -- first, and orders are paid before their legs exist. Called where manifest orders are made.

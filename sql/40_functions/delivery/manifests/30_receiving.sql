@@ -34,9 +34,10 @@ end $$;
 -- A receipt names the person who received, so a key that stands for nobody can receive nothing.
 -- Fails: forbidden.
 create or replace function delivery.require_receiver() returns uuid
-language sql stable set search_path = '' as $$
-  select coalesce(app.user_id(), app.refuse('forbidden'))
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(app.user_id(), app.refuse('forbidden'));
+end $$;
 
 -- awaiting_receipt -> receiving for these manifests, with the caller as receiver and receiving_started.
 -- source: 'bulk_set_destination' or 'receiving'. Fails: forbidden.
@@ -87,13 +88,15 @@ end $$;
 
 -- How many items of a manifest nobody has accounted for: not received, and in no open exception.
 create or replace function delivery.manifest_remaining(manifest_id uuid) returns integer
-language sql stable set search_path = '' as $$
-  select count(*)::integer from delivery.transfer_manifest_items i
-  where i.tenant_id = app.tenant_id() and i.manifest_id = manifest_remaining.manifest_id
-    and i.status in ('picked_up', 'in_transit')
-    and not exists (select from delivery.transfer_manifest_exceptions x
-      where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select count(*)::integer from delivery.transfer_manifest_items i
+    where i.tenant_id = app.tenant_id() and i.manifest_id = manifest_remaining.manifest_id
+      and i.status in ('picked_up', 'in_transit')
+      and not exists (select from delivery.transfer_manifest_exceptions x
+        where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open'));
+end $$;
 
 -- receiving -> received (or received_with_exceptions while one is open) for those of these manifests
 -- whose every item is accounted for, with received_at, received_by, the count and receiving_completed.

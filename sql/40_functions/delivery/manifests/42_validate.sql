@@ -24,38 +24,40 @@ $$;
 -- An entry that names nothing ({}) answers {}: the caller already knows why. A barcode that was voided
 -- and scanned again means its live item.
 create or replace function delivery.manifest_items_validate(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  with found as materialized (
-    -- Typed columns, since a cast of a joined value is not leakproof and would keep the index unused.
-    select e.position, e.item_id is null and e.barcode is null as is_empty, f.id
-    from rows from (jsonb_to_recordset(input -> 'identifiers') as (item_id uuid, barcode text))
-      with ordinality e (item_id, barcode, position)
-    left join lateral (
-      select c.id from (
-        select a.id, a.status, a.created_at from delivery.transfer_manifest_items a where a.id = e.item_id
-        union all
-        select b.id, b.status, b.created_at from delivery.transfer_manifest_items b where b.barcode_value = e.barcode
-      ) c
-      order by c.status = 'void', c.created_at desc limit 1
-    ) f on true
-  ), manifest as materialized (
-    -- Judged once each, not once an item.
-    select j.id, j.manifest, j.obstacle
-    from delivery.manifests_judged((
-      select array_agg(distinct i.manifest_id) from found f join delivery.transfer_manifest_items i on i.id = f.id)) j
-  )
-  select coalesce(jsonb_agg(
-    case
-      when f.is_empty then '{}'::jsonb
-      when i.id is null then jsonb_build_object('error_key', 'item_not_found')
-      else jsonb_build_object(
-        'error_key', coalesce(m.obstacle, j.obstacle),
-        'manifest_item_id', i.id, 'barcode_value', i.barcode_value, 'manifest_id', m.id,
-        'manifest_number', (m.manifest).manifest_number, 'manifest_status', (m.manifest).status,
-        'current_status', i.status)
-    end order by f.position), '[]')
-  from found f
-  left join delivery.transfer_manifest_items i on i.id = f.id
-  left join manifest m on m.id = i.manifest_id
-  left join delivery.items_judged((select array_agg(f.id) from found f where f.id is not null)) j on j.id = i.id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    with found as materialized (
+      -- Typed columns, since a cast of a joined value is not leakproof and would keep the index unused.
+      select e.position, e.item_id is null and e.barcode is null as is_empty, f.id
+      from rows from (jsonb_to_recordset(input -> 'identifiers') as (item_id uuid, barcode text))
+        with ordinality e (item_id, barcode, position)
+      left join lateral (
+        select c.id from (
+          select a.id, a.status, a.created_at from delivery.transfer_manifest_items a where a.id = e.item_id
+          union all
+          select b.id, b.status, b.created_at from delivery.transfer_manifest_items b where b.barcode_value = e.barcode
+        ) c
+        order by c.status = 'void', c.created_at desc limit 1
+      ) f on true
+    ), manifest as materialized (
+      -- Judged once each, not once an item.
+      select j.id, j.manifest, j.obstacle
+      from delivery.manifests_judged((
+        select array_agg(distinct i.manifest_id) from found f join delivery.transfer_manifest_items i on i.id = f.id)) j
+    )
+    select coalesce(jsonb_agg(
+      case
+        when f.is_empty then '{}'::jsonb
+        when i.id is null then jsonb_build_object('error_key', 'item_not_found')
+        else jsonb_build_object(
+          'error_key', coalesce(m.obstacle, j.obstacle),
+          'manifest_item_id', i.id, 'barcode_value', i.barcode_value, 'manifest_id', m.id,
+          'manifest_number', (m.manifest).manifest_number, 'manifest_status', (m.manifest).status,
+          'current_status', i.status)
+      end order by f.position), '[]')
+    from found f
+    left join delivery.transfer_manifest_items i on i.id = f.id
+    left join manifest m on m.id = i.manifest_id
+    left join delivery.items_judged((select array_agg(f.id) from found f where f.id is not null)) j on j.id = i.id);
+end $$;

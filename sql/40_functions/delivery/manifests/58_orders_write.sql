@@ -66,11 +66,13 @@ end $$;
 -- The warehouse through which deliveries are staged: general.warehouse {handoff_required,
 -- default_warehouse_id}. Null when deliveries go straight.
 create or replace function delivery.staging_warehouse() returns uuid
-language sql stable set search_path = '' as $$
-  select w.id from app.settings('general', 'warehouse') s
-  join warehousing.warehouses w on w.id = (s ->> 'default_warehouse_id')::uuid
-  where (s ->> 'handoff_required')::boolean and w.deleted_at is null and w.status in ('active', 'full')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select w.id from app.settings('general', 'warehouse') s
+    join warehousing.warehouses w on w.id = (s ->> 'default_warehouse_id')::uuid
+    where (s ->> 'handoff_required')::boolean and w.deleted_at is null and w.status in ('active', 'full'));
+end $$;
 
 -- Gives staged parents their legs: A into the warehouse, ready to be assigned, and B out of it, a draft
 -- until the parcel is there. Legs share the parent's barcode and snapshot and carry no fee of their own.

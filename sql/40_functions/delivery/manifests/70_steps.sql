@@ -3,9 +3,10 @@
 
 -- How refusals name a manifest.
 create or replace function delivery.manifest_named(m delivery.transfer_manifests) returns jsonb
-language sql immutable set search_path = '' as $$
-  select jsonb_build_object('manifest_id', m.id, 'manifest_number', m.manifest_number, 'manifest_status', m.status)
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('manifest_id', m.id, 'manifest_number', m.manifest_number, 'manifest_status', m.status);
+end $$;
 
 -- Locks a manifest for a step. Those who run operations or a warehouse reach every manifest of the
 -- tenant, a driver his own. Fails: manifest_not_found.
@@ -47,19 +48,23 @@ end $$;
 create or replace function delivery.manifest_event(
   manifest_id uuid, event_type text, payload jsonb default '{}', manifest_item_id uuid default null
 ) returns void
-language sql set search_path = '' as $$
-  select delivery.manifest_events_add(jsonb_build_array(jsonb_build_object('manifest_id', manifest_id,
-    'event_type', event_type, 'manifest_item_id', manifest_item_id, 'payload', jsonb_strip_nulls(payload))))
-$$;
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.manifest_events_add(jsonb_build_array(jsonb_build_object('manifest_id', manifest_id,
+    'event_type', event_type, 'manifest_item_id', manifest_item_id, 'payload', jsonb_strip_nulls(payload))));
+end $$;
 
 -- Where the driver was when he took a step, for its event: {latitude, longitude} or {}.
 create or replace function delivery.manifest_location(input jsonb) returns jsonb
-language sql immutable set search_path = '' as $$
-  select jsonb_strip_nulls(jsonb_build_object('latitude', input -> 'latitude', 'longitude', input -> 'longitude'))
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_strip_nulls(jsonb_build_object('latitude', input -> 'latitude', 'longitude', input -> 'longitude'));
+end $$;
 
 -- A manifest as lists show it, which is what every step answers.
 create or replace function delivery.manifest_row(manifest_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(l) from delivery.manifests_list l where l.id = manifest_row.manifest_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(l) from delivery.manifests_list l where l.id = manifest_row.manifest_id);
+end $$;

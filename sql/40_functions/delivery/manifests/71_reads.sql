@@ -2,31 +2,35 @@
 
 -- Its history, oldest first.
 create or replace function delivery.manifest_history(manifest_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'event_type', e.event_type, 'manifest_item_id', e.manifest_item_id,
-    'actor', case when e.actor_id is not null then jsonb_build_object('id', e.actor_id, 'full_name', coalesce(p.full_name, '')) end,
-    'payload', e.payload, 'created_at', e.created_at) order by e.id), '[]')
-  from delivery.transfer_manifest_events e
-  left join tenancy.profiles p on p.id = e.actor_id
-  where e.tenant_id = app.tenant_id() and e.manifest_id = manifest_history.manifest_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('id', e.id, 'event_type', e.event_type, 'manifest_item_id', e.manifest_item_id,
+      'actor', case when e.actor_id is not null then jsonb_build_object('id', e.actor_id, 'full_name', coalesce(p.full_name, '')) end,
+      'payload', e.payload, 'created_at', e.created_at) order by e.id), '[]')
+    from delivery.transfer_manifest_events e
+    left join tenancy.profiles p on p.id = e.actor_id
+    where e.tenant_id = app.tenant_id() and e.manifest_id = manifest_history.manifest_id);
+end $$;
 
 -- How many items of a manifest are in which status, and how many still wait for somebody.
 create or replace function delivery.manifest_counts(manifest_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object(
-    'total', count(*),
-    'picked_up', count(*) filter (where i.status = 'picked_up'),
-    'in_transit', count(*) filter (where i.status = 'in_transit'),
-    'received', count(*) filter (where i.status = 'received'),
-    'scanned', count(*) filter (where i.status = 'scanned'),
-    'processing', count(*) filter (where i.status = 'processing'),
-    'order_created', count(*) filter (where i.status = 'order_created'),
-    'void', count(*) filter (where i.status = 'void'),
-    'open_exceptions', count(*) filter (where i.open_exception is not null),
-    'remaining', count(*) filter (where i.status in ('picked_up', 'in_transit') and i.open_exception is null))
-  from delivery.manifest_items_list i where i.manifest_id = manifest_counts.manifest_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object(
+      'total', count(*),
+      'picked_up', count(*) filter (where i.status = 'picked_up'),
+      'in_transit', count(*) filter (where i.status = 'in_transit'),
+      'received', count(*) filter (where i.status = 'received'),
+      'scanned', count(*) filter (where i.status = 'scanned'),
+      'processing', count(*) filter (where i.status = 'processing'),
+      'order_created', count(*) filter (where i.status = 'order_created'),
+      'void', count(*) filter (where i.status = 'void'),
+      'open_exceptions', count(*) filter (where i.open_exception is not null),
+      'remaining', count(*) filter (where i.status in ('picked_up', 'in_transit') and i.open_exception is null))
+    from delivery.manifest_items_list i where i.manifest_id = manifest_counts.manifest_id);
+end $$;
 
 -- A manifest in full. {id, events?: true}
 -- -> the list's row, source_snapshot, items[], counts, proofs[], proofRequirements, events[] when asked.

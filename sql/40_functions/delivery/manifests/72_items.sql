@@ -79,12 +79,13 @@ end $$;
 
 -- Gives the barcodes of items that are gone or void back to be used again.
 create or replace function delivery.barcodes_release(barcodes text[]) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
   update delivery.transfer_barcodes b set status = 'unused', used_at = null, received_at = null
   where b.tenant_id = app.tenant_id() and b.barcode = any (barcodes) and not exists (
     select from delivery.transfer_manifest_items i
-    where i.tenant_id = b.tenant_id and i.barcode_value = b.barcode and i.status <> 'void')
-$$;
+    where i.tenant_id = b.tenant_id and i.barcode_value = b.barcode and i.status <> 'void');
+end $$;
 
 -- Adds items to a draft. {id, items} -> {manifest_id, items_count, items: the new ones}
 -- Locks the manifest. Fails: manifest_not_found, manifest_action_not_allowed, and what

@@ -3,12 +3,14 @@
 -- Whether somebody drives for the caller's tenant: 'active', 'inactive', or null when he is no driver.
 -- A definer, because institutions may name a driver and see no driver's row. Answers one word.
 create or replace function private.driver_status(driver_id uuid) returns text
-language sql stable security definer set search_path = '' as $$
-  select case when u.is_active and d.status is distinct from 'inactive' then 'active' else 'inactive' end
-  from tenancy.tenant_users u
-  left join delivery.drivers d on d.tenant_id = u.tenant_id and d.user_id = u.user_id
-  where u.tenant_id = app.tenant_id() and u.user_id = driver_id and u.tenant_user_type = 'driver'
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select case when u.is_active and d.status is distinct from 'inactive' then 'active' else 'inactive' end
+    from tenancy.tenant_users u
+    left join delivery.drivers d on d.tenant_id = u.tenant_id and d.user_id = u.user_id
+    where u.tenant_id = app.tenant_id() and u.user_id = driver_id and u.tenant_user_type = 'driver');
+end $$;
 grant execute on function private.driver_status(uuid) to barid_caller;
 
 -- What the caller may not say about a manifest he makes. Operations may say anything; a driver takes it
@@ -143,6 +145,7 @@ end $$;
 
 -- How the number of a manifest is written: TM- and at least six digits.
 create or replace function delivery.manifest_number(number bigint) returns text
-language sql immutable set search_path = '' as $$
-  select 'TM-' || lpad(number::text, greatest(6, length(number::text)), '0')
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return 'TM-' || lpad(number::text, greatest(6, length(number::text)), '0');
+end $$;

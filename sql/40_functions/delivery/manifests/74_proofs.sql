@@ -37,11 +37,12 @@ end $$;
 -- The proofs of a stage may come while the parcels are on their way to it or have just been there.
 -- Fails: manifest_action_not_allowed.
 create or replace function delivery.manifest_require_proof_time(m delivery.transfer_manifests, stage text) returns void
-language sql set search_path = '' as $$
-  select delivery.manifest_require_status(m, case stage
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.manifest_require_status(m, case stage
     when 'pickup' then '{draft,picked_up,in_transit}'::text[]
-    else '{picked_up,in_transit,awaiting_receipt,receiving}' end)
-$$;
+    else '{picked_up,in_transit,awaiting_receipt,receiving}' end);
+end $$;
 
 -- Adds proofs to a manifest. {id, stage, photo_urls?, signature_url?, signed_by?}
 -- -> {manifest_id, complete: all that the settings ask for at this stage is there, proofs: those of the stage}

@@ -2,9 +2,10 @@
 -- is nothing to divide by.
 
 create or replace function delivery.percent(part numeric, whole numeric) returns numeric
-language sql immutable set search_path = '' as $$
-  select round(100 * part / nullif(whole, 0), 2)
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return round(100 * part / nullif(whole, 0), 2);
+end $$;
 
 -- One row a driver: of one month, or of all time when it is null.
 create or replace function delivery.performance_rows(in_year integer, in_month integer)
@@ -85,9 +86,10 @@ end $$;
 
 -- A change in percent, null from nothing.
 create or replace function delivery.percent_change(from_value numeric, to_value numeric) returns numeric
-language sql immutable set search_path = '' as $$
-  select round(100 * (to_value - from_value) / nullif(from_value, 0), 2)
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return round(100 * (to_value - from_value) / nullif(from_value, 0), 2);
+end $$;
 
 -- {driver_id} -> {driver, current_month, previous_month, changes, history (six months, oldest first), computed_at}
 -- Months by the tenant's clock; one without deliveries is there with zeros. Fails: driver_not_found.
@@ -152,8 +154,9 @@ end $$;
 
 -- Makes the figures anew: {month?, year?} -> {status: done | queued, computed_at}
 create or replace function delivery.performance_rebuild(input jsonb) returns jsonb
-language sql set search_path = '' as $$
-  select private.performance_rebuild_asked((input ->> 'year')::integer, (input ->> 'month')::integer)
-$$;
+language plpgsql set search_path = '' as $$
+begin
+  return private.performance_rebuild_asked((input ->> 'year')::integer, (input ->> 'month')::integer);
+end $$;
 
 grant execute on function private.performance_rebuild_asked(integer, integer) to barid_caller;

@@ -45,14 +45,15 @@ end $$;
 
 -- Keeps what was measured. {from, to, distance_km}, as JSON text.
 create or replace function private.way_keep(way text) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   insert into delivery.measured_ways (from_latitude, from_longitude, to_latitude, to_longitude, distance_km)
   select (w #>> '{from,0}')::numeric, (w #>> '{from,1}')::numeric, (w #>> '{to,0}')::numeric, (w #>> '{to,1}')::numeric,
     (w ->> 'distance_km')::numeric
   from (select way::jsonb as w) j
   on conflict (from_latitude, from_longitude, to_latitude, to_longitude)
-    do update set distance_km = excluded.distance_km, measured_at = now()
-$$;
+    do update set distance_km = excluded.distance_km, measured_at = now();
+end $$;
 
 grant execute on function private.way_known(double precision, double precision, double precision, double precision) to barid_caller;
 grant execute on function private.way_keep(text) to barid_api;

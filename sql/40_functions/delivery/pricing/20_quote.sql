@@ -49,17 +49,19 @@ end $$;
 
 -- True when a person may order with a service (access_mode).
 create or replace function delivery.service_open_to(service delivery.delivery_services, user_id uuid) returns boolean
-language sql stable set search_path = '' as $$
-  select case service.access_mode when 'all_users' then true
+language plpgsql stable set search_path = '' as $$
+begin
+  return case service.access_mode when 'all_users' then true
     else (service.access_mode = 'select_users') = exists (
       select from delivery.delivery_service_users u
-      where u.tenant_id = service.tenant_id and u.service_id = service.id and u.user_id = service_open_to.user_id) end
-$$;
+      where u.tenant_id = service.tenant_id and u.service_id = service.id and u.user_id = service_open_to.user_id) end;
+end $$;
 
 -- True when a service delivers into a zone (zone_access_mode); a place outside every zone is null.
 create or replace function delivery.service_reaches(service delivery.delivery_services, zone_id uuid) returns boolean
-language sql stable set search_path = '' as $$
-  select case service.zone_access_mode when 'all_zones' then true
+language plpgsql stable set search_path = '' as $$
+begin
+  return case service.zone_access_mode when 'all_zones' then true
     else (service.zone_access_mode = 'select_zones') = case service.zone_selector_type
       when 'zone' then exists (
         select from delivery.delivery_service_zones z
@@ -67,11 +69,12 @@ language sql stable set search_path = '' as $$
       else exists (
         select from delivery.delivery_service_zone_tags t
         join delivery.zone_tag_map m on m.tenant_id = t.tenant_id and m.tag_id = t.tag_id
-        where t.tenant_id = service.tenant_id and t.service_id = service.id and m.zone_id = service_reaches.zone_id) end end
-$$;
+        where t.tenant_id = service.tenant_id and t.service_id = service.id and m.zone_id = service_reaches.zone_id) end end;
+end $$;
 
 -- True when a service may be used by a person and for a drop-off zone.
 create or replace function delivery.service_allows(service delivery.delivery_services, user_id uuid, zone_id uuid) returns boolean
-language sql stable set search_path = '' as $$
-  select delivery.service_open_to(service, user_id) and delivery.service_reaches(service, zone_id)
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return delivery.service_open_to(service, user_id) and delivery.service_reaches(service, zone_id);
+end $$;

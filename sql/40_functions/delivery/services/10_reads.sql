@@ -3,23 +3,25 @@
 -- refund_delivery_fee_on_return}}. What custom overrides or a profile leave out is the tenant's setting
 -- delivery.fulfillment_policy, and without one: cancelled is refunded, returned is not.
 create or replace function delivery.service_policy(service delivery.delivery_services) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('source', c.source, 'payment_policies', jsonb_build_object(
-    'refund_delivery_fee_on_cancel', app.boolean_or(c.chosen -> 'refund_delivery_fee_on_cancel',
-      app.boolean_or(t.defaults -> 'refund_delivery_fee_on_cancel', true)),
-    'refund_delivery_fee_on_return', app.boolean_or(c.chosen -> 'refund_delivery_fee_on_return',
-      app.boolean_or(t.defaults -> 'refund_delivery_fee_on_return', false))))
-  from (select app.settings('delivery', 'fulfillment_policy') -> 'payment_policies' as defaults) t,
-    (
-      select 'custom' as source, service.policy_overrides -> 'payment_policies' as chosen where service.policy_mode = 'custom'
-      union all
-      select 'profile', p.policy -> 'payment_policies' from delivery.policy_profiles p
-      where service.policy_mode = 'profile' and p.tenant_id = service.tenant_id and p.id = service.policy_profile_id and p.is_active
-      union all
-      select 'tenant', null
-      limit 1
-    ) c
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('source', c.source, 'payment_policies', jsonb_build_object(
+      'refund_delivery_fee_on_cancel', app.boolean_or(c.chosen -> 'refund_delivery_fee_on_cancel',
+        app.boolean_or(t.defaults -> 'refund_delivery_fee_on_cancel', true)),
+      'refund_delivery_fee_on_return', app.boolean_or(c.chosen -> 'refund_delivery_fee_on_return',
+        app.boolean_or(t.defaults -> 'refund_delivery_fee_on_return', false))))
+    from (select app.settings('delivery', 'fulfillment_policy') -> 'payment_policies' as defaults) t,
+      (
+        select 'custom' as source, service.policy_overrides -> 'payment_policies' as chosen where service.policy_mode = 'custom'
+        union all
+        select 'profile', p.policy -> 'payment_policies' from delivery.policy_profiles p
+        where service.policy_mode = 'profile' and p.tenant_id = service.tenant_id and p.id = service.policy_profile_id and p.is_active
+        union all
+        select 'tenant', null
+        limit 1
+      ) c);
+end $$;
 
 -- A service. {id, full?} -> {service}; full adds zones, teams, vehicles and the policy in force.
 -- Fails: service_not_found (deleted, or not for this caller).
@@ -66,16 +68,18 @@ end $$;
 
 -- The services that the tenant's manifests may use, or null when all may.
 create or replace function delivery.g2g_services() returns uuid[]
-language sql stable set search_path = '' as $$
-  select nullif(app.uuids(delivery.manifest_settings() -> 'available_delivery_service_ids'), '{}')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return nullif(app.uuids(delivery.manifest_settings() -> 'available_delivery_service_ids'), '{}');
+end $$;
 
 -- Whose access narrows the services: whoever sees the whole tenant may ask for anybody, the others are
 -- asked for themselves, whatever they send.
 create or replace function delivery.service_asker(customer_id uuid) returns uuid
-language sql stable set search_path = '' as $$
-  select case when app.sees_tenant() then service_asker.customer_id else app.user_id() end
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when app.sees_tenant() then service_asker.customer_id else app.user_id() end;
+end $$;
 
 -- Key figures of the services somebody may see: the tenant's, narrowed by access and by the manifests'
 -- allow-list, but by no other filter. {customer_id?, context?: g2g}

@@ -1,26 +1,30 @@
 -- Text somebody wrote, over what is stored: a string is in the language of the request and leaves the
 -- others alone, an object {en, ar, ku} replaces them all, null removes them. Empty texts are not kept.
 create or replace function delivery.translated(value jsonb, stored jsonb default '{}') returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_object_agg(t.key, t.value) filter (where t.value <> '""'), '{}')
-  from jsonb_each(case jsonb_typeof(translated.value)
-    when 'string' then stored || jsonb_build_object(coalesce(app.request_setting('language'), 'en'), translated.value)
-    when 'object' then translated.value
-    else '{}' end) t
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_object_agg(t.key, t.value) filter (where t.value <> '""'), '{}')
+    from jsonb_each(case jsonb_typeof(translated.value)
+      when 'string' then stored || jsonb_build_object(coalesce(app.request_setting('language'), 'en'), translated.value)
+      when 'object' then translated.value
+      else '{}' end) t);
+end $$;
 
 -- The settings that name a service: [{source, setting_key}]. source is module.group.
 create or replace function delivery.service_setting_references(service_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('source', n.module || '.' || n.group_key, 'setting_key', n.path)
-    order by n.module, n.group_key, n.path), '[]')
-  from (values
-    ('delivery', 'transfer_manifest', 'default_delivery_service_id'),
-    ('delivery', 'transfer_manifest', 'available_delivery_service_ids'),
-    ('general', 'delivery', 'return_requests.default_delivery_service_id')) n (module, group_key, path)
-  cross join lateral (select app.settings(n.module, n.group_key) #> string_to_array(n.path, '.') as value) v
-  where v.value = to_jsonb(service_id::text) or (jsonb_typeof(v.value) = 'array' and v.value ? service_id::text)
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('source', n.module || '.' || n.group_key, 'setting_key', n.path)
+      order by n.module, n.group_key, n.path), '[]')
+    from (values
+      ('delivery', 'transfer_manifest', 'default_delivery_service_id'),
+      ('delivery', 'transfer_manifest', 'available_delivery_service_ids'),
+      ('general', 'delivery', 'return_requests.default_delivery_service_id')) n (module, group_key, path)
+    cross join lateral (select app.settings(n.module, n.group_key) #> string_to_array(n.path, '.') as value) v
+    where v.value = to_jsonb(service_id::text) or (jsonb_typeof(v.value) = 'array' and v.value ? service_id::text));
+end $$;
 
 -- Locks a service for a change. Settings that begin to name it wait, and those that do are seen after.
 -- Fails: service_not_found.

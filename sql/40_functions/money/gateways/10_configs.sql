@@ -2,13 +2,15 @@
 
 -- {gateway_code?} -> [the tenant's gateways], or of one.
 create or replace function money.gateways_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('gateway_code', g.gateway_code, 'is_active', g.is_active, 'settings', g.settings,
-    'secrets', (select coalesce(jsonb_object_agg(s.name, true), '{}') from jsonb_object_keys(g.secrets) s (name)),
-    'has_previous_webhook_secret', g.previous_webhook_secret is not null, 'updated_at', g.updated_at) order by g.gateway_code), '[]')
-  from money.payment_gateways g
-  where g.tenant_id = app.tenant_id() and (input ->> 'gateway_code' is null or g.gateway_code = input ->> 'gateway_code')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('gateway_code', g.gateway_code, 'is_active', g.is_active, 'settings', g.settings,
+      'secrets', (select coalesce(jsonb_object_agg(s.name, true), '{}') from jsonb_object_keys(g.secrets) s (name)),
+      'has_previous_webhook_secret', g.previous_webhook_secret is not null, 'updated_at', g.updated_at) order by g.gateway_code), '[]')
+    from money.payment_gateways g
+    where g.tenant_id = app.tenant_id() and (input ->> 'gateway_code' is null or g.gateway_code = input ->> 'gateway_code'));
+end $$;
 
 -- Configures a gateway; what is not sent stays. A new webhook secret keeps the one before beside it, until that is
 -- to be forgotten: events on their way are signed with it.
@@ -52,23 +54,26 @@ end $$;
 -- True when the tenant of the shop the request is in, or else the caller's, can be paid through a gateway. A definer:
 -- customers see no accounts.
 create or replace function private.gateway_in_use(code text) returns boolean
-language sql stable security definer set search_path = '' as $$
-  select exists (select from money.payment_gateways g where g.tenant_id = coalesce(app.shop_tenant_id(), app.tenant_id())
-    and g.gateway_code = code and g.is_active)
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from money.payment_gateways g where g.tenant_id = coalesce(app.shop_tenant_id(), app.tenant_id())
+    and g.gateway_code = code and g.is_active);
+end $$;
 grant execute on function private.gateway_in_use(text) to barid_caller;
 
 -- Those whose secret may have signed an event of this account: [{tenant_id, secrets, previous_webhook_secret}].
 create or replace function private.gateway_signers(code text, account_id text) returns jsonb
-language sql stable security definer set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('tenant_id', g.tenant_id, 'secret', g.secrets ->> 'webhook_secret',
-    'previous', g.previous_webhook_secret)), '[]')
-  from (
-    select * from money.payment_gateways x
-    where x.gateway_code = code and x.is_active and x.settings ->> 'account_id' = gateway_signers.account_id
-    order by x.created_at, x.id limit 50
-  ) g
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('tenant_id', g.tenant_id, 'secret', g.secrets ->> 'webhook_secret',
+      'previous', g.previous_webhook_secret)), '[]')
+    from (
+      select * from money.payment_gateways x
+      where x.gateway_code = code and x.is_active and x.settings ->> 'account_id' = gateway_signers.account_id
+      order by x.created_at, x.id limit 50
+    ) g);
+end $$;
 grant execute on function private.gateway_signers(text, text) to barid_api;
 
 -- Settles an event that matched no payment. {event_id, resolution, note?} -> the event
@@ -94,6 +99,7 @@ end $$;
 
 -- The tenant secrets are sealed for. -> {tenant_id}
 create or replace function money.gateway_owner(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('tenant_id', app.tenant_id())
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('tenant_id', app.tenant_id());
+end $$;

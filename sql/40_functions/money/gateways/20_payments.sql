@@ -70,10 +70,12 @@ end $$;
 
 -- What was paid for an order and not yet given back.
 create or replace function private.order_refundable(o storefront.storefront_orders) returns numeric
-language sql stable security definer set search_path = '' as $$
-  select coalesce(sum(case p.type when 'ORDER' then p.amount when 'REFUND' then -p.amount end), 0)
-  from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id and p.status = 'SUCCESS'
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(sum(case p.type when 'ORDER' then p.amount when 'REFUND' then -p.amount end), 0)
+    from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id and p.status = 'SUCCESS');
+end $$;
 
 -- Gives money of an order back to its customer's wallet; p_amount null: all that is left. The order is locked by the
 -- caller, an administrator. -> {processed, amount, method, payment_id}
@@ -110,8 +112,9 @@ grant execute on function private.order_refundable(storefront.storefront_orders)
 
 -- No longer waits for what an order was to be paid with.
 create or replace function private.order_payment_drop(p_order uuid) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   update money.payments p set status = 'CANCELLED', processed_at = now()
-  where p.tenant_id = app.tenant_id() and p.order_id = p_order and p.type = 'ORDER' and p.status = 'pending'
-$$;
+  where p.tenant_id = app.tenant_id() and p.order_id = p_order and p.type = 'ORDER' and p.status = 'pending';
+end $$;
 grant execute on function private.order_payment_drop(uuid) to barid_caller;

@@ -3,15 +3,17 @@
 
 -- What the functions must know of a payment to talk to its gateway about it.
 create or replace function private.payment_known(p money.payments) returns jsonb
-language sql stable security definer set search_path = '' as $$
-  select jsonb_build_object('id', p.id, 'tenant_id', p.tenant_id, 'gateway_code', p.gateway_code, 'gateway_order_id', p.gateway_order_id,
-    'gateway_reference', p.gateway_reference, 'amount', p.amount::text, 'currency', p.currency, 'numeric_code', c.numeric_code,
-    'exponent', coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent), 'description', p.reference, 'back_ref', p.back_ref,
-    'expires_at', p.expires_at, 'settings', coalesce(g.settings, '{}'), 'secrets', coalesce(g.secrets, '{}'))
-  from tenancy.currencies c
-  left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
-  where c.code = p.currency
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('id', p.id, 'tenant_id', p.tenant_id, 'gateway_code', p.gateway_code, 'gateway_order_id', p.gateway_order_id,
+      'gateway_reference', p.gateway_reference, 'amount', p.amount::text, 'currency', p.currency, 'numeric_code', c.numeric_code,
+      'exponent', coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent), 'description', p.reference, 'back_ref', p.back_ref,
+      'expires_at', p.expires_at, 'settings', coalesce(g.settings, '{}'), 'secrets', coalesce(g.secrets, '{}'))
+    from tenancy.currencies c
+    left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
+    where c.code = p.currency);
+end $$;
 
 -- Claims the opening of a payment at its gateway: {open: what the functions must know}, {redirect_url,
 -- gateway_order_id, expires_at} when it is open already, {wait: true} while somebody else is opening it, null when

@@ -4,23 +4,25 @@
 -- Why what was told cannot pay this payment, or null when it can. Everything must be equal: amount, currency, the
 -- terminal it was taken at, and the order where one is named.
 create or replace function private.payment_judged(p money.payments, o storefront.storefront_orders, facts jsonb) returns text
-language sql stable security definer set search_path = '' as $$
-  select case
-    when facts ->> 'amount' !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' or (facts ->> 'amount')::numeric
-      <> p.amount * case facts ->> 'unit' when 'minor' then 10 ^ coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent) else 1 end
-      then 'amount_differs'
-    when upper(facts ->> 'currency') not in (c.code, c.numeric_code) then 'currency_differs'
-    when g.settings ->> 'terminal' is not null and g.settings ->> 'terminal' is distinct from facts ->> 'terminal' then 'terminal_differs'
-    when facts ->> 'order' is not null and facts ->> 'order' not in (p.gateway_order_id, coalesce(p.order_id::text, ''))
-      or facts ->> 'reference' ~ '^[0-9]{12,18}$' and facts ->> 'reference' <> p.gateway_order_id then 'order_differs'
-    when p.status = 'CANCELLED' or o.status = 'cancelled' then 'order_cancelled'
-    when coalesce(facts ->> 'transaction_id', '') = '' then 'transaction_missing'
-    when p.status = 'SUCCESS' or o.payment_status = 'paid' then 'already_paid'
-  end
-  from tenancy.currencies c
-  left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
-  where c.code = p.currency
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select case
+      when facts ->> 'amount' !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' or (facts ->> 'amount')::numeric
+        <> p.amount * case facts ->> 'unit' when 'minor' then 10 ^ coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent) else 1 end
+        then 'amount_differs'
+      when upper(facts ->> 'currency') not in (c.code, c.numeric_code) then 'currency_differs'
+      when g.settings ->> 'terminal' is not null and g.settings ->> 'terminal' is distinct from facts ->> 'terminal' then 'terminal_differs'
+      when facts ->> 'order' is not null and facts ->> 'order' not in (p.gateway_order_id, coalesce(p.order_id::text, ''))
+        or facts ->> 'reference' ~ '^[0-9]{12,18}$' and facts ->> 'reference' <> p.gateway_order_id then 'order_differs'
+      when p.status = 'CANCELLED' or o.status = 'cancelled' then 'order_cancelled'
+      when coalesce(facts ->> 'transaction_id', '') = '' then 'transaction_missing'
+      when p.status = 'SUCCESS' or o.payment_status = 'paid' then 'already_paid'
+    end
+    from tenancy.currencies c
+    left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
+    where c.code = p.currency);
+end $$;
 
 -- What becomes of it. p and o are locked. -> outcome and, where it is not processed, the reason.
 create or replace function private.payment_follow(p money.payments, o storefront.storefront_orders, facts jsonb, out outcome text, out reason text)

@@ -64,11 +64,13 @@ $$;
 
 -- Banners as they are kept: each with an id and a place.
 create or replace function storefront.banners_kept(banners jsonb) returns jsonb
-language sql volatile set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', gen_random_uuid(), 'is_active', true, 'sort_order', b.position - 1)
-    || b.value order by b.position), '[]')
-  from jsonb_array_elements(banners) with ordinality b (value, position)
-$$;
+language plpgsql volatile set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('id', gen_random_uuid(), 'is_active', true, 'sort_order', b.position - 1)
+      || b.value order by b.position), '[]')
+    from jsonb_array_elements(banners) with ordinality b (value, position));
+end $$;
 
 -- The market of the caller's tenant, held when it is to be changed. Fails: market_not_found.
 create or replace function storefront.own_market(hold boolean default false) returns storefront.markets
@@ -110,10 +112,11 @@ end $$;
 
 -- Notifies the administrators of the market's tenant.
 create or replace function storefront.notify_tenant_admins(type text, payload jsonb) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   select u.tenant_id, u.user_id, notify_tenant_admins.type, notify_tenant_admins.payload
   from tenancy.tenant_users u
   join tenancy.tenant_user_roles r on r.tenant_id = u.tenant_id and r.user_id = u.user_id and r.role_key = 'tenant_admin'
-  where u.tenant_id = app.tenant_id() and u.is_active
-$$;
+  where u.tenant_id = app.tenant_id() and u.is_active;
+end $$;

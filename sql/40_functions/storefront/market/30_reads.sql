@@ -18,27 +18,29 @@ end $$;
 
 -- The last five things that happened in a market, newest first: [{type, title, subtitle, timestamp}].
 create or replace function storefront.recent_activity(market storefront.markets) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('type', a.type, 'title', a.title, 'subtitle', a.subtitle,
-    'timestamp', a.happened_at) order by a.happened_at desc, a.id), '[]')
-  from (
-    (select 'order' as type, o.order_number as title, o.status as subtitle, o.created_at as happened_at, o.id
-      from storefront.storefront_orders o
-      where o.tenant_id = market.tenant_id and o.market_id = market.id order by o.created_at desc nulls last, o.id desc limit 5)
-    union all
-    (select 'product', app.localized(p.name), app.localized(c.name), p.created_at, p.id
-      from storefront.products p
-      left join storefront.product_categories c on c.tenant_id = p.tenant_id and c.id = p.category_id
-      where p.tenant_id = market.tenant_id and p.market_id = market.id and p.archived_at is null
-      order by p.created_at desc limit 5)
-    union all
-    (select 'review', app.localized(p.name), r.rating || '/5', r.created_at, r.id
-      from storefront.product_reviews r
-      join storefront.products p on p.tenant_id = r.tenant_id and p.id = r.product_id
-      where r.tenant_id = market.tenant_id order by r.created_at desc limit 5)
-    order by 4 desc, 5 limit 5
-  ) a
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('type', a.type, 'title', a.title, 'subtitle', a.subtitle,
+      'timestamp', a.happened_at) order by a.happened_at desc, a.id), '[]')
+    from (
+      (select 'order' as type, o.order_number as title, o.status as subtitle, o.created_at as happened_at, o.id
+        from storefront.storefront_orders o
+        where o.tenant_id = market.tenant_id and o.market_id = market.id order by o.created_at desc nulls last, o.id desc limit 5)
+      union all
+      (select 'product', app.localized(p.name), app.localized(c.name), p.created_at, p.id
+        from storefront.products p
+        left join storefront.product_categories c on c.tenant_id = p.tenant_id and c.id = p.category_id
+        where p.tenant_id = market.tenant_id and p.market_id = market.id and p.archived_at is null
+        order by p.created_at desc limit 5)
+      union all
+      (select 'review', app.localized(p.name), r.rating || '/5', r.created_at, r.id
+        from storefront.product_reviews r
+        join storefront.products p on p.tenant_id = r.tenant_id and p.id = r.product_id
+        where r.tenant_id = market.tenant_id order by r.created_at desc limit 5)
+      order by 4 desc, 5 limit 5
+    ) a);
+end $$;
 
 -- The command centre. -> {market, readiness, summary, recent_activity}, all worked out now.
 -- Fails: market_not_found.

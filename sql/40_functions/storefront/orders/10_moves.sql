@@ -3,26 +3,28 @@
 
 -- True when an order may go from one status to another. What is shipped is not called off any more.
 create or replace function storefront.order_move_is_legal(from_status text, to_status text) returns boolean
-language sql immutable set search_path = '' as $$
-  select to_status = any (case from_status
+language plpgsql immutable set search_path = '' as $$
+begin
+  return to_status = any (case from_status
     when 'pending' then '{awaiting_approval,approved,confirmed,cancelled}'::text[]
     when 'awaiting_approval' then '{approved,confirmed,cancelled}'
     when 'approved' then '{confirmed,shipped,cancelled}'
     when 'confirmed' then '{shipped,cancelled}'
     when 'shipped' then '{delivered}'
     when 'delivered' then '{completed}'
-    else '{}' end)
-$$;
+    else '{}' end);
+end $$;
 
 -- Tells what happened to an order. Numbers, ids and states; no name, phone or address.
 create or replace function private.tell_order(o storefront.storefront_orders, happened text, more jsonb default '{}') returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
   values (o.tenant_id, 'order.' || happened, 'storefront', 'order', o.id, jsonb_build_object('order_id', o.id,
     'order_number', o.order_number, 'market_id', o.market_id, 'user_id', o.user_id, 'status', o.status,
     'payment_status', o.payment_status, 'payment_method', o.payment_method, 'total_price', o.total_price, 'currency', o.currency,
-    'delivery_id', o.delivery_id, 'reason', o.cancel_reason, 'actor_id', app.user_id()) || more)
-$$;
+    'delivery_id', o.delivery_id, 'reason', o.cancel_reason, 'actor_id', app.user_id()) || more);
+end $$;
 
 create or replace function private.guard_order() returns trigger
 language plpgsql security definer set search_path = '' as $$

@@ -2,8 +2,9 @@
 
 -- The customer's view: camelCase, with payments in snake_case as documented.
 create or replace function storefront.order_for_customer(o storefront.storefront_orders) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('id', o.id, 'order_number', o.order_number, 'status', storefront.customer_status(o),
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('id', o.id, 'order_number', o.order_number, 'status', storefront.customer_status(o),
     'paymentStatus', o.payment_status, 'paymentMethod', o.payment_method, 'subtotal', o.subtotal, 'taxAmount', o.tax_amount,
     'deliveryFee', o.shipping_cost, 'discountAmount', o.discount_amount, 'totalPrice', o.total_price, 'currency', o.currency,
     'totalItems', o.total_items, 'customerNotes', o.customer_notes, 'shippingAddress', o.shipping_address,
@@ -21,8 +22,8 @@ language sql stable set search_path = '' as $$
       select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
         'amount', p.amount, 'gateway_transaction_id', p.gateway_transaction_id, 'created_at', p.created_at,
         'processed_at', p.processed_at) order by p.created_at, p.id), '[]')
-      from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id))
-$$;
+      from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id));
+end $$;
 
 -- {order_id} -> {order, check: a payment the gateway may be asked about, or null}. Fails: order_not_found.
 create or replace function storefront.order_payment_status(input jsonb) returns jsonb
@@ -44,21 +45,24 @@ end $$;
 
 -- The delivery that brings an order, as a detail shows it; null without one.
 create or replace function storefront.order_assignment(o storefront.storefront_orders) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'tracking_number', d.barcode, 'status', d.status,
-    'driver_assigned', a.driver_id is not null,
-    'driver', case when a.driver_id is not null then jsonb_build_object('id', a.driver_id, 'full_name', p.full_name) end)
-  from delivery.deliveries d
-  left join delivery.assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted', 'completed')
-  left join tenancy.profiles p on p.id = a.driver_id
-  where d.tenant_id = o.tenant_id and d.id = o.delivery_id
-  order by a.created_at desc limit 1
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'tracking_number', d.barcode, 'status', d.status,
+      'driver_assigned', a.driver_id is not null,
+      'driver', case when a.driver_id is not null then jsonb_build_object('id', a.driver_id, 'full_name', p.full_name) end)
+    from delivery.deliveries d
+    left join delivery.assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted', 'completed')
+    left join tenancy.profiles p on p.id = a.driver_id
+    where d.tenant_id = o.tenant_id and d.id = o.delivery_id
+    order by a.created_at desc limit 1);
+end $$;
 
 -- The administrators' view of one order: snake_case.
 create or replace function storefront.order_for_admin(o storefront.storefront_orders) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id,changed}'::text[]
+language plpgsql stable set search_path = '' as $$
+begin
+  return to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id,changed}'::text[]
     || jsonb_build_object(
     'customer', (
       select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'email', p.email, 'phone', p.phone)
@@ -81,8 +85,8 @@ language sql stable set search_path = '' as $$
       select coalesce(jsonb_agg(jsonb_build_object('status', h.status, 'timestamp', h.created_at, 'note', h.note,
         'updated_by', h.updated_by) order by h.id), '[]')
       from storefront.storefront_order_history h where h.tenant_id = o.tenant_id and h.order_id = o.id),
-    'delivery_assignment', storefront.order_assignment(o))
-$$;
+    'delivery_assignment', storefront.order_assignment(o));
+end $$;
 
 -- {order_id} -> the order. Fails: order_not_found.
 create or replace function storefront.order_get(input jsonb) returns jsonb
@@ -99,17 +103,19 @@ end $$;
 
 -- Totals of the whole market, whatever a list shows: {totalOrders, pendingOrders, outForDelivery, deliveredToday}.
 create or replace function storefront.order_stats() returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object(
-    'totalOrders', (select coalesce(sum((g.value ->> 'entries')::bigint), 0) from jsonb_each(t.groups) g),
-    'pendingOrders', coalesce((t.groups #>> '{pending,entries}')::bigint, 0),
-    'outForDelivery', coalesce((t.groups #>> '{shipped,entries}')::bigint, 0),
-    'deliveredToday', (
-      select count(*) from storefront.storefront_orders o
-      where o.tenant_id = (select app.tenant_id())
-        and o.delivered_at >= (select app.day_start(app.day_of(now()::text)))))
-  from (select app.tally_by('storefront_orders', 'status_group') as groups) t
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object(
+      'totalOrders', (select coalesce(sum((g.value ->> 'entries')::bigint), 0) from jsonb_each(t.groups) g),
+      'pendingOrders', coalesce((t.groups #>> '{pending,entries}')::bigint, 0),
+      'outForDelivery', coalesce((t.groups #>> '{shipped,entries}')::bigint, 0),
+      'deliveredToday', (
+        select count(*) from storefront.storefront_orders o
+        where o.tenant_id = (select app.tenant_id())
+          and o.delivered_at >= (select app.day_start(app.day_of(now()::text)))))
+    from (select app.tally_by('storefront_orders', 'status_group') as groups) t);
+end $$;
 
 -- Ids of orders whose number or id contains a text. A definer because ILIKE is not leakproof: under row-level security
 -- PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only, and answers ids that the

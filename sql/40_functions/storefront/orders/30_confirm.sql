@@ -5,38 +5,40 @@
 -- -> {short: an item there is too little of, units, warehouse_id, latitude, longitude}; units is null as long as a
 -- line has no item. A definer: customers see no stock. Nothing is reserved.
 create or replace function private.order_supply(lines jsonb) returns jsonb
-language sql stable security definer set search_path = '' as $$
-  with line as (
-    select l.inventory_item_id as item_id, sum(l.quantity) as quantity
-    from jsonb_to_recordset(lines) as l (inventory_item_id uuid, quantity bigint) group by 1
-  ), held as (
-    select s.item_id, s.warehouse_id, sum(s.quantity) as quantity
-    from line l
-    join warehousing.stock s on s.tenant_id = app.tenant_id() and s.item_id = l.item_id and s.status = 'available'
-      and s.quantity > 0 and s.written_off_at is null
-    group by 1, 2
-  ), source as (
-    select w.id, a.latitude, a.longitude
-    from warehousing.warehouses w
-    join delivery.addresses a on a.tenant_id = w.tenant_id and a.id = w.address_id
-    left join held h on h.warehouse_id = w.id
-    where w.tenant_id = app.tenant_id() and w.deleted_at is null and w.status in ('active', 'full')
-    group by w.id, a.latitude, a.longitude
-    order by coalesce(sum(h.quantity), 0) desc,
-      w.id = (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid desc nulls last, w.created_at, w.id
-    limit 1
-  )
-  select jsonb_build_object(
-    'short', (
-      select l.item_id from line l
-      where l.item_id is not null
-        and l.quantity > coalesce((select sum(h.quantity) from held h where h.item_id = l.item_id), 0)
-      order by l.item_id limit 1),
-    'units', (
-      select case when bool_and(i.id is not null) then sum(i.unit_size * l.quantity) end
-      from line l left join warehousing.inventory_items i on i.tenant_id = app.tenant_id() and i.id = l.item_id),
-    'warehouse_id', (select s.id from source s), 'latitude', (select s.latitude from source s), 'longitude', (select s.longitude from source s))
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    with line as (
+      select l.inventory_item_id as item_id, sum(l.quantity) as quantity
+      from jsonb_to_recordset(lines) as l (inventory_item_id uuid, quantity bigint) group by 1
+    ), held as (
+      select s.item_id, s.warehouse_id, sum(s.quantity) as quantity
+      from line l
+      join warehousing.stock s on s.tenant_id = app.tenant_id() and s.item_id = l.item_id and s.status = 'available'
+        and s.quantity > 0 and s.written_off_at is null
+      group by 1, 2
+    ), source as (
+      select w.id, a.latitude, a.longitude
+      from warehousing.warehouses w
+      join delivery.addresses a on a.tenant_id = w.tenant_id and a.id = w.address_id
+      left join held h on h.warehouse_id = w.id
+      where w.tenant_id = app.tenant_id() and w.deleted_at is null and w.status in ('active', 'full')
+      group by w.id, a.latitude, a.longitude
+      order by coalesce(sum(h.quantity), 0) desc,
+        w.id = (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid desc nulls last, w.created_at, w.id
+      limit 1
+    )
+    select jsonb_build_object(
+      'short', (
+        select l.item_id from line l
+        where l.item_id is not null
+          and l.quantity > coalesce((select sum(h.quantity) from held h where h.item_id = l.item_id), 0)
+        order by l.item_id limit 1),
+      'units', (
+        select case when bool_and(i.id is not null) then sum(i.unit_size * l.quantity) end
+        from line l left join warehousing.inventory_items i on i.tenant_id = app.tenant_id() and i.id = l.item_id),
+      'warehouse_id', (select s.id from source s), 'latitude', (select s.latitude from source s), 'longitude', (select s.longitude from source s)));
+end $$;
 grant execute on function private.order_supply(jsonb) to barid_caller;
 
 -- What is in a cart at the prices of now: [{variant_id, product_id, product_name, sku, attributes, images,
@@ -128,21 +130,24 @@ end $$;
 
 -- True for an active domain of the caller's tenant. A definer: customers see no domains.
 create or replace function private.domain_of_shop(host text) returns boolean
-language sql stable security definer set search_path = '' as $$
-  select exists (select from storefront.custom_domains d
-    where d.tenant_id = app.tenant_id() and d.custom_domain = host and d.status = 'active')
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from storefront.custom_domains d
+    where d.tenant_id = app.tenant_id() and d.custom_domain = host and d.status = 'active');
+end $$;
 grant execute on function private.domain_of_shop(text) to barid_caller;
 
 -- What a confirmed order answers: {order, payment_type, payment_id: one to open at a gateway, or null}.
 create or replace function storefront.order_confirmed(order_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('order', storefront.order_for_customer(o), 'payment_type', o.payment_method, 'payment_id', (
-    select p.id from money.payments p
-    where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending' and p.payment_method = 'gateway'
-      and o.status in ('pending', 'awaiting_approval')))
-  from storefront.storefront_orders o where o.tenant_id = app.tenant_id() and o.id = order_confirmed.order_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('order', storefront.order_for_customer(o), 'payment_type', o.payment_method, 'payment_id', (
+      select p.id from money.payments p
+      where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending' and p.payment_method = 'gateway'
+        and o.status in ('pending', 'awaiting_approval')))
+    from storefront.storefront_orders o where o.tenant_id = app.tenant_id() and o.id = order_confirmed.order_id);
+end $$;
 
 -- The order a cart became: the same again, whatever else is sent. A payment that failed may be tried once more.
 create or replace function storefront.order_confirm_again(v_cart storefront.carts, input jsonb) returns jsonb
@@ -230,16 +235,17 @@ end $$;
 -- The trip of an order in the words of POST /delivery/price: from the warehouse that has it to the customer. What is
 -- not measured counts as the tenant says for missing sizes, else as one unit.
 create or replace function storefront.order_trip(service text, supply jsonb, address jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('delivery_service_id', service, 'service_field', 'deliveryServiceId', 'package_field', 'cartId',
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('delivery_service_id', service, 'service_field', 'deliveryServiceId', 'package_field', 'cartId',
     'place_fields', jsonb_build_array('address', 'address'))
     || case when supply ->> 'units' is not null then jsonb_build_object('unit_size', supply -> 'units')
       when app.settings('general', 'unit_size') ->> 'missing_unit_size_fallback' is null then '{"unit_size": 1}' else '{}' end
     || case when supply ->> 'latitude' is not null and address ->> 'latitude' is not null
       then jsonb_build_object('pickup', jsonb_build_object('latitude', supply -> 'latitude', 'longitude', supply -> 'longitude')) else '{}' end
     || case when address ->> 'latitude' is not null
-      then jsonb_build_object('dropoff', jsonb_build_object('latitude', address -> 'latitude', 'longitude', address -> 'longitude')) else '{}' end
-$$;
+      then jsonb_build_object('dropoff', jsonb_build_object('latitude', address -> 'latitude', 'longitude', address -> 'longitude')) else '{}' end;
+end $$;
 
 -- The way of an order that nobody has measured yet, before order_confirm() prices it. Its input -> see
 -- delivery.way_wanted(). What it would refuse has no way.

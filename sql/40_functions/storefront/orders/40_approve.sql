@@ -15,13 +15,15 @@ end $$;
 
 -- What of an order is kept in stock: [{item_id, quantity}].
 create or replace function storefront.order_stock_lines(o storefront.storefront_orders) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('item_id', l.item_id, 'quantity', l.quantity, 'field', 'order_id') order by l.item_id), '[]')
-  from (
-    select i.inventory_item_id as item_id, sum(i.quantity) as quantity from storefront.storefront_order_items i
-    where i.tenant_id = o.tenant_id and i.order_id = o.id and i.inventory_item_id is not null group by 1
-  ) l
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('item_id', l.item_id, 'quantity', l.quantity, 'field', 'order_id') order by l.item_id), '[]')
+    from (
+      select i.inventory_item_id as item_id, sum(i.quantity) as quantity from storefront.storefront_order_items i
+      where i.tenant_id = o.tenant_id and i.order_id = o.id and i.inventory_item_id is not null group by 1
+    ) l);
+end $$;
 
 -- Makes the delivery of an order: from the warehouse that holds its goods to the address of the order, at the fee the
 -- customer was told. Cash on delivery is the whole total: goods and fee. -> the delivery's id

@@ -2,10 +2,12 @@
 
 -- {keys?} -> {settings: {key: value}}
 create or replace function tenancy.system_settings_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('settings', coalesce(jsonb_object_agg(s.key, s.value), '{}'))
-  from tenancy.system_settings s where not input ? 'keys' or input -> 'keys' ? s.key
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('settings', coalesce(jsonb_object_agg(s.key, s.value), '{}'))
+    from tenancy.system_settings s where not input ? 'keys' or input -> 'keys' ? s.key);
+end $$;
 
 -- Sets each as a whole. {settings: {key: value}} -> as system_settings_get, the ones set.
 -- Fails: invalid_reference (a currency that does not exist).

@@ -27,10 +27,11 @@ end $$;
 
 -- pending -> active -> suspended -> active; from everywhere to archived, from there to nowhere.
 create or replace function tenancy.may_move(was text, becomes text) returns boolean
-language sql immutable set search_path = '' as $$
-  select (was, becomes) in (('pending', 'active'), ('active', 'suspended'), ('suspended', 'active'))
-    or (was <> 'archived' and becomes = 'archived')
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (was, becomes) in (('pending', 'active'), ('active', 'suspended'), ('suspended', 'active'))
+    or (was <> 'archived' and becomes = 'archived');
+end $$;
 
 -- Moves the caller's tenant, and says so. Making a pending tenant active means that what it has still to
 -- pay for has been paid. Fails: invalid_status_transition, forbidden.

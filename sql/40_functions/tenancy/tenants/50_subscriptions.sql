@@ -3,16 +3,18 @@
 
 -- Whether tenants need a subscription: system setting tenant_subscription.enabled.
 create or replace function tenancy.subscriptions_asked() returns boolean
-language sql stable set search_path = '' as $$
-  select coalesce((select s.value = 'true' from tenancy.system_settings s where s.key = 'tenant_subscription.enabled'), false)
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce((select s.value = 'true' from tenancy.system_settings s where s.key = 'tenant_subscription.enabled'), false);
+end $$;
 
 -- A subscription as responses show it; the internal note to those who manage the system alone.
 create or replace function tenancy.subscription_shown(subscription tenancy.subscriptions) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(subscription) - array['tenant_id', 'updated_at']
-    - case when app.has_permission('manage:system') then '{}' else '{note_internal}' end::text[]
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return to_jsonb(subscription) - array['tenant_id', 'updated_at']
+    - case when app.has_permission('manage:system') then '{}' else '{note_internal}' end::text[];
+end $$;
 
 -- The tenant's subscription: the one that waits to be paid, else the last that holds, else the last there was.
 create or replace function tenancy.subscription_now() returns tenancy.subscriptions

@@ -5,9 +5,10 @@
 
 -- Whose runs a caller may go on with: his own.
 create or replace function tenancy.wizard_caller() returns text
-language sql stable set search_path = '' as $$
-  select coalesce(app.user_id()::text, app.request_setting('api_key'), '-')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(app.user_id()::text, app.request_setting('api_key'), '-');
+end $$;
 
 -- Refuses to make an administrator for somebody who must not give access; asked before all else.
 -- {creates_admin}. Fails: rbac_forbidden.
@@ -22,12 +23,14 @@ end $$;
 
 -- Marks steps of a run: [{step, status}], status done, skipped, joined (an account that was there) or pending.
 create or replace function tenancy.wizard_steps(steps jsonb, marks jsonb) returns jsonb
-language sql immutable set search_path = '' as $$
-  select jsonb_agg(jsonb_build_object('step', n.step, 'status', coalesce(marks ->> n.step, (
-      select s ->> 'status' from jsonb_array_elements(steps) s where s ->> 'step' = n.step), 'pending')) order by n.position)
-  from unnest(array['tenant', 'settings', 'modules', 'subscription', 'admin_user', 'activation'])
-    with ordinality n (step, position)
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select jsonb_agg(jsonb_build_object('step', n.step, 'status', coalesce(marks ->> n.step, (
+        select s ->> 'status' from jsonb_array_elements(steps) s where s ->> 'step' = n.step), 'pending')) order by n.position)
+    from unnest(array['tenant', 'settings', 'modules', 'subscription', 'admin_user', 'activation'])
+      with ordinality n (step, position));
+end $$;
 
 -- Finds out who the administrator is to be. -> {user_id, state}: new (Auth is to make him under this id),
 -- made (it has done so in this run already) or joined (he had an account before).

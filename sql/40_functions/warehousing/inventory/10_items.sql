@@ -30,9 +30,10 @@ end $$;
 -- Adds the items of a file. {lines, dry_run, refused?} -> see app.import_lines
 -- Fails: import_has_errors; a line: as inventory_item_create.
 create or replace function warehousing.inventory_item_import(input jsonb) returns jsonb
-language sql set search_path = '' as $$
-  select app.import_lines('warehousing.inventory_item_create', '{inventory_item,id}', input)
-$$;
+language plpgsql set search_path = '' as $$
+begin
+  return app.import_lines('warehousing.inventory_item_create', '{inventory_item,id}', input);
+end $$;
 
 -- Changes what is sent; null clears what may be empty. {id, any field of inventory_item_create} -> {inventory_item}
 -- Fails: inventory_item_not_found, item_sku_exists, item_has_stock (serial numbers begin or end with stock in the house).

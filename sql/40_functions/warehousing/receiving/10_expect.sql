@@ -63,10 +63,11 @@ end $$;
 
 -- Nothing is to be received of a delivery any more.
 create or replace function private.receipts_call_off(p_delivery uuid) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   update warehousing.receiving_orders r set status = 'cancelled'
-  where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending' and r.source <> 'inbound'
-$$;
+  where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending' and r.source <> 'inbound';
+end $$;
 
 -- A delivery that ended at its warehouse: received at once where staff need not count it and a default receiving bin
 -- is there (setting general.warehouse.handoff_required), otherwise expected.

@@ -178,6 +178,8 @@ end $$;
 
 -- A receiving order as lists show it, or null.
 create or replace function warehousing.receiving_order_row(order_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(r) from warehousing.receiving_orders_list r where r.id = receiving_order_row.order_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(r) from warehousing.receiving_orders_list r where r.id = receiving_order_row.order_id);
+end $$;

@@ -109,22 +109,25 @@ end $$;
 
 -- What comes next with a staged parcel: what comes next with the first of its legs that is not over; null without legs.
 create or replace function warehousing.scan_next_of(legs jsonb) returns text
-language sql immutable set search_path = '' as $$
-  select l.leg ->> 'next_action' from jsonb_array_elements(legs) with ordinality l (leg, place)
-  where l.leg ->> 'status' <> 'cancelled' and (l.leg ->> 'status' <> 'delivered' or l.leg ->> 'next_action' = 'receive')
-  order by l.place limit 1
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select l.leg ->> 'next_action' from jsonb_array_elements(legs) with ordinality l (leg, place)
+    where l.leg ->> 'status' <> 'cancelled' and (l.leg ->> 'status' <> 'delivered' or l.leg ->> 'next_action' = 'receive')
+    order by l.place limit 1);
+end $$;
 
 -- Which screen to open for a displayed delivery: a receipt or a handoff of its own family that can be carried out now,
 -- else the delivery itself.
 create or replace function warehousing.scan_target(d delivery.deliveries, receipt warehousing.receiving_orders, handoff delivery.package_handoffs) returns jsonb
-language sql immutable set search_path = '' as $$
-  select case
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case
     when receipt.id is not null then jsonb_build_object('action', 'open_receiving_order', 'entity_id', receipt.id, 'reason',
       case receipt.source when 'inbound' then 'inbound_ready_to_receive' else 'failed_delivery_return_ready_to_receive' end)
     when handoff.id is not null then jsonb_build_object('action', 'open_handoff', 'entity_id', handoff.id, 'reason', 'handoff_ready_for_driver')
-    else jsonb_build_object('action', 'open_delivery', 'entity_id', d.id, 'reason', 'delivery_details_available') end
-$$;
+    else jsonb_build_object('action', 'open_delivery', 'entity_id', d.id, 'reason', 'delivery_details_available') end;
+end $$;
 
 -- What is in a parcel, each thing with the exceptions that concern it: its own, and those of the whole parcel.
 create or replace function warehousing.scan_items(d delivery.deliveries, family uuid[]) returns jsonb

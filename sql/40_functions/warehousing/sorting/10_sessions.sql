@@ -3,12 +3,13 @@
 -- A destination as it is compared: without case, marks and doubled spaces; letters that Arabic and Kurdish keyboards
 -- write in several ways are one.
 create or replace function warehousing.place_key(place text) returns text
-language sql immutable strict set search_path = '' as $$
-  select trim(regexp_replace(
+language plpgsql immutable strict set search_path = '' as $$
+begin
+  return trim(regexp_replace(
     translate(regexp_replace(lower(normalize(place, nfkc)), '[\u064B-\u065F\u0670\u0640\u200B-\u200F]', '', 'g'),
       U&'\0623\0625\0622\0671\0649\064A\0643\0629', U&'\0627\0627\0627\0627\06CC\06CC\06A9\0647'),
-    '\s+', ' ', 'g'))
-$$;
+    '\s+', ' ', 'g'));
+end $$;
 
 -- A session of the caller's tenant that he may work in, locked as `strength` says: share lets many scan at once and
 -- keeps it from ending, update ends it. Fails: sorting_session_not_found, forbidden, sorting_session_not_active.
@@ -93,9 +94,11 @@ end $$;
 
 -- A session as lists show it, or null.
 create or replace function warehousing.sorting_session_row(session_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(s) from warehousing.sorting_sessions_list s where s.id = session_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(s) from warehousing.sorting_sessions_list s where s.id = session_id);
+end $$;
 
 -- Opens a session. {warehouse_id, assignments?} -> {session}
 -- Fails: warehouse_not_found, forbidden, what sorting_assign fails with.
@@ -147,9 +150,10 @@ end $$;
 
 -- {id} -> {assignments}. Fails: sorting_session_not_found.
 create or replace function warehousing.sorting_assignments_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('assignments', warehousing.sorting_session_get(input) #> '{session,assignments}')
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('assignments', warehousing.sorting_session_get(input) #> '{session,assignments}');
+end $$;
 
 -- {id, assignments} -> {assignments, temporary_locations}: those added.
 -- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, what sorting_assign fails with.

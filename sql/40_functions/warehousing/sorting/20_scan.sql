@@ -3,33 +3,37 @@
 -- Where in a session a parcel belongs, most exact first: its zone (by id or name), its partner area (what its address
 -- names, the carrier that takes it, a tag of its zone), its city.
 create or replace function warehousing.sorting_matches(p_session uuid, d delivery.deliveries) returns uuid[]
-language sql stable set search_path = '' as $$
-  select coalesce(array_agg(a.id order by array_position('{zone,partner_area,city}'::text[], a.destination_type)), '{}')
-  from warehousing.sorting_assignments a
-  where a.tenant_id = d.tenant_id and a.session_id = p_session and a.destination_key = any (case a.destination_type
-    when 'city' then array[warehousing.place_key(d.dropoff_snapshot ->> 'city')]
-    when 'zone' then array[d.dropoff_zone_id::text, (select warehousing.place_key(z.name) from delivery.zones z
-      where z.tenant_id = d.tenant_id and z.id = d.dropoff_zone_id)]
-    else array[warehousing.place_key(d.dropoff_snapshot #>> '{contact_info,partner_area}'), warehousing.place_key(d.carrier_code)]
-      || array(select warehousing.place_key(t.name) from delivery.zone_tag_map m
-        join delivery.zone_tags t on t.tenant_id = m.tenant_id and t.id = m.tag_id
-        where m.tenant_id = d.tenant_id and m.zone_id = d.dropoff_zone_id) end)
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(array_agg(a.id order by array_position('{zone,partner_area,city}'::text[], a.destination_type)), '{}')
+    from warehousing.sorting_assignments a
+    where a.tenant_id = d.tenant_id and a.session_id = p_session and a.destination_key = any (case a.destination_type
+      when 'city' then array[warehousing.place_key(d.dropoff_snapshot ->> 'city')]
+      when 'zone' then array[d.dropoff_zone_id::text, (select warehousing.place_key(z.name) from delivery.zones z
+        where z.tenant_id = d.tenant_id and z.id = d.dropoff_zone_id)]
+      else array[warehousing.place_key(d.dropoff_snapshot #>> '{contact_info,partner_area}'), warehousing.place_key(d.carrier_code)]
+        || array(select warehousing.place_key(t.name) from delivery.zone_tag_map m
+          join delivery.zone_tags t on t.tenant_id = m.tenant_id and t.id = m.tag_id
+          where m.tenant_id = d.tenant_id and m.zone_id = d.dropoff_zone_id) end));
+end $$;
 
 -- What a scan answers.
 create or replace function warehousing.sorting_scan_answer(p_scan uuid, already boolean) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('scan_id', c.id, 'already_sorted', already, 'scanned_at', c.created_at,
-    'put_to', a.cage_location || jsonb_build_object('assignment_id', a.id, 'destination_type', a.destination_type,
-      'destination_value', a.destination_value),
-    'assignment', to_jsonb(a) - 'tenant_id',
-    'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
-      'delivery_flow', d.delivery_flow))
-  from warehousing.sorting_scans c
-  join warehousing.sorting_assignments_list a on a.tenant_id = c.tenant_id and a.id = c.assignment_id
-  join delivery.deliveries d on d.tenant_id = c.tenant_id and d.id = c.delivery_id
-  where c.id = p_scan
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('scan_id', c.id, 'already_sorted', already, 'scanned_at', c.created_at,
+      'put_to', a.cage_location || jsonb_build_object('assignment_id', a.id, 'destination_type', a.destination_type,
+        'destination_value', a.destination_value),
+      'assignment', to_jsonb(a) - 'tenant_id',
+      'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
+        'delivery_flow', d.delivery_flow))
+    from warehousing.sorting_scans c
+    join warehousing.sorting_assignments_list a on a.tenant_id = c.tenant_id and a.id = c.assignment_id
+    join delivery.deliveries d on d.tenant_id = c.tenant_id and d.id = c.delivery_id
+    where c.id = p_scan);
+end $$;
 
 -- Puts a parcel into the cage of its destination. Scanned again, it stays where it is and the answer is the same.
 -- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}

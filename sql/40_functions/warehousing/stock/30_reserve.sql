@@ -21,12 +21,14 @@ end $$;
 
 -- What is reserved for somebody: the rows of stock_allocate(), one a place.
 create or replace function private.stock_reserved(p_type text, p_id uuid) returns jsonb
-language sql stable security definer set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('item_id', s.item_id, 'warehouse_id', s.warehouse_id, 'bin_id', s.bin_id,
-    'lot_number', s.lot_number, 'serial_number', s.serial_number, 'quantity', s.quantity) order by s.created_at, s.id), '[]')
-  from warehousing.stock s
-  where s.tenant_id = app.tenant_id() and s.reserved_for_id = p_id and s.reserved_for_type = p_type and s.quantity > 0
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('item_id', s.item_id, 'warehouse_id', s.warehouse_id, 'bin_id', s.bin_id,
+      'lot_number', s.lot_number, 'serial_number', s.serial_number, 'quantity', s.quantity) order by s.created_at, s.id), '[]')
+    from warehousing.stock s
+    where s.tenant_id = app.tenant_id() and s.reserved_for_id = p_id and s.reserved_for_type = p_type and s.quantity > 0);
+end $$;
 
 -- Gives what is reserved back to where it was taken from: all of it, or only `lines`
 -- [{item_id, quantity, bin_id?, lot_number?, serial_number?}]. -> what was given back, as stock_reserve() answers.
@@ -83,10 +85,12 @@ end $$;
 
 -- Where a warehouse of the caller's tenant receives when nobody says otherwise, or null.
 create or replace function warehousing.default_receiving_bin(warehouse uuid) returns uuid
-language sql stable security definer set search_path = '' as $$
-  select b.id from warehousing.bins b
-  where b.tenant_id = app.tenant_id() and b.warehouse_id = warehouse and b.is_default_receiving and b.is_active
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select b.id from warehousing.bins b
+    where b.tenant_id = app.tenant_id() and b.warehouse_id = warehouse and b.is_default_receiving and b.is_active);
+end $$;
 
 grant execute on function warehousing.stock_reserve(text, uuid, jsonb), warehousing.stock_release(text, uuid, jsonb),
   warehousing.stock_exit(text, uuid, text, text, uuid), warehousing.stock_receive(jsonb, text, text, uuid, text),

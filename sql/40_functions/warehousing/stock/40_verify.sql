@@ -43,13 +43,14 @@ $$;
 
 -- At night: tells each tenant whose stock is not what was moved, as an event.
 create or replace function private.report_stock() returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
   select v.tenant_id, 'stock.mismatch', 'warehousing', 'tenant', v.tenant_id,
     jsonb_build_object('differences', count(*), 'stock_ids', (array_agg(distinct v.stock_id))[1:100])
   from warehousing.verify_stock() v
-  group by v.tenant_id
-$$;
+  group by v.tenant_id;
+end $$;
 
 -- They see all tenants: not for requests.
 revoke execute on function warehousing.verify_stock() from barid_caller;

@@ -36,13 +36,15 @@ $$;
 --   a draft or an order nobody carries; of a staged parcel, one that lies in a warehouse and waits to leave it;
 --   on paper alone (system_only) also a staged one that is still to be brought
 create or replace function warehousing.parcel_is_movable(p delivery.deliveries, leg delivery.deliveries, use text) returns boolean
-language sql immutable set search_path = '' as $$
-  select p.carrier_type = 'internal' and case
-    when p.delivery_flow <> 'pnd_parent' then p.status in ('draft', 'pending')
-    when use = 'single_delivery' then false
-    when use = 'system_only' and p.status in ('draft', 'pending') then true
-    else p.current_warehouse_id is not null and leg.delivery_flow is not distinct from 'pnd_outbound' and leg.status = 'pending' end
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select p.carrier_type = 'internal' and case
+      when p.delivery_flow <> 'pnd_parent' then p.status in ('draft', 'pending')
+      when use = 'single_delivery' then false
+      when use = 'system_only' and p.status in ('draft', 'pending') then true
+      else p.current_warehouse_id is not null and leg.delivery_flow is not distinct from 'pnd_outbound' and leg.status = 'pending' end);
+end $$;
 
 -- Units of an item that lie open in a warehouse.
 create or replace function warehousing.units_available(item uuid, warehouse uuid) returns bigint
@@ -113,26 +115,32 @@ end $$;
 
 -- The rows of a judged selection that were refused, as answers show them.
 create or replace function warehousing.transfer_rejected(judged jsonb) returns jsonb
-language sql immutable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('kind', n.line -> 'kind', 'value', n.line -> 'value', 'reason', n.line -> 'reason') order by n.place), '[]')
-  from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place) where n.line ->> 'reason' is not null
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('kind', n.line -> 'kind', 'value', n.line -> 'value', 'reason', n.line -> 'reason') order by n.place), '[]')
+    from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place) where n.line ->> 'reason' is not null);
+end $$;
 
 -- And those that were not.
 create or replace function warehousing.transfer_accepted(judged jsonb) returns jsonb
-language sql immutable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('kind', n.line -> 'kind', 'id', n.line -> 'id', 'barcode', n.line -> 'barcode',
-    'delivery_code', n.line -> 'delivery_code') order by n.place), '[]')
-  from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place) where n.line ->> 'reason' is null
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('kind', n.line -> 'kind', 'id', n.line -> 'id', 'barcode', n.line -> 'barcode',
+      'delivery_code', n.line -> 'delivery_code') order by n.place), '[]')
+    from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place) where n.line ->> 'reason' is null);
+end $$;
 
 -- The deliveries among what was accepted.
 create or replace function warehousing.transfer_parcels(judged jsonb) returns uuid[]
-language sql immutable set search_path = '' as $$
-  select coalesce(array_agg((n.line ->> 'id')::uuid order by n.place), '{}')
-  from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place)
-  where n.line ->> 'reason' is null and not (n.line ->> 'raw')::boolean
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select coalesce(array_agg((n.line ->> 'id')::uuid order by n.place), '{}')
+    from jsonb_array_elements(judged -> 'lines') with ordinality n (line, place)
+    where n.line ->> 'reason' is null and not (n.line ->> 'raw')::boolean);
+end $$;
 
 -- Judges with the parcels held: what is accepted stays as it is until the transaction ends.
 -- Fails: no_transferable_packages (rejected).

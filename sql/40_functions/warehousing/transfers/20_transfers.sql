@@ -60,12 +60,14 @@ end $$;
 
 -- How many transfers there are of each kind, from the kept totals. wanted: the warehouses to look at.
 create or replace function warehousing.package_transfer_stats(wanted jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('total', n.system_only + n.single_delivery + n.waybill, 'system_only', n.system_only,
-    'single_delivery', n.single_delivery, 'waybill', n.waybill)
-  from (
-    select coalesce((t.kinds #>> '{"",entries}')::bigint, 0) as system_only,
-      coalesce((t.kinds #>> '{single_delivery,entries}')::bigint, 0) as single_delivery,
-      coalesce((t.kinds #>> '{waybill,entries}')::bigint, 0) as waybill
-    from (select app.tally_by('package_transfers', 'operation_type', wanted) as kinds) t) n
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('total', n.system_only + n.single_delivery + n.waybill, 'system_only', n.system_only,
+      'single_delivery', n.single_delivery, 'waybill', n.waybill)
+    from (
+      select coalesce((t.kinds #>> '{"",entries}')::bigint, 0) as system_only,
+        coalesce((t.kinds #>> '{single_delivery,entries}')::bigint, 0) as single_delivery,
+        coalesce((t.kinds #>> '{waybill,entries}')::bigint, 0) as waybill
+      from (select app.tally_by('package_transfers', 'operation_type', wanted) as kinds) t) n);
+end $$;

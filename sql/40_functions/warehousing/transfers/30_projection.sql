@@ -39,9 +39,10 @@ end $$;
 
 -- What older waybills lack; may be run at any time and again. -> transfers made
 create or replace function private.package_transfers_backfill() returns bigint
-language sql security definer set search_path = '' as $$
-  select private.package_transfers_project(null)
-$$;
+language plpgsql security definer set search_path = '' as $$
+begin
+  return private.package_transfers_project(null);
+end $$;
 
 drop trigger if exists waybill_projected on warehousing.waybill_deliveries;
 create trigger waybill_projected after insert on warehousing.waybill_deliveries referencing new table as new_rows

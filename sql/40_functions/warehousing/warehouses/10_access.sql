@@ -2,12 +2,13 @@
 
 -- True when a customer may use a warehouse (access_mode).
 create or replace function warehousing.warehouse_open_to(warehouse warehousing.warehouses, user_id uuid) returns boolean
-language sql stable set search_path = '' as $$
-  select case warehouse.access_mode when 'all_users' then true
+language plpgsql stable set search_path = '' as $$
+begin
+  return case warehouse.access_mode when 'all_users' then true
     else (warehouse.access_mode = 'select_users') = exists (
       select from warehousing.warehouse_users u
-      where u.tenant_id = warehouse.tenant_id and u.warehouse_id = warehouse.id and u.user_id = warehouse_open_to.user_id) end
-$$;
+      where u.tenant_id = warehouse.tenant_id and u.warehouse_id = warehouse.id and u.user_id = warehouse_open_to.user_id) end;
+end $$;
 
 -- Gives a warehouse the people of its access_mode; null leaves them. A warehouse for everybody names nobody,
 -- but ids that are nobody's are refused all the same. Fails: invalid_customer_ids (user_ids).
@@ -48,11 +49,13 @@ end $$;
 -- Key figures of the tenant's warehouses, narrowed by a customer's access but by no other filter. {customer_id?}
 -- -> {totalWarehouses, activeCount, maintenanceCount, inactiveCount, totalCapacity, availableCapacity}
 create or replace function warehousing.warehouses_stats(customer_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('totalWarehouses', count(*), 'activeCount', count(*) filter (where w.status = 'active'),
-    'maintenanceCount', count(*) filter (where w.status = 'maintenance'), 'inactiveCount', count(*) filter (where w.status = 'inactive'),
-    'totalCapacity', coalesce(sum(w.total_capacity), 0), 'availableCapacity', coalesce(sum(w.available_capacity), 0))
-  from warehousing.warehouses w
-  where w.deleted_at is null and coalesce(w.id = any ((select app.own_warehouses())::uuid[]), true)
-    and (customer_id is null or warehousing.warehouse_open_to(w, customer_id))
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('totalWarehouses', count(*), 'activeCount', count(*) filter (where w.status = 'active'),
+      'maintenanceCount', count(*) filter (where w.status = 'maintenance'), 'inactiveCount', count(*) filter (where w.status = 'inactive'),
+      'totalCapacity', coalesce(sum(w.total_capacity), 0), 'availableCapacity', coalesce(sum(w.available_capacity), 0))
+    from warehousing.warehouses w
+    where w.deleted_at is null and coalesce(w.id = any ((select app.own_warehouses())::uuid[]), true)
+      and (customer_id is null or warehousing.warehouse_open_to(w, customer_id)));
+end $$;

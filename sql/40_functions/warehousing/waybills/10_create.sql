@@ -2,27 +2,29 @@
 
 -- A waybill with all that is on it, or null.
 create or replace function warehousing.waybill_row(waybill_id uuid) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(w) || jsonb_build_object(
-    'deliveries', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
-        'status', d.status, 'delivery_flow', d.delivery_flow, 'current_warehouse_id', d.current_warehouse_id,
-        'received_state', p.received_state) order by p.position), '[]')
-      from warehousing.waybill_deliveries p
-      join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
-      where p.tenant_id = w.tenant_id and p.waybill_id = w.id),
-    'items', (select coalesce(jsonb_agg(jsonb_build_object('delivery_id', i.delivery_id, 'item_id', i.item_id, 'name', i.name,
-        'quantity', i.quantity, 'stock_quantity', coalesce((select sum(x.quantity) from warehousing.waybill_items x
-          where x.tenant_id = p.tenant_id and x.waybill_id = p.waybill_id and x.delivery_id = i.delivery_id and x.item_id = i.item_id), 0))
-        order by p.position, i.position), '[]')
-      from warehousing.waybill_deliveries p
-      join delivery.delivery_items i on i.tenant_id = p.tenant_id and i.delivery_id = p.delivery_id
-      where p.tenant_id = w.tenant_id and p.waybill_id = w.id),
-    'discrepancies', (select coalesce(jsonb_agg(jsonb_build_object('id', x.id, 'delivery_id', x.delivery_id, 'type', x.type,
-        'status', x.status, 'resolution', x.resolution, 'notes', x.notes, 'resolved_by', x.resolved_by, 'resolved_at', x.resolved_at,
-        'created_at', x.created_at) order by x.created_at, x.id), '[]')
-      from warehousing.waybill_discrepancies x where x.tenant_id = w.tenant_id and x.waybill_id = w.id))
-  from warehousing.waybills_list w where w.id = waybill_row.waybill_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(w) || jsonb_build_object(
+      'deliveries', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
+          'status', d.status, 'delivery_flow', d.delivery_flow, 'current_warehouse_id', d.current_warehouse_id,
+          'received_state', p.received_state) order by p.position), '[]')
+        from warehousing.waybill_deliveries p
+        join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+        where p.tenant_id = w.tenant_id and p.waybill_id = w.id),
+      'items', (select coalesce(jsonb_agg(jsonb_build_object('delivery_id', i.delivery_id, 'item_id', i.item_id, 'name', i.name,
+          'quantity', i.quantity, 'stock_quantity', coalesce((select sum(x.quantity) from warehousing.waybill_items x
+            where x.tenant_id = p.tenant_id and x.waybill_id = p.waybill_id and x.delivery_id = i.delivery_id and x.item_id = i.item_id), 0))
+          order by p.position, i.position), '[]')
+        from warehousing.waybill_deliveries p
+        join delivery.delivery_items i on i.tenant_id = p.tenant_id and i.delivery_id = p.delivery_id
+        where p.tenant_id = w.tenant_id and p.waybill_id = w.id),
+      'discrepancies', (select coalesce(jsonb_agg(jsonb_build_object('id', x.id, 'delivery_id', x.delivery_id, 'type', x.type,
+          'status', x.status, 'resolution', x.resolution, 'notes', x.notes, 'resolved_by', x.resolved_by, 'resolved_at', x.resolved_at,
+          'created_at', x.created_at) order by x.created_at, x.id), '[]')
+        from warehousing.waybill_discrepancies x where x.tenant_id = w.tenant_id and x.waybill_id = w.id))
+    from warehousing.waybills_list w where w.id = waybill_row.waybill_id);
+end $$;
 
 -- {id} -> {waybill}. Fails: waybill_not_found.
 create or replace function warehousing.waybill_get(input jsonb) returns jsonb

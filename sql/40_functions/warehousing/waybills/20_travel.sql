@@ -24,12 +24,13 @@ end $$;
 
 -- Tells subscribers what happened to a waybill: ids, warehouses and who did it.
 create or replace function warehousing.waybill_event(w warehousing.waybills, happened text, more jsonb default '{}') returns void
-language sql set search_path = '' as $$
-  select app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'waybill.' || happened, 'source_module', 'warehousing',
+language plpgsql set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'waybill.' || happened, 'source_module', 'warehousing',
     'entity_type', 'waybill', 'entity_id', w.id, 'event_data', jsonb_build_object('waybill_id', w.id, 'waybill_number', w.waybill_number,
       'source_warehouse_id', w.source_warehouse_id, 'destination_warehouse_id', w.destination_warehouse_id, 'driver_id', w.driver_id,
-      'actor_id', app.user_id()) || more)))
-$$;
+      'actor_id', app.user_id()) || more)));
+end $$;
 
 -- The parcels that are still to travel on a waybill, held. Fails: waybill_has_no_deliveries.
 create or replace function warehousing.waybill_hold(w warehousing.waybills) returns uuid[]

@@ -12259,11 +12259,13 @@ $$;
 -- Where the caller's tenant stands with each carrier as of a moment, [{carrier_code, carrier_name, currency, collected,
 -- remitted, owed, ledger}].
 create or replace function money.carriers_reconciled(as_of timestamptz) returns jsonb
-language sql stable security definer set search_path = '' as $$
-  select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('carrier_name', c.name) order by c.position, p.carrier_code, p.currency), '[]')
-  from money.carrier_positions(app.tenant_id(), as_of) p
-  join integration.carriers c on c.code = p.carrier_code
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('carrier_name', c.name) order by c.position, p.carrier_code, p.currency), '[]')
+    from money.carrier_positions(app.tenant_id(), as_of) p
+    join integration.carriers c on c.code = p.carrier_code);
+end $$;
 
 revoke execute on function money.carrier_positions(uuid, timestamptz), money.carrier_differences(uuid, timestamptz) from barid_caller;
 
@@ -12551,11 +12553,13 @@ end $$;
 
 -- What is owed in each currency from the kept totals, [{currency, amount, collections}]; wanted: {carrier_code, currency?}.
 create or replace function money.carrier_owed_kept(wanted jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('currency', c.key, 'amount', (c.value ->> 'amount')::numeric,
-    'collections', (c.value ->> 'entries')::bigint) order by c.key), '[]')
-  from jsonb_each(app.tally_by('carrier_collections', 'currency', wanted || '{"status": "owed"}')) c
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('currency', c.key, 'amount', (c.value ->> 'amount')::numeric,
+      'collections', (c.value ->> 'entries')::bigint) order by c.key), '[]')
+    from jsonb_each(app.tally_by('carrier_collections', 'currency', wanted || '{"status": "owed"}')) c);
+end $$;
 
 -- sql/40_functions/money/gateways/10_configs.sql
 

@@ -13,6 +13,26 @@ beforeAll(async () => {
   await carried(other, 1_000);
 });
 
+/** How many events the night's check adds for a tenant; taken back, since it looks at everybody's cash. */
+async function toldAtNight(tenant: { id: string }): Promise<number> {
+  const takenBack = new Error("taken back");
+  let added = -1;
+  await sql.begin("isolation level repeatable read", async (tx) => {
+    const count = async () =>
+      Number(
+        (await tx`select count(*) from integration.system_events
+          where tenant_id = ${tenant.id} and event_type = 'cod.mismatch'`)[0].count,
+      );
+    const before = await count();
+    await tx`select private.cod_reconcile_all()`;
+    added = await count() - before;
+    throw takenBack;
+  }).catch((error) => {
+    if (error !== takenBack) throw error;
+  });
+  return added;
+}
+
 describe("the list", () => {
   let mine: Side;
   let parcels: Awaited<ReturnType<typeof carried>>;
@@ -184,10 +204,7 @@ describe("the reconciliation", () => {
     if (kind !== "cod_credit") {
       expect(named[0]).toMatchObject({ carrier_code: "simulated", driver_id: null });
     }
-    await sql`select private.cod_reconcile_all()`;
-    expect(
-      await sql`select from integration.system_events where tenant_id = ${mine.tenant.id} and event_type = 'cod.mismatch'`,
-    ).toHaveLength(1);
+    expect(await toldAtNight(mine.tenant)).toBe(1);
     if (kind === "ledger") {
       // The books of all tenants are looked at elsewhere.
       await sql`update money.accounts set balance = balance - 1 where tenant_id = ${mine.tenant.id} and kind = 'carrier_cash'`;

@@ -122,8 +122,10 @@ end $$;
 
 -- What is owed in each currency from the kept totals, [{currency, amount, collections}]; wanted: {carrier_code, currency?}.
 create or replace function money.carrier_owed_kept(wanted jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('currency', c.key, 'amount', (c.value ->> 'amount')::numeric,
-    'collections', (c.value ->> 'entries')::bigint) order by c.key), '[]')
-  from jsonb_each(app.tally_by('carrier_collections', 'currency', wanted || '{"status": "owed"}')) c
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('currency', c.key, 'amount', (c.value ->> 'amount')::numeric,
+      'collections', (c.value ->> 'entries')::bigint) order by c.key), '[]')
+    from jsonb_each(app.tally_by('carrier_collections', 'currency', wanted || '{"status": "owed"}')) c);
+end $$;

@@ -1,6 +1,7 @@
 /** Cash that a carrier collects: what it is told, and what its report books, once. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { breachesOf } from "../prove/invariants.ts";
 import { bookedCash, enable, external, owedBy, report } from "../support/carriers.ts";
 import { sql } from "../support/db.ts";
 import {
@@ -29,7 +30,10 @@ beforeAll(async () => {
   await enable(tenant, "easypost", { initial_token: "EZTK" });
   wallet = await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
 });
-afterAll(() => checkAll(tenant));
+afterAll(async () => {
+  await checkAll(tenant);
+  expect(await breachesOf(sql, tenant.id)).toEqual([]);
+});
 
 const book = (id: string, carrier_code = "simulated", language = "en") =>
   tenant.ops.post(`/carriers/shipments/${id}`, { carrier_code }, { query: { language } });

@@ -1,6 +1,7 @@
 /** What carriers pay of the cash they collected: all or nothing, once. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { breachesOf } from "../prove/invariants.ts";
 import { carried, newSide, owedBy, payCarried as pay, type Side } from "../support/carriers.ts";
 import { sql } from "../support/db.ts";
 import { bookOf, checkAll } from "../support/deliveries.ts";
@@ -19,6 +20,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await checkAll(side.tenant);
   await checkAll(other.tenant);
+  expect(await breachesOf(sql, tenant.id)).toEqual([]);
 });
 
 describe("a payment", () => {

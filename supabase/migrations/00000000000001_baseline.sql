@@ -11416,7 +11416,8 @@ $$;
 
 -- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
 -- or null when the carrier's says nothing to us. Each event_id counts once. Delivered, the cash that the carrier was
--- told to collect is booked in the same transaction. Answers {outcome, duplicate}.
+-- told to collect is booked in the same transaction; where delivered cannot be (the order was cancelled), the tenant
+-- hears by an event that the carrier may hold cash. Answers {outcome, duplicate}.
 create or replace function private.carrier_report(carrier_code text, tenant_id uuid, report jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_variable
@@ -11424,6 +11425,7 @@ declare
   v_status text := report ->> 'status';
   v_at timestamptz;
   v_outcome text;
+  v_duplicate boolean;
   v_moves text[];
   v_move text;
   v_delivery uuid;
@@ -11476,7 +11478,14 @@ begin
   insert into integration.carrier_events (tenant_id, carrier_code, carrier_event_id, tracking_number, carrier_status, delivery_id, outcome)
   values (tenant_id, carrier_code, report ->> 'event_id', report ->> 'tracking_number', report ->> 'carrier_status', d.id, v_outcome)
   on conflict on constraint carrier_event_once do nothing;
-  return jsonb_build_object('outcome', v_outcome, 'duplicate', not found);
+  v_duplicate := not found;
+  if not v_duplicate and v_status = 'delivered' and s.cash_due > 0 and d.status <> 'delivered' and v_outcome <> 'applied' then
+    insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+    values (tenant_id, 'carrier_cash.unbooked', 'carriers', 'delivery', d.id, jsonb_build_object('delivery_id', d.id,
+      'shipment_id', s.id, 'carrier_code', carrier_code, 'amount', s.cash_due, 'currency', d.currency, 'status', d.status,
+      'outcome', v_outcome));
+  end if;
+  return jsonb_build_object('outcome', v_outcome, 'duplicate', v_duplicate);
 end $$;
 
 grant execute on function private.carrier_secret(text, uuid), private.carrier_report(text, uuid, jsonb) to barid_api;

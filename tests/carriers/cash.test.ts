@@ -227,6 +227,30 @@ describe("a report of delivery", () => {
     expect([await balanceOf(wallet), await owedBy(tenant)]).toEqual([owner, owed]);
   });
 
+  test("of an order that was cancelled books nothing, and the tenant is told, once", async () => {
+    const parcel = await bookedCash(ground);
+    expect(await move(tenant.ops, parcel.id, "cancel", { reason: "no" })).toSucceed(200);
+    const [owner, owed] = [await balanceOf(wallet), await owedBy(tenant)];
+    const event_id = randomUUID();
+    for (let time = 0; time < 3; time++) {
+      expect((await tell(parcel, "delivered", { event_id })).body.outcome).toBe("impossible");
+    }
+    expect((await tell(parcel, "returned")).body.outcome).toBe("impossible");
+    expect(await rowsOf(parcel.id)).toEqual([]);
+    expect([await balanceOf(wallet), await owedBy(tenant)]).toEqual([owner, owed]);
+    expect(
+      await sql`select event_data from integration.system_events
+        where entity_id = ${parcel.id} and event_type = 'carrier_cash.unbooked'`,
+    ).toMatchObject([{
+      event_data: {
+        carrier_code: "simulated",
+        amount: 9_000,
+        currency: "IQD",
+        status: "cancelled",
+      },
+    }]);
+  });
+
   test("without a time that had to wait for another's turn is not too late", async () => {
     const parcel = await bookedCash(ground);
     const { tracking_number } = parcel;

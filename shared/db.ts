@@ -11,13 +11,7 @@ import type postgres from "postgres";
 import { AppError, type ErrorCode, isErrorCode } from "./errors.ts";
 import { databasePrepare } from "./env.ts";
 import { log } from "./log.ts";
-import {
-  ForeignAnswer,
-  isConnectionFailure,
-  retireCurrent,
-  unavailable,
-  withConnection,
-} from "./pool.ts";
+import { ForeignAnswer, passingOf, unavailable, withConnection } from "./pool.ts";
 
 /** What the database must know of the caller; see `private.identify`. */
 export interface Claims {
@@ -129,11 +123,22 @@ export async function isReachable(): Promise<boolean> {
 }
 
 /**
- * A statement of the engine itself, in nobody's name (claiming jobs, what gateways tell). Values go in as text. One that
+ * A statement of the engine itself, in nobody's name (claiming jobs, sending webhooks). Values go in as text. One that
  * clashes was undone and is made again. Fails with service_unavailable when the database is away or too busy; after
  * a lost connection nobody knows whether it was done.
  */
-export async function system<T>(statement: string, values: (string | number | null)[]): Promise<T> {
+export const system = <T>(statement: string, values: (string | number | null)[]): Promise<T> =>
+  asEngine(statement, values, 1);
+
+/** The same for a statement that may be repeated: it is, when its connection broke. */
+export const repeatable = <T>(statement: string, values: (string | number | null)[]): Promise<T> =>
+  asEngine(statement, values, lostAttemptsMax);
+
+async function asEngine<T>(
+  statement: string,
+  values: (string | number | null)[],
+  attemptsMax: number,
+): Promise<T> {
   for (let attempt = 1;; attempt++) {
     try {
       const rows = await withConnection((sql) => sql.unsafe(statement, values));
@@ -141,7 +146,8 @@ export async function system<T>(statement: string, values: (string | number | nu
     } catch (error) {
       const passing = passingOf(error);
       if (!passing) throw error;
-      if (passing !== "clash" || attempt === clashAttemptsMax) throw unavailable();
+      const most = passing === "clash" ? clashAttemptsMax : passing === "lost" ? attemptsMax : 1;
+      if (attempt >= most) throw unavailable();
       await pause(attempt);
     }
   }
@@ -223,23 +229,6 @@ async function execute(
 /** Among whom connections are shared: tenants, as the token says; what a caller merely asks for is not believed. */
 function whoseOf({ tenant_id, sub, api_key_hash }: Claims): string {
   return tenant_id ?? sub ?? api_key_hash ?? "";
-}
-
-/**
- * What keeps a statement from its end for now. lost: its connection broke, or the answer is another statement's, which
- * a refusal tells by its call. clash: it met another one and was undone. busy: it waited too long for a lock, or was
- * told to stop, and was undone.
- */
-function passingOf(error: unknown, callId?: string): "lost" | "clash" | "busy" | undefined {
-  if (error instanceof AppError) return;
-  if (isConnectionFailure(error)) return "lost";
-  const { code = "", detail } = error as postgres.PostgresError;
-  if (code === "RULE0" && (JSON.parse(detail ?? "{}").call_id ?? undefined) !== callId) {
-    retireCurrent(new ForeignAnswer());
-    return "lost";
-  }
-  if (code === "40001" || code === "40P01") return "clash";
-  if (code === "55P03" || code === "57014" || code.startsWith("53")) return "busy";
 }
 
 interface Verdict {

@@ -6,6 +6,8 @@ import { DayOrInstant, Id } from "./schemas.ts";
 export interface Filter {
   readonly schema: z.ZodType;
   readonly condition: (value: string) => string;
+  /** SQL of a set of ids that the rows are among; asked once for page, total and summary. Then there is no condition. */
+  readonly among?: (value: string) => string;
   /** The field it narrows, where the parameter has another name: what `columnsWin` compares. */
   readonly field?: string;
   /** Matching rows come first and carry this key as true, instead of being the only ones. */
@@ -54,6 +56,15 @@ export function number(column: string): Filter {
         then (${value} ->> 'min' is null or r.${column} >= (${value} ->> 'min')::numeric)
           and (${value} ->> 'max' is null or r.${column} <= (${value} ->> 'max')::numeric)
         else r.${column} = ${asText(value)}::numeric end`,
+  };
+}
+
+/** What a function finds that searches with the rights it needs, and answers a set of ids; a blank search is none. */
+export function foundBy(functionName: string): Filter {
+  return {
+    schema: z.string().max(200).transform((text) => text.trim() || undefined),
+    condition: () => "true",
+    among: (value) => `${functionName}(${asText(value)})`,
   };
 }
 

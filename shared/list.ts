@@ -198,8 +198,16 @@ async function run(list: ListDeclaration, db: Database, query: ListQuery): Promi
 function conditionsOf(list: ListDeclaration, query: ListQuery) {
   const conditions: { name: string; sql: string }[] = [];
   const preferred: { name: string; condition: string }[] = [];
+  const sets: { name: string; sql: string }[] = [];
   const use = (source: "param" | "column", name: string, filter: Filter) => {
-    const condition = filter.condition(`($1 #> '{${source},${name}}')`);
+    const value = `($1 #> '{${source},${name}}')`;
+    if (filter.among) {
+      const set = `among_${sets.length}`;
+      sets.push({ name: set, sql: filter.among(value) });
+      conditions.push({ name, sql: `r.id in (select s.id from ${set} s)` });
+      return;
+    }
+    const condition = filter.condition(value);
     if (filter.prefers) preferred.push({ name: filter.prefers, condition });
     else conditions.push({ name, sql: `(${condition})` });
   };
@@ -214,7 +222,7 @@ function conditionsOf(list: ListDeclaration, query: ListQuery) {
     const matches = list.search.map((column) => `r.${column}::text ilike ${pattern}`);
     conditions.push({ name: "search", sql: `(${matches.join(" or ")})` });
   }
-  return { conditions, preferred };
+  return { conditions, preferred, sets };
 }
 
 /** `{column: value}` for the tally, as long as only columns it is kept by narrow the rows. */
@@ -230,7 +238,7 @@ function wantedOf(list: ListDeclaration, query: ListQuery, names: string[]): str
 }
 
 function statementFor(list: ListDeclaration, query: ListQuery): string {
-  const { conditions, preferred } = conditionsOf(list, query);
+  const { conditions, preferred, sets } = conditionsOf(list, query);
   const order = query.walk ? walkOrder(list, query.walk) : [
     ...preferred.map(({ condition }) => `coalesce(${condition}, false) desc`),
     orderOf(list, query),
@@ -244,7 +252,7 @@ function statementFor(list: ListDeclaration, query: ListQuery): string {
       .join(" and ");
   const where = rowsWhere();
   const pageWhere = query.walk ? `${where} and ${walkCondition(list, query.walk)}` : where;
-  const from = query.walk ? walkFrom(list, query.walk) : `${list.view} r`;
+  const all = query.walk ? walkFrom(list, query.walk) : `${list.view} r`;
   const { hidden = [] } = list;
   const row = ["to_jsonb(r)", ...hidden.map((column) => `'${column}'`)].join(" - ");
   const placed = query.walk ? ` || jsonb_build_object('place', ${placeOf(list, query.walk)})` : "";
@@ -262,10 +270,20 @@ function statementFor(list: ListDeclaration, query: ListQuery): string {
       })
     }`
     : "";
-  return `select jsonb_build_object(
-    'rows', coalesce((select jsonb_agg(page.row) from (
-      select ${row}${extra}${placed} as row from ${from} where ${pageWhere} order by ${order}
-      limit ($1 ->> 'limit')::bigint offset ($1 ->> 'offset')::bigint) page), '[]'),
+  const pageOf = (columns: string) =>
+    `select ${columns} from ${all} where ${pageWhere} order by ${order}
+      limit ($1 ->> 'limit')::bigint offset ($1 ->> 'offset')::bigint`;
+  const columns = `${row}${extra}${placed} as row`;
+  // What no index gives in its order is found and sorted first: only the rows of the page are looked at whole. That
+  // costs the first page of all rows more to plan than it saves.
+  const sorted = !query.walk && (conditions.length > 0 || query.sort_by !== undefined);
+  const page = sorted
+    ? `select ${columns} from (${pageOf("r.id")}) i join ${all} on r.id = i.id order by ${order}`
+    : pageOf(columns);
+  const asked = sets.map(({ name, sql }) => `${name} (id) as materialized (select ${sql})`);
+  const before = asked.length ? `with ${asked.join(", ")} ` : "";
+  return `${before}select jsonb_build_object(
+    'rows', coalesce((select jsonb_agg(page.row) from (${page}) page), '[]'),
     'total', ${total}${told})`;
 }
 

@@ -104,3 +104,20 @@ export async function withConnection<T>(
 export function retireCurrent(why: unknown): void {
   retire(current, why);
 }
+
+/**
+ * What keeps a statement from its end for now. lost: its connection broke, or the answer is another statement's, which
+ * a refusal tells by its call. clash: it met another one and was undone. busy: it waited too long for a lock, or was
+ * told to stop, and was undone.
+ */
+export function passingOf(error: unknown, callId?: string): "lost" | "clash" | "busy" | undefined {
+  if (error instanceof AppError) return;
+  if (isConnectionFailure(error)) return "lost";
+  const { code = "", detail } = error as postgres.PostgresError;
+  if (code === "RULE0" && (JSON.parse(detail ?? "{}").call_id ?? undefined) !== callId) {
+    retireCurrent(new ForeignAnswer());
+    return "lost";
+  }
+  if (code === "40001" || code === "40P01") return "clash";
+  if (code === "55P03" || code === "57014" || code.startsWith("53")) return "busy";
+}

@@ -1,7 +1,10 @@
 import { feature, serve } from "../../shared/serve.ts";
 
 export default serve("carriers", [
-  feature("tenant", async () => (await import("./tenant/routes.ts")).tenantCarriers),
+  feature("tenant", async () => [
+    ...(await import("./tenant/routes.ts")).tenantCarriers,
+    ...(await import("./cash/routes.ts")).carrierCash,
+  ]),
   feature("shipments", async () => (await import("./shipments/routes.ts")).shipments),
   feature("webhooks", async () => (await import("./inbound/routes.ts")).carrierWebhooks),
 ]);

@@ -80,6 +80,46 @@ export interface paths {
         patch: operations["patch_carriers_tenant_carrier_code"];
         trace?: never;
     };
+    "/carriers/tenant/{carrier_code}/collections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the cash a carrier collected, with what it owes in each currency
+         * @description Who: permission view:tenant or manage:tenant.
+         */
+        get: operations["get_carriers_tenant_carrier_code_collections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/carriers/tenant/{carrier_code}/remittances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enter what a carrier paid of the cash it collected; all of it or nothing
+         * @description Who: permission manage:tenant.
+         */
+        post: operations["post_carriers_tenant_carrier_code_remittances"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/carriers/tenant/{carrier_code}/rotate-secret": {
         parameters: {
             query?: never;
@@ -6362,6 +6402,7 @@ export interface operations {
                             booked_at: string | null;
                             cancelled_at: string | null;
                             carrier_code: string;
+                            cash_due: number;
                             /** Format: uuid */
                             delivery_id: string;
                             /** Format: uuid */
@@ -6414,6 +6455,12 @@ export interface operations {
              *
              *     `delivery_not_external`: Only an external delivery can be booked with a carrier.
              *
+             *     `delivery_goes_in_legs`: This delivery goes through a warehouse; book its legs.
+             *
+             *     `carrier_collects_no_cash`: This carrier collects no cash, and   is due at the door.
+             *
+             *     `sender_cash_not_collected`: The sender still has to pay   in cash, which carriers do not collect.
+             *
              *     `shipment_with_other_carrier`: The delivery is booked with another carrier.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -6424,8 +6471,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        amount?: unknown;
                         /** @enum {unknown} */
-                        code: "delivery_not_bookable" | "shipment_in_progress" | "carrier_refused" | "carrier_not_enabled" | "delivery_not_external" | "shipment_with_other_carrier" | "idempotency_conflict";
+                        code: "delivery_not_bookable" | "shipment_in_progress" | "carrier_refused" | "carrier_not_enabled" | "delivery_not_external" | "delivery_goes_in_legs" | "carrier_collects_no_cash" | "sender_cash_not_collected" | "shipment_with_other_carrier" | "idempotency_conflict";
+                        currency?: unknown;
                         message: string;
                         reason?: unknown;
                         status?: unknown;
@@ -6473,6 +6522,7 @@ export interface operations {
                             booked_at: string | null;
                             cancelled_at: string | null;
                             carrier_code: string;
+                            cash_due: number;
                             /** Format: uuid */
                             delivery_id: string;
                             /** Format: uuid */
@@ -6571,6 +6621,7 @@ export interface operations {
                     "application/json": {
                         carriers: {
                             code: string;
+                            collects_cash: boolean;
                             configuration: {
                                 default_price: number | null;
                                 has_credentials: boolean;
@@ -6641,6 +6692,7 @@ export interface operations {
                     "application/json": {
                         carrier: {
                             code: string;
+                            collects_cash: boolean;
                             configuration: {
                                 default_price: number | null;
                                 has_credentials: boolean;
@@ -6676,6 +6728,240 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    get_carriers_tenant_carrier_code_collections: {
+        parameters: {
+            query?: {
+                column_filters?: string;
+                currency?: string;
+                delivery_id?: string;
+                format?: "json" | "csv";
+                from_date?: string;
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                limit?: string;
+                page?: number;
+                remittance_id?: string;
+                sort_by?: "collected_at" | "amount" | "delivery_code" | "remitted_at";
+                sort_order?: "asc" | "desc";
+                status?: "owed" | "remitted";
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+                to_date?: string;
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path: {
+                carrier_code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success; with `format=csv` the rows as text/csv */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        collections: {
+                            amount: number;
+                            carrier_code: string;
+                            cod_amount: number;
+                            /** Format: date-time */
+                            collected_at: string;
+                            currency: string;
+                            customer_name: string;
+                            delivery_address: string;
+                            delivery_code: number;
+                            delivery_fee_amount: number;
+                            /** Format: uuid */
+                            delivery_id: string;
+                            external_reference_id: string | null;
+                            /** Format: uuid */
+                            id: string;
+                            remittance_id: string | null;
+                            remittance_reference: string | null;
+                            remitted_at: string | null;
+                            /** @enum {string} */
+                            status: "owed" | "remitted";
+                            tracking_number: string | null;
+                        }[];
+                        limit: number;
+                        message: string;
+                        page: number;
+                        /** @constant */
+                        success: true;
+                        summary: {
+                            owed: {
+                                amount: number;
+                                collections: number;
+                                currency: string;
+                            }[];
+                        };
+                        total: number;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400_9"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_carriers_tenant_carrier_code_remittances: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path: {
+                carrier_code: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    amount: number;
+                    /** @description What it pays; without this and `delivery_ids`, the oldest that are owed */
+                    carrier_collection_ids?: string[] | null;
+                    currency: string;
+                    /** @description The same by parcels, instead of `carrier_collection_ids` */
+                    delivery_ids?: string[] | null;
+                    notes?: string | null;
+                    /** @description The carrier's number of the payment; never entered twice */
+                    reference: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message: string;
+                        remittance: {
+                            amount: number;
+                            carrier_code: string;
+                            cod_amount: number;
+                            currency: string;
+                            delivery_fee_amount: number;
+                            /** Format: uuid */
+                            id: string;
+                            notes: string | null;
+                            reference: string;
+                            /** Format: date-time */
+                            remitted_at: string;
+                            remitted_collections: {
+                                amount: number;
+                                /** Format: uuid */
+                                carrier_collection_id: string;
+                                cod_amount: number;
+                                delivery_code: number;
+                                delivery_fee_amount: number;
+                                /** Format: uuid */
+                                delivery_id: string;
+                            }[];
+                            remitted_count: number;
+                            still_owed: number;
+                        };
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            /**
+             * @description `too_many_decimals`: An amount in  may have at most  decimals.
+             *
+             *     `no_pending_collections`: There is no collected cash that waits to be settled.
+             *
+             *     `cod_collections_not_pending`: Some of the chosen collections no longer wait to be settled, or do not exist.
+             *
+             *     `settlement_amount_mismatch`: The cash is in  and cannot be settled this way.
+             *
+             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+             *
+             *     `validation_failed`:  .
+             *
+             *     `invalid_uuid`:  is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "too_many_decimals" | "no_pending_collections" | "cod_collections_not_pending" | "settlement_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        currency?: unknown;
+                        decimals?: unknown;
+                        field?: unknown;
+                        invalid_ids?: unknown;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_31"];
+            /**
+             * @description `remittance_exceeds_owed`: The carrier owes   of this, less than the amount.
+             *
+             *     `remittance_amount_mismatch`: The amount pays no whole collections;   would.
+             *
+             *     `remittance_reference_exists`: A payment of this carrier with this reference was entered already.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "remittance_exceeds_owed" | "remittance_amount_mismatch" | "remittance_reference_exists" | "idempotency_conflict";
+                        currency?: unknown;
+                        expected?: unknown;
+                        field?: unknown;
+                        message: string;
+                        owed?: unknown;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     post_carriers_tenant_carrier_code_rotate_secret: {
         parameters: {
             query?: {
@@ -6704,6 +6990,7 @@ export interface operations {
                     "application/json": {
                         carrier: {
                             code: string;
+                            collects_cash: boolean;
                             configuration: {
                                 default_price: number | null;
                                 has_credentials: boolean;
@@ -9623,7 +9910,17 @@ export interface operations {
                     "application/json": {
                         /** Format: date-time */
                         as_of: string;
+                        carriers: {
+                            carrier_code: string;
+                            carrier_name: string;
+                            collected: number;
+                            currency: string;
+                            ledger: number;
+                            owed: number;
+                            remitted: number;
+                        }[];
                         differences: {
+                            carrier_code: string | null;
                             currency: string;
                             driver_id: string | null;
                             expected: number | null;
@@ -11309,7 +11606,29 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
-            409: components["responses"]["409_3"];
+            /**
+             * @description `invalid_status_transition`: A change from  to  is not possible.
+             *
+             *     `shipment_with_other_carrier`: The delivery is booked with another carrier.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "invalid_status_transition" | "shipment_with_other_carrier" | "idempotency_conflict";
+                        from?: unknown;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                        to?: unknown;
+                    };
+                };
+            };
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];

@@ -3,7 +3,7 @@
  * statements; a call that never comes back is made again by whoever asks next, or by cron.
  */
 import { createHash } from "node:crypto";
-import { system } from "../db.ts";
+import { repeatable, system } from "../db.ts";
 import { storefrontCnameTarget, supabaseUrl } from "../env.ts";
 import { AppError } from "../errors.ts";
 import { describeError, log } from "../log.ts";
@@ -117,7 +117,7 @@ export function applyFacts(
   facts: Facts,
   raw: string | null = null,
 ): Promise<{ outcome: string; reason?: string }> {
-  return system(
+  return repeatable(
     `select private.payment_apply($1::text, $2::text::uuid[], $3::text, $4::text, $5::text::jsonb,
       $6::text) as answer`,
     [code, `{${tenants.join(",")}}`, key, proof, JSON.stringify(facts), raw],

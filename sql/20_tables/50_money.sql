@@ -6,10 +6,12 @@ create table if not exists money.accounts (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   -- wallet: money a person or the tenant can spend. The others are books without a spender:
-  -- external (cash desk, bank), cod_clearing, cash_on_hand (a cashier), driver_cash (held by a driver).
-  kind text not null check (kind in ('wallet', 'external', 'cod_clearing', 'cash_on_hand', 'driver_cash')),
-  owner_type text not null check (owner_type in ('driver', 'customer', 'institution', 'staff', 'tenant')),
+  -- external (cash desk, bank), cod_clearing, cash_on_hand (a cashier; the tenant's own till and bank), driver_cash
+  -- (held by a driver), carrier_cash (taken by an external carrier, which owes it).
+  kind text not null check (kind in ('wallet', 'external', 'cod_clearing', 'cash_on_hand', 'driver_cash', 'carrier_cash')),
+  owner_type text not null check (owner_type in ('driver', 'customer', 'institution', 'staff', 'tenant', 'carrier')),
   owner_user_id uuid,
+  carrier_code text,
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   balance numeric(18, 3) not null default 0,
   -- How far the balance may go down; null for books that may go either way.
@@ -20,12 +22,13 @@ create table if not exists money.accounts (
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
   constraint insufficient_wallet_balance check (floor is null or balance >= floor),
-  constraint tenant_owns_itself check ((owner_type = 'tenant') = (owner_user_id is null)),
+  constraint tenant_owns_itself check ((owner_type in ('tenant', 'carrier')) = (owner_user_id is null)),
+  constraint carriers_hold_cash_only check ((owner_type = 'carrier') = (carrier_code is not null) and (owner_type = 'carrier') = (kind = 'carrier_cash')),
   constraint wallets_have_a_floor check (kind <> 'wallet' or floor is not null),
   foreign key (tenant_id, owner_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
 -- Room on the page for the next versions of a busy account.
 ) with (fillfactor = 50);
-create unique index if not exists account_exists on money.accounts (tenant_id, kind, owner_type, owner_user_id, currency) nulls not distinct;
+create unique index if not exists account_exists on money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, carrier_code) nulls not distinct;
 create index if not exists accounts_owner on money.accounts (tenant_id, owner_user_id);
 create index if not exists accounts_currency on money.accounts (currency);
 create index if not exists accounts_recent on money.accounts (tenant_id, created_at desc, id);

@@ -117,6 +117,8 @@ create table if not exists integration.carrier_shipments (
   tracking_number text,
   carrier_reference text,
   label_url text,
+  -- What the carrier was told to collect at the door, in the delivery's currency.
+  cash_due numeric(18, 3) not null default 0 check (cash_due >= 0),
   claim_token uuid,
   claimed_at timestamptz,
   -- When what was last reported happened; older reports come too late.
@@ -132,6 +134,7 @@ create table if not exists integration.carrier_shipments (
 create unique index if not exists shipment_once on integration.carrier_shipments (tenant_id, delivery_id) where status <> 'cancelled';
 create index if not exists carrier_shipments_delivery on integration.carrier_shipments (tenant_id, delivery_id);
 create index if not exists carrier_shipments_tracking on integration.carrier_shipments (tenant_id, carrier_code, tracking_number);
+create index if not exists carrier_shipments_cash on integration.carrier_shipments (tenant_id, delivery_id) where cash_due > 0;
 create index if not exists carrier_shipments_carrier on integration.carrier_shipments (carrier_code);
 
 -- What carriers reported, each report once.

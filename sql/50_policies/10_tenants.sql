@@ -96,6 +96,8 @@ select app.tenant_table('money.cod_settlements', own => '{driver_id}', writes =>
 select app.tenant_table('money.cod_settlement_items', own => '{}', writes => '', audit => false);
 select app.tenant_table('money.settlement_receipts', own => '{}', writes => '', audit => false);
 select app.tenant_table('money.cash_handovers', own => '{driver_id}', writes => '');
+select app.tenant_table('money.carrier_collections', own => '{}', writes => '', audit => false);
+select app.tenant_table('money.carrier_remittances', own => '{}', writes => '', audit => false);
 
 -- Logs.
 select app.append_only('app.audit_log');
@@ -107,6 +109,7 @@ select app.append_only('delivery.delivery_proofs');
 select app.append_only('warehousing.inventory_transactions');
 select app.append_only('money.cod_settlements');
 select app.append_only('money.cod_settlement_items');
+select app.append_only('money.carrier_remittances');
 
 select app.touched(t) from unnest(array[
   'tenancy.profiles', 'tenancy.tenants', 'tenancy.tenant_users', 'tenancy.tenant_settings', 'tenancy.tenant_modules', 'tenancy.subscriptions', 'delivery.zones', 'delivery.addresses',

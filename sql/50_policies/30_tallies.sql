@@ -17,6 +17,7 @@ grant select on app.tally_kinds to barid_caller;
 select app.counted('deliveries', 'delivery.deliveries', '{status}');
 select app.counted('assignments', 'delivery.assignments', '{status,driver_id}');
 select app.counted('cod_collections', 'money.cod_collections', '{status,driver_id,currency}', 'amount');
+select app.counted('carrier_collections', 'money.carrier_collections', '{carrier_code,status,currency}', 'amount');
 select app.counted('picking_orders', 'warehousing.picking_orders', '{warehouse_id,status}');
 select app.counted('waybills', 'warehousing.waybills', '{status,source_warehouse_id,destination_warehouse_id}');
 select app.counted('package_transfers', 'warehousing.package_transfers', '{mode,operation_type,source_warehouse_id,destination_warehouse_id}');

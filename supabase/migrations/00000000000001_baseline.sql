@@ -1075,10 +1075,12 @@ create table if not exists money.accounts (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   -- wallet: money a person or the tenant can spend. The others are books without a spender:
-  -- external (cash desk, bank), cod_clearing, cash_on_hand (a cashier), driver_cash (held by a driver).
-  kind text not null check (kind in ('wallet', 'external', 'cod_clearing', 'cash_on_hand', 'driver_cash')),
-  owner_type text not null check (owner_type in ('driver', 'customer', 'institution', 'staff', 'tenant')),
+  -- external (cash desk, bank), cod_clearing, cash_on_hand (a cashier; the tenant's own till and bank), driver_cash
+  -- (held by a driver), carrier_cash (taken by an external carrier, which owes it).
+  kind text not null check (kind in ('wallet', 'external', 'cod_clearing', 'cash_on_hand', 'driver_cash', 'carrier_cash')),
+  owner_type text not null check (owner_type in ('driver', 'customer', 'institution', 'staff', 'tenant', 'carrier')),
   owner_user_id uuid,
+  carrier_code text,
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   balance numeric(18, 3) not null default 0,
   -- How far the balance may go down; null for books that may go either way.
@@ -1089,12 +1091,13 @@ create table if not exists money.accounts (
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
   constraint insufficient_wallet_balance check (floor is null or balance >= floor),
-  constraint tenant_owns_itself check ((owner_type = 'tenant') = (owner_user_id is null)),
+  constraint tenant_owns_itself check ((owner_type in ('tenant', 'carrier')) = (owner_user_id is null)),
+  constraint carriers_hold_cash_only check ((owner_type = 'carrier') = (carrier_code is not null) and (owner_type = 'carrier') = (kind = 'carrier_cash')),
   constraint wallets_have_a_floor check (kind <> 'wallet' or floor is not null),
   foreign key (tenant_id, owner_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
 -- Room on the page for the next versions of a busy account.
 ) with (fillfactor = 50);
-create unique index if not exists account_exists on money.accounts (tenant_id, kind, owner_type, owner_user_id, currency) nulls not distinct;
+create unique index if not exists account_exists on money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, carrier_code) nulls not distinct;
 create index if not exists accounts_owner on money.accounts (tenant_id, owner_user_id);
 create index if not exists accounts_currency on money.accounts (currency);
 create index if not exists accounts_recent on money.accounts (tenant_id, created_at desc, id);
@@ -3023,6 +3026,8 @@ create table if not exists integration.carrier_shipments (
   tracking_number text,
   carrier_reference text,
   label_url text,
+  -- What the carrier was told to collect at the door, in the delivery's currency.
+  cash_due numeric(18, 3) not null default 0 check (cash_due >= 0),
   claim_token uuid,
   claimed_at timestamptz,
   -- When what was last reported happened; older reports come too late.
@@ -3038,6 +3043,7 @@ create table if not exists integration.carrier_shipments (
 create unique index if not exists shipment_once on integration.carrier_shipments (tenant_id, delivery_id) where status <> 'cancelled';
 create index if not exists carrier_shipments_delivery on integration.carrier_shipments (tenant_id, delivery_id);
 create index if not exists carrier_shipments_tracking on integration.carrier_shipments (tenant_id, carrier_code, tracking_number);
+create index if not exists carrier_shipments_cash on integration.carrier_shipments (tenant_id, delivery_id) where cash_due > 0;
 create index if not exists carrier_shipments_carrier on integration.carrier_shipments (carrier_code);
 
 -- What carriers reported, each report once.
@@ -3054,6 +3060,90 @@ create table if not exists integration.carrier_events (
   constraint carrier_event_once unique (tenant_id, carrier_code, carrier_event_id)
 );
 create index if not exists carrier_events_carrier on integration.carrier_events (carrier_code);
+
+-- sql/20_tables/96_carrier_cash.sql
+
+-- Cash that external carriers took at the door, and what they paid of it. Rows are written with the carrier's report
+-- and with its remittance, never by hand.
+
+create table if not exists money.carrier_remittances (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  carrier_code text not null references integration.carriers (code) on delete restrict,
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  amount numeric(18, 3) not null check (amount > 0),
+  cod_amount numeric(18, 3) not null check (cod_amount >= 0),
+  delivery_fee_amount numeric(18, 3) not null check (delivery_fee_amount >= 0),
+  collections integer not null check (collections > 0),
+  -- The carrier's own number of the payment: the same one cannot be entered twice.
+  reference text not null,
+  notes text,
+  actor_id uuid not null,
+  remitted_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint remittance_is_its_parts check (amount = cod_amount + delivery_fee_amount),
+  constraint remittance_reference_exists unique (tenant_id, carrier_code, reference),
+  foreign key (tenant_id, actor_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
+);
+create index if not exists carrier_remittances_actor on money.carrier_remittances (tenant_id, actor_id);
+create index if not exists carrier_remittances_carrier on money.carrier_remittances (carrier_code);
+create index if not exists carrier_remittances_currency on money.carrier_remittances (currency);
+
+create table if not exists money.carrier_collections (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  carrier_code text not null references integration.carriers (code) on delete restrict,
+  -- The parcel; the shipment may be of one of its legs.
+  delivery_id uuid not null,
+  shipment_id uuid not null,
+  amount numeric(18, 3) not null check (amount > 0),
+  cod_amount numeric(18, 3) not null check (cod_amount >= 0),
+  delivery_fee_amount numeric(18, 3) not null check (delivery_fee_amount >= 0),
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  status text not null default 'owed' check (status in ('owed', 'remitted')),
+  -- The time of the transaction, as in the ledger: a balance and its rows agree as of any moment.
+  collected_at timestamptz not null default now(),
+  remitted_at timestamptz,
+  remittance_id uuid,
+  -- What lists filter and sort by, as it was when the cash was taken.
+  delivery_code bigint not null,
+  tracking_number text,
+  external_reference_id text,
+  customer_name text not null default '',
+  delivery_address text not null default '',
+  unique (tenant_id, id),
+  constraint carrier_cash_is_its_parts check (amount = cod_amount + delivery_fee_amount),
+  constraint carrier_cash_already_collected unique (tenant_id, delivery_id),
+  constraint carrier_cash_state check (
+    (status = 'remitted') = (remitted_at is not null) and (status = 'remitted') = (remittance_id is not null)),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, shipment_id) references integration.carrier_shipments (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, remittance_id) references money.carrier_remittances (tenant_id, id) on delete restrict
+);
+create index if not exists carrier_collections_recent
+  on money.carrier_collections (tenant_id, carrier_code, collected_at desc nulls last, id desc);
+create index if not exists carrier_collections_status
+  on money.carrier_collections (tenant_id, carrier_code, status, collected_at desc nulls last, id desc);
+-- What a payment without a list of rows covers, oldest first.
+create index if not exists carrier_collections_owed on money.carrier_collections (tenant_id, carrier_code, currency, collected_at, id)
+  where status = 'owed';
+create index if not exists carrier_collections_amount on money.carrier_collections (tenant_id, carrier_code, amount desc nulls last, id desc);
+create index if not exists carrier_collections_code on money.carrier_collections (tenant_id, carrier_code, delivery_code desc nulls last, id desc);
+create index if not exists carrier_collections_remitted
+  on money.carrier_collections (tenant_id, carrier_code, remitted_at desc nulls last, id desc);
+create index if not exists carrier_collections_shipment on money.carrier_collections (tenant_id, shipment_id);
+create index if not exists carrier_collections_remittance on money.carrier_collections (tenant_id, remittance_id) where remittance_id is not null;
+create index if not exists carrier_collections_carrier on money.carrier_collections (carrier_code);
+create index if not exists carrier_collections_currency on money.carrier_collections (currency);
+
+do $$
+begin
+  if not exists (select from pg_constraint where conname = 'account_of_carrier' and conrelid = 'money.accounts'::regclass) then
+    alter table money.accounts add constraint account_of_carrier
+      foreign key (carrier_code) references integration.carriers (code) on delete restrict;
+  end if;
+end $$;
+create index if not exists accounts_carrier on money.accounts (carrier_code) where carrier_code is not null;
 
 -- sql/30_views/delivery/10_addresses.sql
 
@@ -3330,14 +3420,15 @@ where (d.pickup_zone_id is not null or f.latitude is not null)
   and (d.dropoff_zone_id is not null or t.latitude is not null);
 
 -- Assignments as lists show them. What stands beside a row is looked up for the rows of a page only, so
--- each is a sub-select. customer, delivery_details and route are shown when asked for (`include`).
+-- each is a sub-select. customer, delivery_details and route are shown when asked for (`include`). Ids are chosen by case
+-- and not by coalesce(), which PostgreSQL takes for leaky: under row-level security it would read every profile.
 create view delivery.assignments_list with (security_invoker = true) as
 select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assignment_id, a.assigned_by as assigned_by_id,
   a.assignment_time, a.status, a.status as assignment_status, a.status = 'pending' as requires_driver_response,
   a.sequence_number, a.estimated_pickup_time, a.estimated_delivery_time, a.notes, a.responded_at, a.response_reason,
   (select jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'external_reference_id', d.external_reference_id,
       'customer', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
-        from tenancy.profiles p where p.id = coalesce(d.customer_id, d.institution_user_id)))
+        from tenancy.profiles p where p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end))
     from delivery.deliveries d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery,
   jsonb_build_object('id', a.driver_id, 'user', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
     from tenancy.profiles p where p.id = a.driver_id)) as drivers,
@@ -3346,7 +3437,7 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
   (select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = a.assigned_by) as assigned_by,
   (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone, 'email', p.email)
     from delivery.deliveries d
-    join tenancy.profiles p on p.id = coalesce(d.customer_id, d.institution_user_id)
+    join tenancy.profiles p on p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end
     where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as customer,
   (select jsonb_build_object('status', d.status, 'barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg,
       'delivery_flow', d.delivery_flow, 'unit_size', d.unit_size, 'payer_type', d.payer_type, 'payment_method', d.payment_method,
@@ -3534,6 +3625,18 @@ select c.id, c.delivery_id, c.driver_id, c.amount, c.currency,
 from money.cod_collections c
 left join tenancy.profiles p on p.id = c.driver_id;
 grant select on money.cod_collections_list to barid_caller;
+
+-- sql/30_views/money/35_carrier_collections.sql
+
+-- Cash that carriers took, as its list shows it.
+drop view if exists money.carrier_collections_list cascade;
+create view money.carrier_collections_list with (security_invoker = true) as
+select c.id, c.carrier_code, c.delivery_id, c.delivery_code, c.tracking_number, c.external_reference_id, c.customer_name,
+  c.delivery_address, c.amount, c.cod_amount, c.delivery_fee_amount, c.currency, c.status, c.collected_at, c.remitted_at,
+  c.remittance_id, r.reference as remittance_reference
+from money.carrier_collections c
+left join money.carrier_remittances r on r.tenant_id = c.tenant_id and r.id = c.remittance_id;
+grant select on money.carrier_collections_list to barid_caller;
 
 -- sql/30_views/money/40_cash_handovers.sql
 
@@ -6071,7 +6174,8 @@ begin
 end $$;
 
 -- Gives a waiting delivery to another company to carry, or takes it back. {id, carrier_type, carrier_code?} -> the delivery
--- Fails: delivery_not_found, invalid_status_transition, carrier_code_required.
+-- Fails: delivery_not_found, invalid_status_transition, carrier_code_required, shipment_with_other_carrier (a carrier
+-- has it, who may collect its cash: the booking is called off first).
 create or replace function delivery.delivery_carrier(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -6080,6 +6184,12 @@ begin
   perform delivery.require_move(d, '{draft,pending}', d.status);
   if input ->> 'carrier_type' = 'external' and input ->> 'carrier_code' is null then
     perform app.fail('carrier_code_required', '{"field": "carrier_code"}');
+  end if;
+  if exists (
+      select from integration.carrier_shipments s
+      where s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status <> 'cancelled'
+        and (input ->> 'carrier_type' <> 'external' or s.carrier_code is distinct from input ->> 'carrier_code')) then
+    perform app.fail('shipment_with_other_carrier');
   end if;
   update delivery.deliveries x set carrier_type = input ->> 'carrier_type',
     carrier_code = case input ->> 'carrier_type' when 'external' then input ->> 'carrier_code' end
@@ -6285,7 +6395,8 @@ end $$;
 -- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner; and in a warehouse
 -- the parcel's receipt. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_proof_url, delivery_proof_required,
--- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it).
+-- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
+-- was told to).
 create or replace function delivery.delivery_complete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -6295,13 +6406,18 @@ declare
   -- At the receiver's door; a leg into a warehouse ends before it.
   v_door boolean := d.delivery_flow <> 'pnd_inbound';
   v_due record;
+  v_shipment uuid;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
   if v_door then
     v_due := money.cash_due(v_parcel, 'dropoff');
     perform delivery.require_cash(v_parcel, 'dropoff', input -> 'cash_collected');
     if a.driver_id is null and v_due.cod + v_due.delivery_fee > 0 then
-      perform app.fail('delivery_has_no_driver');
+      select s.id into v_shipment from integration.carrier_shipments s
+      where s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status in ('booked', 'cancelling') and s.cash_due > 0;
+      if not found then
+        perform app.fail('delivery_has_no_driver');
+      end if;
     end if;
   end if;
   update delivery.deliveries x set status = 'delivered', delivered_at = clock_timestamp(), status_reason = null, status_notes = null,
@@ -6310,7 +6426,9 @@ begin
   perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
   perform private.receipts_call_off(d.id);
   perform delivery.assignment_end(a, 'completed');
-  if v_door then
+  if v_shipment is not null then
+    perform money.carrier_cash_collected(v_parcel.id, v_shipment);
+  elsif v_door then
     perform money.cash_collected(v_parcel.id, 'dropoff', a.driver_id);
   end if;
   if d.dropoff_warehouse_id is not null then
@@ -10064,7 +10182,7 @@ begin
   from asked a
   left join delivery.deliveries d on d.delivery_code = a.code
   left join tenancy.tenants t on t.id = d.tenant_id
-  left join tenancy.profiles p on p.id = coalesce(d.institution_user_id, d.customer_id);
+  left join tenancy.profiles p on p.id = case when d.institution_user_id is null then d.customer_id else d.institution_user_id end;
   if v_unknown is not null then
     perform app.fail('delivery_not_found', jsonb_build_object('delivery_codes', v_unknown));
   end if;
@@ -11104,10 +11222,11 @@ end $$;
 -- twice; the carrier is called with the shipment's id as reference, so a call that is made again finds what the
 -- lost one did.
 
--- Claims a delivery for booking. {delivery_id, carrier_code, key?}
+-- Claims a delivery for booking. {delivery_id, carrier_code, collects_cash (whether the carrier does), key?}
 -- -> {answer} when it is booked already, else {shipment_id, claim_token, credentials, delivery}
 -- Fails: delivery_not_found, carrier_not_found, carrier_not_enabled, delivery_not_external, delivery_not_bookable,
--- shipment_with_other_carrier, shipment_in_progress, idempotency_conflict.
+-- delivery_goes_in_legs, carrier_collects_no_cash, sender_cash_not_collected, shipment_with_other_carrier,
+-- shipment_in_progress, idempotency_conflict.
 create or replace function integration.shipment_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -11146,21 +11265,47 @@ begin
     end if;
   elsif d.status <> 'pending' or coalesce(d.carrier_code, c.code) <> c.code then
     perform app.fail('delivery_not_bookable', jsonb_build_object('status', d.status));
+  elsif d.delivery_flow = 'pnd_parent' then
+    perform app.fail('delivery_goes_in_legs');
   else
-    insert into integration.carrier_shipments (tenant_id, delivery_id, carrier_code) values (v_tenant, d.id, c.code) returning * into s;
+    insert into integration.carrier_shipments (tenant_id, delivery_id, carrier_code, cash_due)
+    values (v_tenant, d.id, c.code, integration.cash_for_carrier(d, (input ->> 'collects_cash')::boolean))
+    returning * into s;
   end if;
   update integration.carrier_shipments t set claim_token = gen_random_uuid(), claimed_at = now() where t.id = s.id returning t.* into s;
   return jsonb_build_object('shipment_id', s.id, 'claim_token', s.claim_token, 'credentials', v_credentials,
     'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'recipient', d.recipient,
       'pickup', d.pickup_snapshot, 'dropoff', d.dropoff_snapshot, 'package_details', d.package_details, 'unit_size', d.unit_size,
-      'cod_amount', d.cod_amount, 'currency', d.currency, 'notes', d.notes));
+      'cash_due', s.cash_due, 'currency', d.currency, 'notes', d.notes));
+end $$;
+
+-- What a carrier has to collect at the door for a delivery: what a driver would. A leg into a warehouse ends before
+-- the door. Carriers take nothing from the sender, so what he pays in cash has to be taken before.
+-- Fails: carrier_collects_no_cash, sender_cash_not_collected.
+create or replace function integration.cash_for_carrier(d delivery.deliveries, collects_cash boolean) returns numeric
+language plpgsql stable set search_path = '' as $$
+declare
+  v_parcel delivery.deliveries := private.parcel_terms(d);
+  v_pickup record := money.cash_due(v_parcel, 'pickup');
+  v_door record := money.cash_due(v_parcel, 'dropoff');
+  v_due numeric := case when d.delivery_flow = 'pnd_inbound' then 0 else v_door.cod + v_door.delivery_fee end;
+begin
+  if v_due > 0 and not collects_cash then
+    perform app.fail('carrier_collects_no_cash', jsonb_build_object('amount', v_due, 'currency', v_parcel.currency));
+  end if;
+  if v_pickup.cod + v_pickup.delivery_fee > 0 and not exists (
+      select from money.cod_collections x
+      where x.tenant_id = v_parcel.tenant_id and x.delivery_id = v_parcel.id and x.collection_stage = 'pickup') then
+    perform app.fail('sender_cash_not_collected', jsonb_build_object('amount', v_pickup.cod + v_pickup.delivery_fee, 'currency', v_parcel.currency));
+  end if;
+  return v_due;
 end $$;
 
 -- {shipment} as clients see it.
 create or replace function integration.shipment_shown(s integration.carrier_shipments) returns jsonb
 language sql stable set search_path = '' as $$
   select jsonb_build_object('shipment', jsonb_build_object('id', s.id, 'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code,
-    'status', s.status, 'tracking_number', s.tracking_number, 'label_url', s.label_url, 'booked_at', s.booked_at,
+    'status', s.status, 'tracking_number', s.tracking_number, 'label_url', s.label_url, 'cash_due', s.cash_due, 'booked_at', s.booked_at,
     'cancelled_at', s.cancelled_at))
 $$;
 
@@ -11279,7 +11424,8 @@ begin
       and tenancy.is_effective(t));
 end $$;
 
--- The moves that bring a delivery to a status, each legal: straight, or by way of one other. Null: there are none.
+-- The moves that bring a delivery to a status, each legal: straight, or by way of one other. Null: there are none;
+-- delivered is the end, so what was collected there stays collected whatever is reported later.
 create or replace function integration.moves_to(flow text, from_status text, to_status text) returns text[]
 language sql immutable set search_path = '' as $$
   select case when delivery.move_is_legal(flow, from_status, to_status) then array[to_status] else (
@@ -11289,14 +11435,17 @@ language sql immutable set search_path = '' as $$
 $$;
 
 -- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
--- or null when the carrier's says nothing to us. Each event_id counts once. Answers {outcome, duplicate}.
+-- or null when the carrier's says nothing to us. Each event_id counts once. Delivered, the cash that the carrier was
+-- told to collect is booked in the same transaction; where delivered cannot be (the order was cancelled), the tenant
+-- hears by an event that the carrier may hold cash. Answers {outcome, duplicate}.
 create or replace function private.carrier_report(carrier_code text, tenant_id uuid, report jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_variable
 declare
   v_status text := report ->> 'status';
-  v_at timestamptz := least((report ->> 'occurred_at')::timestamptz, now());
+  v_at timestamptz;
   v_outcome text;
+  v_duplicate boolean;
   v_moves text[];
   v_move text;
   v_delivery uuid;
@@ -11309,7 +11458,8 @@ begin
   where t.tenant_id = tenant_id and t.carrier_code = carrier_code and t.tracking_number = report ->> 'tracking_number'
   order by t.created_at desc limit 1;
   if v_delivery is not null then
-    select t.* into d from delivery.deliveries t where t.tenant_id = tenant_id and t.id = v_delivery for no key update;
+    perform private.deliveries_hold(array[v_delivery]);
+    select t.* into d from delivery.deliveries t where t.tenant_id = tenant_id and t.id = v_delivery;
     select t.* into s from integration.carrier_shipments t
     where t.tenant_id = tenant_id and t.delivery_id = v_delivery and t.carrier_code = carrier_code
       and t.tracking_number = report ->> 'tracking_number'
@@ -11320,6 +11470,8 @@ begin
   if found then
     return jsonb_build_object('outcome', v_outcome, 'duplicate', true);
   end if;
+  -- Now that it is this report's turn: one that says no time, and waited, is not older than the one it waited for.
+  v_at := least((report ->> 'occurred_at')::timestamptz, clock_timestamp());
   v_moves := integration.moves_to(d.delivery_flow, d.status, v_status);
   v_outcome := case
     when s.id is null or s.status = 'cancelled' or d.carrier_type <> 'external' then 'unknown_shipment'
@@ -11329,21 +11481,31 @@ begin
     when v_moves is null then 'impossible'
     else 'applied' end;
   if v_outcome in ('applied', 'unchanged') then
-    update integration.carrier_shipments t set reported_at = coalesce(v_at, now()) where t.id = s.id;
+    update integration.carrier_shipments t set reported_at = v_at where t.id = s.id;
   end if;
   if v_outcome = 'applied' then
     foreach v_move in array v_moves loop
       update delivery.deliveries t set status = v_move,
         status_reason = case when v_move in ('failed', 'returned', 'cancelled') then 'carrier_' || coalesce(report ->> 'carrier_status', v_move) end,
-        picked_up_at = case when v_move in ('picked_up', 'in_transit') then coalesce(t.picked_up_at, v_at, now()) else t.picked_up_at end,
-        delivered_at = case when v_move = 'delivered' then coalesce(v_at, now()) else t.delivered_at end
+        picked_up_at = case when v_move in ('picked_up', 'in_transit') then coalesce(t.picked_up_at, v_at) else t.picked_up_at end,
+        delivered_at = case when v_move = 'delivered' then v_at else t.delivered_at end
       where t.tenant_id = tenant_id and t.id = d.id;
     end loop;
+    if v_status = 'delivered' and s.cash_due > 0 then
+      perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);
+    end if;
   end if;
   insert into integration.carrier_events (tenant_id, carrier_code, carrier_event_id, tracking_number, carrier_status, delivery_id, outcome)
   values (tenant_id, carrier_code, report ->> 'event_id', report ->> 'tracking_number', report ->> 'carrier_status', d.id, v_outcome)
   on conflict on constraint carrier_event_once do nothing;
-  return jsonb_build_object('outcome', v_outcome, 'duplicate', not found);
+  v_duplicate := not found;
+  if not v_duplicate and v_status = 'delivered' and s.cash_due > 0 and d.status <> 'delivered' and v_outcome <> 'applied' then
+    insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+    values (tenant_id, 'carrier_cash.unbooked', 'carriers', 'delivery', d.id, jsonb_build_object('delivery_id', d.id,
+      'shipment_id', s.id, 'carrier_code', carrier_code, 'amount', s.cash_due, 'currency', d.currency, 'status', d.status,
+      'outcome', v_outcome));
+  end if;
+  return jsonb_build_object('outcome', v_outcome, 'duplicate', v_duplicate);
 end $$;
 
 grant execute on function private.carrier_secret(text, uuid), private.carrier_report(text, uuid, jsonb) to barid_api;
@@ -12043,6 +12205,99 @@ begin
   return jsonb_build_object('summary', v_answer || jsonb_build_object('over_ceiling', v_over));
 end $$;
 
+-- sql/40_functions/money/cod/55_carriers_reconciled.sql
+
+-- What carriers took, owe and have paid: the rows, the remittances and the ledger have to say the same.
+
+-- The cash of a tenant's carriers as of a moment, by carrier and currency, from the rows and from the ledger.
+create or replace function money.carrier_positions(tenant uuid, as_of timestamptz)
+returns table (carrier_code text, currency text, collected numeric, remitted numeric, owed numeric, ledger numeric)
+language sql stable security definer set search_path = '' as $$
+  with by_row as (
+    select c.carrier_code, c.currency::text as currency, sum(c.amount) as collected,
+      coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0) as remitted
+    from money.carrier_collections c where c.tenant_id = tenant and c.collected_at <= as_of
+    group by c.carrier_code, c.currency
+  ), by_entry as (
+    select a.carrier_code, a.currency::text as currency, sum(e.amount) as held
+    from money.accounts a
+    join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id and e.created_at <= as_of
+    where a.tenant_id = tenant and a.kind = 'carrier_cash'
+    group by a.carrier_code, a.currency
+  )
+  select coalesce(r.carrier_code, e.carrier_code), coalesce(r.currency, e.currency), coalesce(r.collected, 0), coalesce(r.remitted, 0),
+    coalesce(r.collected - r.remitted, 0), coalesce(e.held, 0)
+  from by_row r full join by_entry e on e.carrier_code = r.carrier_code and e.currency = r.currency
+$$;
+
+-- Every difference in the cash of a tenant's carriers as of a moment.
+--   carrier_cash                a carrier's owed rows are not what the ledger says it owes
+--   carrier_collection          a delivered parcel's cash was not booked, or is not what the carrier was told to collect
+--   carrier_collection_journal  a row was not booked as cash taken, or with another amount
+--   carrier_remittance_rows     a remittance is not the sum of its rows
+--   carrier_remittance_journal  a remittance took another amount from the carrier in the ledger
+create or replace function money.carrier_differences(tenant uuid, as_of timestamptz)
+returns table (kind text, carrier_code text, currency text, expected numeric, found numeric, rows uuid[])
+language sql stable security definer set search_path = '' as $$
+  select 'carrier_cash', p.carrier_code, p.currency, p.owed, p.ledger, array(
+      select c.id from money.carrier_collections c
+      where c.tenant_id = tenant and c.carrier_code = p.carrier_code and c.currency = p.currency and c.collected_at <= as_of
+        and coalesce(c.remitted_at, 'infinity') > as_of
+      order by c.collected_at, c.id limit 100)
+  from money.carrier_positions(tenant, as_of) p where p.owed <> p.ledger
+  union all
+  select 'carrier_collection', s.carrier_code, d.currency, s.cash_due, c.amount, array[s.id]
+  from integration.carrier_shipments s
+  join delivery.deliveries d on d.tenant_id = s.tenant_id and d.id = s.delivery_id and d.status = 'delivered'
+  left join money.carrier_collections c on c.tenant_id = s.tenant_id and c.shipment_id = s.id
+  where s.tenant_id = tenant and s.cash_due > 0 and s.status in ('booked', 'cancelling') and d.delivered_at <= as_of
+    and c.amount is distinct from s.cash_due
+  union all
+  select 'carrier_collection_journal', c.carrier_code, c.currency, c.amount, b.amount, array[c.id]
+  from money.carrier_collections c
+  left join lateral (
+    select sum(e.amount) as amount from money.ledger_transactions t
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'carrier_cash' and a.carrier_code = c.carrier_code
+    where t.tenant_id = tenant and t.kind = 'cash_collected' and t.reference_type = 'carrier_collection' and t.reference_id = c.id
+  ) b on true
+  where c.tenant_id = tenant and c.collected_at <= as_of and c.amount is distinct from b.amount
+  union all
+  select 'carrier_remittance_rows', r.carrier_code, r.currency, r.amount, i.total, i.rows
+  from money.carrier_remittances r
+  left join lateral (
+    select sum(c.amount) as total, sum(c.delivery_fee_amount) as fees, count(*) as entries, (array_agg(c.id order by c.id))[1:100] as rows,
+      coalesce(bool_and(c.carrier_code = r.carrier_code and c.currency = r.currency and c.remitted_at = r.remitted_at), false) as alike
+    from money.carrier_collections c where c.tenant_id = tenant and c.remittance_id = r.id
+  ) i on true
+  where r.tenant_id = tenant and r.remitted_at <= as_of
+    and (r.amount is distinct from i.total or r.delivery_fee_amount is distinct from i.fees or r.collections is distinct from i.entries
+      or not i.alike)
+  union all
+  select 'carrier_remittance_journal', r.carrier_code, r.currency, -r.amount, b.amount, array[r.id]
+  from money.carrier_remittances r
+  left join lateral (
+    select sum(e.amount) as amount from money.ledger_transactions t
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'carrier_cash' and a.carrier_code = r.carrier_code
+    where t.tenant_id = tenant and t.kind = 'carrier_remittance' and t.reference_id = r.id
+  ) b on true
+  where r.tenant_id = tenant and r.remitted_at <= as_of and b.amount is distinct from -r.amount
+$$;
+
+-- Where the caller's tenant stands with each carrier as of a moment, [{carrier_code, carrier_name, currency, collected,
+-- remitted, owed, ledger}].
+create or replace function money.carriers_reconciled(as_of timestamptz) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('carrier_name', c.name) order by c.position, p.carrier_code, p.currency), '[]')
+    from money.carrier_positions(app.tenant_id(), as_of) p
+    join integration.carriers c on c.code = p.carrier_code);
+end $$;
+
+revoke execute on function money.carrier_positions(uuid, timestamptz), money.carrier_differences(uuid, timestamptz) from barid_caller;
+
 -- sql/40_functions/money/cod/60_reconciliation.sql
 
 -- The proof that no cash is missing: what was collected is in hand, remitted or settled; the ledger, the
@@ -12076,19 +12331,20 @@ $$;
 --   settlement_items    a settlement is not the sum of its items
 --   settled_row         a row is not as its settlement took it, or is settled without one
 --   settlement_journal  a settlement took another amount from the driver in the ledger
---   cod_credit          the COD paid out to merchants is not the COD collected
+--   cod_credit          the COD paid out to merchants is not the COD collected, by drivers and carriers together
 --   ledger              the books contradict themselves
+--   carrier_…           what money.carrier_differences finds
 create or replace function money.cod_differences(tenant uuid, as_of timestamptz)
-returns table (kind text, driver_id uuid, currency text, expected numeric, found numeric, rows uuid[])
+returns table (kind text, driver_id uuid, carrier_code text, currency text, expected numeric, found numeric, rows uuid[])
 language sql stable security definer set search_path = '' as $$
-  select 'driver_cash', p.driver_id, p.currency, p.in_hand, p.ledger, array(
+  select 'driver_cash', p.driver_id, null::text, p.currency, p.in_hand, p.ledger, array(
       select c.id from money.cod_collections c
       where c.tenant_id = tenant and c.driver_id = p.driver_id and c.currency = p.currency and c.collected_at <= as_of
         and coalesce(c.remitted_at, c.settled_at, 'infinity') > as_of
       order by c.collected_at, c.id limit 100)
   from money.cod_positions(tenant, as_of) p where p.in_hand <> p.ledger
   union all
-  select 'collection_journal', c.driver_id, c.currency, c.amount, b.amount, array[c.id]
+  select 'collection_journal', c.driver_id, null, c.currency, c.amount, b.amount, array[c.id]
   from money.cod_collections c
   left join lateral (
     select sum(e.amount) as amount from money.ledger_transactions t
@@ -12098,7 +12354,7 @@ language sql stable security definer set search_path = '' as $$
   ) b on true
   where c.tenant_id = tenant and c.collected_at <= as_of and c.amount is distinct from b.amount
   union all
-  select 'settlement_items', s.driver_id, s.currency, s.total, i.total, i.rows
+  select 'settlement_items', s.driver_id, null, s.currency, s.total, i.total, i.rows
   from money.cod_settlements s
   left join lateral (
     select sum(i.amount) as total, sum(i.delivery_fee_amount) as fees, count(*) as entries, array_agg(i.cod_collection_id) as rows
@@ -12107,7 +12363,7 @@ language sql stable security definer set search_path = '' as $$
   where s.tenant_id = tenant and s.settled_at <= as_of
     and (s.total is distinct from i.total or s.fee_total is distinct from i.fees or s.collections is distinct from i.entries)
   union all
-  select 'settled_row', c.driver_id, c.currency, i.amount, c.amount, array[c.id]
+  select 'settled_row', c.driver_id, null, c.currency, i.amount, c.amount, array[c.id]
   from money.cod_collections c
   left join money.cod_settlement_items i on i.tenant_id = c.tenant_id and i.cod_collection_id = c.id
   left join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
@@ -12116,7 +12372,7 @@ language sql stable security definer set search_path = '' as $$
     or (i.payment_id is not null and (i.amount <> c.amount or i.cod_amount <> c.cod_amount or s.driver_id <> c.driver_id
       or c.status <> case s.method when 'remit' then 'remitted' else 'settled_by_wallet' end)))
   union all
-  select 'settlement_journal', s.driver_id, s.currency, -s.total, b.amount, array[s.payment_id]
+  select 'settlement_journal', s.driver_id, null, s.currency, -s.total, b.amount, array[s.payment_id]
   from money.cod_settlements s
   left join lateral (
     select sum(e.amount) as amount from money.ledger_transactions t
@@ -12126,12 +12382,17 @@ language sql stable security definer set search_path = '' as $$
   ) b on true
   where s.tenant_id = tenant and s.settled_at <= as_of and not s.historical and b.amount is distinct from -s.total
   union all
-  select 'cod_credit', null, r.currency, r.cod, p.paid, r.rows
+  select 'cod_credit', null, null, r.currency, r.cod, p.paid, r.rows
   from (
-    select c.currency::text as currency, sum(c.cod_amount) as cod, (array_agg(c.id order by c.collected_at desc, c.id) filter (where not exists (
+    select c.currency, sum(c.cod_amount) as cod, (array_agg(c.id order by c.collected_at desc, c.id) filter (where not exists (
       select from money.payments q where q.tenant_id = tenant and q.delivery_id = c.delivery_id and q.type = 'COD_COLLECTION'
         and q.status = 'SUCCESS' and q.amount = c.cod_amount)))[1:100] as rows
-    from money.cod_collections c where c.tenant_id = tenant and c.cod_amount > 0 and c.collected_at <= as_of group by c.currency
+    from (
+      select x.id, x.delivery_id, x.currency::text as currency, x.cod_amount, x.collected_at from money.cod_collections x where x.tenant_id = tenant
+      union all
+      select x.id, x.delivery_id, x.currency::text, x.cod_amount, x.collected_at from money.carrier_collections x where x.tenant_id = tenant
+    ) c
+    where c.cod_amount > 0 and c.collected_at <= as_of group by c.currency
   ) r
   left join lateral (
     select coalesce(sum(q.amount), 0) as paid from money.payments q
@@ -12139,16 +12400,19 @@ language sql stable security definer set search_path = '' as $$
   ) p on true
   where r.cod <> p.paid
   union all
-  select 'ledger', a.owner_user_id, a.currency, e.total, a.balance, array[a.id]
+  select 'ledger', a.owner_user_id, a.carrier_code, a.currency, e.total, a.balance, array[a.id]
   from money.accounts a
   cross join lateral (
     select coalesce(sum(e.amount), 0) as total, count(*) as entries from money.ledger_entries e
     where e.tenant_id = tenant and e.account_id = a.id
   ) e
   where a.tenant_id = tenant and (a.balance <> e.total or a.version <> e.entries)
+  union all
+  select d.kind, null, d.carrier_code, d.currency, d.expected, d.found, d.rows from money.carrier_differences(tenant, as_of) d
 $$;
 
--- {as_of?} -> {as_of, reconciled, totals by currency, drivers, differences}; office only, its own tenant.
+-- {as_of?} -> {as_of, reconciled, totals by currency, drivers, carriers, differences}; office only, its own tenant.
+-- Totals are the drivers'.
 create or replace function money.cod_reconciliation(input jsonb) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -12165,10 +12429,10 @@ begin
       from money.cod_positions(v_tenant, v_as_of) x group by x.currency) t), '[]')
   into v_drivers, v_totals
   from money.cod_positions(v_tenant, v_as_of) p left join tenancy.profiles q on q.id = p.driver_id;
-  select coalesce(jsonb_agg(to_jsonb(d) order by d.kind, d.driver_id, d.rows), '[]') into v_differences
+  select coalesce(jsonb_agg(to_jsonb(d) order by d.kind, d.driver_id, d.carrier_code, d.rows), '[]') into v_differences
   from money.cod_differences(v_tenant, v_as_of) d;
   return jsonb_build_object('as_of', v_as_of, 'reconciled', v_differences = '[]', 'totals', v_totals, 'drivers', v_drivers,
-    'differences', v_differences);
+    'carriers', money.carriers_reconciled(v_as_of), 'differences', v_differences);
 end $$;
 
 -- Looks at every tenant's cash and tells of differences by a system event, once a night. Run by cron.
@@ -12182,7 +12446,7 @@ begin
   select t.id, 'cod.mismatch', 'delivery', 'tenant', t.id, jsonb_build_object('differences', d.list)
   from tenancy.tenants t
   cross join lateral (
-    select jsonb_agg(to_jsonb(x) order by x.kind, x.driver_id) as list
+    select jsonb_agg(to_jsonb(x) order by x.kind, x.driver_id, x.carrier_code) as list
     from (select * from money.cod_differences(t.id, now()) limit 100) x
   ) d
   where d.list is not null;
@@ -12191,6 +12455,140 @@ begin
 end $$;
 
 revoke execute on function money.cod_positions(uuid, timestamptz), money.cod_differences(uuid, timestamptz) from barid_caller;
+
+-- sql/40_functions/money/cod/70_carriers.sql
+
+-- What external carriers pay of the cash they took. A definer, as all writers of cash: it asks for the permission
+-- itself, and every statement names the caller's tenant.
+
+-- Locks what a carrier's payment covers, in the order of the ids, and answers it in the order the cash was taken: the
+-- collections or deliveries that are named, else the oldest that are owed in the currency.
+-- Fails: cod_collections_not_pending {invalid_ids} (not owed by this carrier: unknown, paid before, another's),
+-- no_pending_collections.
+create or replace function money.carrier_rows_locked(input jsonb) returns money.carrier_collections[]
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_carrier text := input ->> 'carrier_code';
+  v_field text := case when input ? 'carrier_collection_ids' then 'carrier_collection_ids' when input ? 'delivery_ids' then 'delivery_ids' end;
+  v_ids uuid[];
+  v_rows money.carrier_collections[];
+begin
+  if v_field is null then
+    select array_agg(l order by l.collected_at, l.id) into v_rows from (
+      select c.* from money.carrier_collections c
+      where c.tenant_id = v_tenant and c.carrier_code = v_carrier and c.currency = input ->> 'currency' and c.status = 'owed'
+      order by c.id for no key update) l;
+    if v_rows is null then
+      perform app.fail('no_pending_collections');
+    end if;
+    return v_rows;
+  end if;
+  v_ids := app.uuids(input -> v_field);
+  select array_agg(l order by l.collected_at, l.id) into v_rows from (
+    select c.* from money.carrier_collections c
+    where c.tenant_id = v_tenant and c.carrier_code = v_carrier and c.status = 'owed'
+      and case v_field when 'delivery_ids' then c.delivery_id else c.id end = any (v_ids)
+    order by c.id for no key update) l;
+  if cardinality(v_rows) is distinct from cardinality(v_ids) then
+    perform app.fail('cod_collections_not_pending', jsonb_build_object('field', v_field, 'invalid_ids', (
+      select jsonb_agg(i.id order by i.place) from unnest(v_ids) with ordinality i (id, place)
+      where i.id not in (select case v_field when 'delivery_ids' then r.delivery_id else r.id end from unnest(v_rows) r))));
+  end if;
+  return v_rows;
+end $$;
+
+-- Of rows in their order those that an amount pays, each whole. Fails: remittance_exceeds_owed {owed},
+-- remittance_amount_mismatch {expected}: of rows that were named their sum, else the next amount that pays whole ones.
+create or replace function money.carrier_rows_paid(rows money.carrier_collections[], amount numeric, named boolean)
+returns money.carrier_collections[]
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  v_currency text := rows[1].currency;
+  v_owed numeric;
+  v_expected numeric;
+  v_paid money.carrier_collections[];
+begin
+  select sum(r.amount) into v_owed from unnest(rows) r;
+  if amount > v_owed then
+    perform app.fail('remittance_exceeds_owed', jsonb_build_object('field', 'amount', 'owed', v_owed, 'currency', v_currency));
+  end if;
+  select case when named then v_owed else min(p.sum) filter (where p.sum >= amount) end,
+    array_agg(rows[p.place] order by p.place) filter (where p.sum <= amount)
+  into v_expected, v_paid
+  from (
+    select r.ordinality as place, sum(r.amount) over (order by r.ordinality) as sum from unnest(rows) with ordinality r
+  ) p;
+  if v_expected <> amount then
+    perform app.fail('remittance_amount_mismatch', jsonb_build_object('field', 'amount', 'expected', v_expected, 'currency', v_currency));
+  end if;
+  return v_paid;
+end $$;
+
+-- Enters a carrier's payment, all of it or nothing: what it covers is owed no more, and the money goes from the
+-- carrier's account to the tenant's own till.
+-- {carrier_code, amount, currency, reference, notes?, carrier_collection_ids? | delivery_ids?}
+-- -> {id, carrier_code, amount, cod_amount, delivery_fee_amount, currency, reference, notes, remitted_at, remitted_count,
+--     remitted_collections: [{carrier_collection_id, delivery_id, delivery_code, amount, cod_amount, delivery_fee_amount}],
+--     still_owed}
+-- Fails: forbidden, carrier_not_found, too_many_decimals, settlement_amount_mismatch (the cash is in another currency),
+-- remittance_reference_exists, and what carrier_rows_locked and carrier_rows_paid fail with.
+create or replace function money.carrier_remit(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_amount numeric := (input ->> 'amount')::numeric;
+  v_rows money.carrier_collections[];
+  v_other text;
+  r money.carrier_remittances;
+begin
+  if not app.has_permission('manage:tenant') then
+    perform app.fail('forbidden');
+  end if;
+  if not exists (select from integration.carriers c where c.code = input ->> 'carrier_code') then
+    perform app.fail('carrier_not_found');
+  end if;
+  perform money.decimals_checked(v_amount, input ->> 'currency', 'amount');
+  v_rows := money.carrier_rows_locked(input);
+  select c.currency into v_other from unnest(v_rows) c where c.currency <> input ->> 'currency' limit 1;
+  if found then
+    perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', v_other));
+  end if;
+  v_rows := money.carrier_rows_paid(v_rows, v_amount, input ?| '{carrier_collection_ids,delivery_ids}');
+  insert into money.carrier_remittances (tenant_id, carrier_code, currency, amount, cod_amount, delivery_fee_amount, collections, reference,
+    notes, actor_id)
+  select v_tenant, input ->> 'carrier_code', input ->> 'currency', v_amount, sum(c.cod_amount), sum(c.delivery_fee_amount), count(*),
+    input ->> 'reference', input ->> 'notes', app.user_id()
+  from unnest(v_rows) c
+  returning * into r;
+  update money.carrier_collections c set status = 'remitted', remitted_at = r.remitted_at, remittance_id = r.id
+  where c.tenant_id = v_tenant and c.id = any (select x.id from unnest(v_rows) x);
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'carrier_remittance.created', 'source_module', 'carriers',
+    'entity_type', 'carrier_remittance', 'entity_id', r.id, 'event_data', jsonb_build_object('carrier_remittance_id', r.id,
+      'carrier_code', r.carrier_code, 'currency', r.currency, 'amount', r.amount, 'collections', r.collections, 'reference', r.reference,
+      'actor_id', r.actor_id))));
+  perform money.post_journal('carrier_remittance', 'carrier_remittance', r.id, 'Cash remitted by ' || r.carrier_code,
+    array[money.carrier_account(r.carrier_code, r.currency::text), money.account_of('cash_on_hand', 'tenant', null, r.currency::text)],
+    array[-r.amount, r.amount]);
+  return to_jsonb(r) - '{tenant_id,actor_id,collections}'::text[] || jsonb_build_object('remitted_count', r.collections,
+    'remitted_collections', (
+      select jsonb_agg(jsonb_build_object('carrier_collection_id', c.id, 'delivery_id', c.delivery_id, 'delivery_code', c.delivery_code,
+        'amount', c.amount, 'cod_amount', c.cod_amount, 'delivery_fee_amount', c.delivery_fee_amount) order by c.ordinality)
+      from unnest(v_rows) with ordinality c),
+    'still_owed', (select a.balance from money.accounts a
+      where a.tenant_id = v_tenant and a.id = money.carrier_account(r.carrier_code, r.currency::text)));
+end $$;
+
+-- What is owed in each currency from the kept totals, [{currency, amount, collections}]; wanted: {carrier_code, currency?}.
+create or replace function money.carrier_owed_kept(wanted jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('currency', c.key, 'amount', (c.value ->> 'amount')::numeric,
+      'collections', (c.value ->> 'entries')::bigint) order by c.key), '[]')
+    from jsonb_each(app.tally_by('carrier_collections', 'currency', wanted || '{"status": "owed"}')) c);
+end $$;
 
 -- sql/40_functions/money/gateways/10_configs.sql
 
@@ -12742,6 +13140,29 @@ begin
   return v_id;
 end $$;
 
+-- The id of the account of what an external carrier owes the caller's tenant, opened when it does not exist yet.
+create or replace function money.carrier_account(carrier_code text, currency text) returns uuid
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  v_tenant uuid := app.tenant_id();
+  v_id uuid;
+begin
+  for attempt in 1..2 loop
+    select a.id into v_id from money.accounts a
+    where a.tenant_id = v_tenant and a.kind = 'carrier_cash' and a.owner_type = 'carrier' and a.owner_user_id is null
+      and a.currency = currency and a.carrier_code = carrier_code;
+    exit when v_id is not null;
+    -- Nobody can pay more than he owes.
+    insert into money.accounts (tenant_id, kind, owner_type, carrier_code, currency, floor)
+    values (v_tenant, 'carrier_cash', 'carrier', carrier_code, currency, 0)
+    on conflict do nothing
+    returning id into v_id;
+    exit when v_id is not null;
+  end loop;
+  return v_id;
+end $$;
+
 -- Books journals. `postings` is one row per entry:
 --   [{journal, kind, reference_type, reference_id, description, account_id, amount}, ...]
 -- `journal` is any text that groups the entries of one journal; the first entry of each says its kind,
@@ -13017,17 +13438,14 @@ begin
     then d.delivery_fee else 0 end;
 end $$;
 
--- Books the cash a driver took for a parcel at a stage: one row of cash, the driver's account, and at the door the
--- COD to its owner's wallet. Nothing due, or taken at that stage before: nothing happens.
+-- Books the cash a driver took for a parcel at a stage: one row of cash, and what money.cash_book does. Nothing due,
+-- or taken at that stage before: nothing happens.
 create or replace function money.cash_collected(p_parcel uuid, p_stage text, p_driver uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   d delivery.deliveries;
   v_due record;
   v_row uuid;
-  v_owner uuid;
-  v_cash jsonb;
-  v_credit jsonb;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_parcel;
   v_due := money.cash_due(d, p_stage);
@@ -13037,23 +13455,67 @@ begin
   insert into money.cod_collections (tenant_id, delivery_id, driver_id, collection_stage, amount, cod_amount, delivery_fee_amount,
     currency, collected_at, delivery_code, delivery_number, external_reference_id, customer_name, delivery_address)
   values (d.tenant_id, d.id, p_driver, p_stage, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
-    now(), d.delivery_code, d.delivery_code::text, d.external_reference_id,
-    coalesce((select p.full_name from tenancy.profiles p where p.id = coalesce(d.customer_id, d.institution_user_id)), d.recipient ->> 'name', ''),
+    now(), d.delivery_code, d.delivery_code::text, d.external_reference_id, money.payer_name(d),
     coalesce(d.dropoff_snapshot ->> 'full_address', ''))
   on conflict on constraint cash_already_collected do nothing
   returning id into v_row;
-  if v_row is null then
+  if v_row is not null then
+    perform money.cash_book(d, p_stage, 'cod_collection', v_row, money.account_of('driver_cash', 'driver', p_driver, d.currency::text));
+  end if;
+end $$;
+
+-- Books the cash that an external carrier took at the door, as a driver's, but on the carrier's account. Nothing
+-- due, or booked before: nothing happens.
+create or replace function money.carrier_cash_collected(p_parcel uuid, p_shipment uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  s integration.carrier_shipments;
+  v_due record;
+  v_row uuid;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_parcel;
+  select * into strict s from integration.carrier_shipments x where x.tenant_id = d.tenant_id and x.id = p_shipment;
+  v_due := money.cash_due(d, 'dropoff');
+  if v_due.cod + v_due.delivery_fee = 0 then
     return;
   end if;
-  v_cash := jsonb_build_object('journal', 'cash', 'kind', 'cash_collected', 'reference_type', 'cod_collection', 'reference_id', v_row,
+  insert into money.carrier_collections (tenant_id, carrier_code, delivery_id, shipment_id, amount, cod_amount, delivery_fee_amount,
+    currency, collected_at, delivery_code, tracking_number, external_reference_id, customer_name, delivery_address)
+  values (d.tenant_id, s.carrier_code, d.id, s.id, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
+    now(), d.delivery_code, s.tracking_number, d.external_reference_id, money.payer_name(d),
+    coalesce(d.dropoff_snapshot ->> 'full_address', ''))
+  on conflict on constraint carrier_cash_already_collected do nothing
+  returning id into v_row;
+  if v_row is not null then
+    perform money.cash_book(d, 'dropoff', 'carrier_collection', v_row, money.carrier_account(s.carrier_code, d.currency::text));
+  end if;
+end $$;
+
+-- Who paid for a parcel, as lists of cash name him.
+create or replace function money.payer_name(d delivery.deliveries) returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return coalesce((select p.full_name from tenancy.profiles p where p.id = coalesce(d.customer_id, d.institution_user_id)),
+    d.recipient ->> 'name', '');
+end $$;
+
+-- The books of cash taken for a parcel at a stage, whoever took it: it stands on the holder's account, its payments
+-- are made, and at the door the COD is on its owner's wallet. `kind` and `row_id` name the row of cash.
+create or replace function money.cash_book(d delivery.deliveries, stage text, kind text, row_id uuid, holder uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_due record := money.cash_due(d, stage);
+  v_owner uuid;
+  v_cash jsonb := jsonb_build_object('journal', 'cash', 'kind', 'cash_collected', 'reference_type', kind, 'reference_id', row_id,
     'description', 'Delivery ' || d.delivery_code);
+  v_credit jsonb := v_cash || '{"journal": "cod", "kind": "cod_credit"}';
+begin
   v_cash := jsonb_build_array(
     v_cash || jsonb_build_object('account_id', money.account_of('external', 'tenant', null, d.currency::text), 'amount', -(v_due.cod + v_due.delivery_fee)),
-    v_cash || jsonb_build_object('account_id', money.account_of('driver_cash', 'driver', p_driver, d.currency::text), 'amount', v_due.cod + v_due.delivery_fee));
+    v_cash || jsonb_build_object('account_id', holder, 'amount', v_due.cod + v_due.delivery_fee));
   if v_due.cod > 0 then
     v_owner := coalesce(money.owner_wallet(d), app.refuse('customer_required_for_cod'));
-    v_credit := jsonb_build_object('journal', 'cod', 'kind', 'cod_credit', 'reference_type', 'cod_collection', 'reference_id', v_row,
-      'description', 'Delivery ' || d.delivery_code);
     v_cash := v_cash || jsonb_build_array(
       v_credit || jsonb_build_object('account_id', money.account_of('cod_clearing', 'tenant', null, d.currency::text), 'amount', -v_due.cod),
       v_credit || jsonb_build_object('account_id', v_owner, 'amount', v_due.cod));
@@ -20336,6 +20798,8 @@ select app.tenant_table('money.cod_settlements', own => '{driver_id}', writes =>
 select app.tenant_table('money.cod_settlement_items', own => '{}', writes => '', audit => false);
 select app.tenant_table('money.settlement_receipts', own => '{}', writes => '', audit => false);
 select app.tenant_table('money.cash_handovers', own => '{driver_id}', writes => '');
+select app.tenant_table('money.carrier_collections', own => '{}', writes => '', audit => false);
+select app.tenant_table('money.carrier_remittances', own => '{}', writes => '', audit => false);
 
 -- Logs.
 select app.append_only('app.audit_log');
@@ -20347,6 +20811,7 @@ select app.append_only('delivery.delivery_proofs');
 select app.append_only('warehousing.inventory_transactions');
 select app.append_only('money.cod_settlements');
 select app.append_only('money.cod_settlement_items');
+select app.append_only('money.carrier_remittances');
 
 select app.touched(t) from unnest(array[
   'tenancy.profiles', 'tenancy.tenants', 'tenancy.tenant_users', 'tenancy.tenant_settings', 'tenancy.tenant_modules', 'tenancy.subscriptions', 'delivery.zones', 'delivery.addresses',
@@ -20741,6 +21206,7 @@ grant select on app.tally_kinds to barid_caller;
 select app.counted('deliveries', 'delivery.deliveries', '{status}');
 select app.counted('assignments', 'delivery.assignments', '{status,driver_id}');
 select app.counted('cod_collections', 'money.cod_collections', '{status,driver_id,currency}', 'amount');
+select app.counted('carrier_collections', 'money.carrier_collections', '{carrier_code,status,currency}', 'amount');
 select app.counted('picking_orders', 'warehousing.picking_orders', '{warehouse_id,status}');
 select app.counted('waybills', 'warehousing.waybills', '{status,source_warehouse_id,destination_warehouse_id}');
 select app.counted('package_transfers', 'warehousing.package_transfers', '{mode,operation_type,source_warehouse_id,destination_warehouse_id}');

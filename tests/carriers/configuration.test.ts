@@ -22,6 +22,7 @@ test("active carriers are listed with the tenant's configuration, or null", asyn
       logo_url: null,
       is_internal: true,
       supports_webhook: false,
+      collects_cash: true,
       configuration: null,
     },
     {
@@ -30,6 +31,7 @@ test("active carriers are listed with the tenant's configuration, or null", asyn
       logo_url: null,
       is_internal: false,
       supports_webhook: true,
+      collects_cash: false,
       configuration: null,
     },
     {
@@ -38,6 +40,7 @@ test("active carriers are listed with the tenant's configuration, or null", asyn
       logo_url: null,
       is_internal: false,
       supports_webhook: true,
+      collects_cash: true,
       configuration: null,
     },
   ]);

@@ -48,7 +48,7 @@ const parcel: Parcel = {
   dropoff: { full_address: "Street 2", city: "Erbil", country: "IQ" },
   package_details: { items: [{ quantity: 2, weight: 1, length: 10, width: 20, height: 30 }] },
   unit_size: 1,
-  cod_amount: 0,
+  cash_due: 0,
   currency: "IQD",
   notes: null,
 };
@@ -63,13 +63,6 @@ const bought = {
   tracking_code: "9400",
   postage_label: { label_url: "https://label.example/1.png" },
 };
-
-test("a carrier that is to take cash is told how much", async () => {
-  answers = { "POST /v2/shipments": [201, made], "POST /v2/shipments/shp_1/buy": [200, bought] };
-  await adapter.bookShipment({ ...parcel, cod_amount: 25_000 }, "ref-1", key);
-  expect(asked[1].body.shipment.options)
-    .toEqual({ cod_amount: "25000", cod_method: "CASH", currency: "IQD" });
-});
 
 test("a shipment is made with a reference and its cheapest rate is bought", async () => {
   answers = { "POST /v2/shipments": [201, made], "POST /v2/shipments/shp_1/buy": [200, bought] };

@@ -38,6 +38,7 @@ describe("booking", () => {
       status: "booked",
       tracking_number: `SIM-${delivery.code}`,
       label_url: null,
+      cash_due: 0,
       booked_at: expect.any(String),
       cancelled_at: null,
     });

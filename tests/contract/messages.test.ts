@@ -64,7 +64,12 @@ const internalConstraints = new Set([
   // Rows written by our own functions, which never write them otherwise.
   "account_exists",
   "booked_means_tracked",
+  "carrier_cash_already_collected",
+  "carrier_cash_is_its_parts",
+  "carrier_cash_state",
   "carrier_event_once",
+  "carriers_hold_cash_only",
+  "remittance_is_its_parts",
   "claimed_means_when",
   "cash_already_collected",
   "cash_is_its_parts",

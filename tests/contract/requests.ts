@@ -61,6 +61,8 @@ const kinds: [RegExp, keyof Things][] = [
   [/handoff_id$/, "handoff"],
   [/bin_id$/, "bin"],
   [/institution_user_id$|owner_id$/, "institution"],
+  [/carrier_collection_ids?$/, "carrier_collection"],
+  [/^remittance_id$/, "remittance"],
   [/cod_collection_ids?$|^cod-collection$/, "collection"],
   [/settlement_payment_id$/, "settlement"],
   [/remitted_to_user_id$/, "user"],
@@ -202,6 +204,7 @@ const hints: Record<string, (things: Things, asked?: string) => Record<string, u
   "POST /delivery/cod-collections/remit": settling,
   "POST /delivery/cod-collections/settle-by-wallet": settling,
   "POST /delivery/cod-collections/handover": ({ driver }) => ({ driver_id: driver }),
+  "POST /carriers/tenant/:carrier_code/remittances": () => ({ currency: "IQD" }),
   "GET /delivery/cod-settlements/:settlement_payment_id/verify": () => ({ hash: "0".repeat(32) }),
   "POST /storefront/custom-domain/connect": () => ({ custom_domain: "shop.example.com" }),
   "POST /tenants/:tenantId/users": () => ({ tenant_user_type: "customer" }),
@@ -276,6 +279,7 @@ const exclusive = [
   ["manifest_item_id", "barcode_value"],
   ["item_ids", "manifest_id"],
   ["identifiers", "barcodes"],
+  ["carrier_collection_ids", "delivery_ids"],
 ];
 
 /** A request that names only what the tenant has; `slot` is filled even where it is optional. */

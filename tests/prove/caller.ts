@@ -21,8 +21,8 @@ export interface Call {
   method: string;
   path: string;
   body?: unknown;
-  headers?: Record<string, string>;
   key?: string;
+  headers?: Record<string, string>;
   attempts: Attempt[];
 }
 
@@ -32,9 +32,10 @@ export interface Asked {
   method?: string;
   path: string;
   body?: unknown;
-  headers?: Record<string, string>;
   /** False: none. A new one unless said. */
   key?: string | false;
+  /** Others beside the usual ones. */
+  headers?: Record<string, string>;
 }
 
 /** Where requests may go, one after the other. */

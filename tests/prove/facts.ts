@@ -31,6 +31,12 @@ const kinds = {
   collected:
     `select delivery_id::text as marker, driver_id || ' ' || count(*) || ' ' || sum(amount)::float8 as value
     from money.cod_collections where tenant_id = $1 group by delivery_id, driver_id`,
+  owed:
+    `select delivery_id::text as marker, carrier_code || ' ' || count(*) || ' ' || sum(amount)::float8 as value
+    from money.carrier_collections where tenant_id = $1 group by delivery_id, carrier_code`,
+  paid:
+    `select reference as marker, id || ' ' || amount::float8 || ' ' || collections as value from money.carrier_remittances
+    where tenant_id = $1`,
   assigned: `select delivery_id::text as marker, driver_id::text as value from delivery.assignments
     where tenant_id = $1 and status not in ('returned', 'rejected')`,
   destined:

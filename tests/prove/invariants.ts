@@ -42,7 +42,7 @@ export const ofTenant: readonly Invariant[] = [
     sql: `select a.id from money.accounts a where a.tenant_id = $1 and a.balance < a.floor
       union all
       select e.account_id from money.ledger_entries e join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id
-      where e.tenant_id = $1 and a.kind in ('wallet', 'driver_cash') and e.balance_after < a.floor`,
+      where e.tenant_id = $1 and a.kind in ('wallet', 'driver_cash', 'carrier_cash') and e.balance_after < a.floor`,
   },
   {
     name: "cash: a row is collected, or went one way, once, by a settlement that took it as it is",
@@ -102,6 +102,41 @@ export const ofTenant: readonly Invariant[] = [
         where c.tenant_id = d.tenant_id and c.driver_id = d.user_id and c.status = 'collected'), 0)
       <> coalesce((select sum(a.balance) from money.accounts a
         where a.tenant_id = d.tenant_id and a.owner_user_id = d.user_id and a.kind = 'driver_cash'), 0)`,
+  },
+  {
+    name:
+      "cash: what a carrier owes in the ledger is what its rows say, and what it paid is in the tenant's own till",
+    sql: `select coalesce(r.carrier_code, a.carrier_code) as carrier from (
+        select c.carrier_code, c.currency, sum(c.amount) filter (where c.status = 'owed') as owed
+        from money.carrier_collections c where c.tenant_id = $1 group by c.carrier_code, c.currency) r
+      full join (select a.carrier_code, a.currency, a.balance from money.accounts a where a.tenant_id = $1 and a.kind = 'carrier_cash') a
+        on a.carrier_code = r.carrier_code and a.currency = r.currency
+      where coalesce(r.owed, 0) <> coalesce(a.balance, 0)
+      union all
+      select 'till' where (select coalesce(sum(m.amount), 0) from money.carrier_remittances m where m.tenant_id = $1)
+        <> (select coalesce(sum(a.balance), 0) from money.accounts a
+          where a.tenant_id = $1 and a.kind = 'cash_on_hand' and a.owner_type = 'tenant')`,
+  },
+  {
+    name: "cash: a carrier's payment is the sum of its rows, all its own, once in the books",
+    sql: `select m.id from money.carrier_remittances m
+      left join lateral (select count(*) as n, sum(c.amount) as amount, sum(c.cod_amount) as cod,
+          bool_and(c.status = 'remitted' and c.carrier_code = m.carrier_code and c.currency = m.currency) as own
+        from money.carrier_collections c where c.tenant_id = m.tenant_id and c.remittance_id = m.id) c on true
+      where m.tenant_id = $1 and ((c.n, c.amount, c.cod, c.own) is distinct from (m.collections::bigint, m.amount, m.cod_amount, true)
+        or 1 <> (select count(*) from money.ledger_transactions t where t.tenant_id = m.tenant_id
+          and t.kind = 'carrier_remittance' and t.reference_id = m.id))`,
+  },
+  {
+    name:
+      "cash: at the door it is taken once, by a driver or by a carrier, of a delivered parcel, and its COD paid out once",
+    sql: `select c.delivery_id from money.carrier_collections c
+      left join delivery.deliveries d on d.tenant_id = c.tenant_id and d.id = c.delivery_id
+      where c.tenant_id = $1 and (d.status is distinct from 'delivered'
+        or exists (select from money.cod_collections x
+          where x.tenant_id = c.tenant_id and x.delivery_id = c.delivery_id and x.collection_stage = 'dropoff')
+        or c.cod_amount <> (select coalesce(sum(p.amount), 0) from money.payments p where p.tenant_id = c.tenant_id
+          and p.delivery_id = c.delivery_id and p.type = 'COD_COLLECTION' and p.status = 'SUCCESS'))`,
   },
   {
     name: "cash: one settlement a key",

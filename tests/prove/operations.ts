@@ -9,6 +9,8 @@ import { type Member, steadily } from "./world.ts";
 
 export const kinds = [
   "deliver",
+  "carry",
+  "pay",
   "bulk",
   "remit",
   "settle",
@@ -219,7 +221,7 @@ export class Actor extends Parcels {
       if (!told) return;
       paid = "paid";
       this.facts.told("bought", cart, `${id} pending ${paid}`);
-      this.facts.told("paid", id, `1 ${totalPrice}`);
+      this.facts.told("charged", id, `1 ${totalPrice}`);
     }
     // What a gateway was not paid for is not approved.
     if (b % 4 && (paid === "paid" || !gateway)) {

@@ -6,6 +6,7 @@ import { freePort } from "../../supabase/local/ports.ts";
 import type { Stack, StackOptions } from "../../supabase/local/stack.ts";
 import { Person } from "../support/api.ts";
 import { newDriver } from "../support/assignments.ts";
+import { enable } from "../support/carriers.ts";
 import { moveTo, sql } from "../support/db.ts";
 import { type Ground, newGround } from "../support/deliveries.ts";
 import { type FaultyWire, startFaultyWire } from "../support/faulty-wire.ts";
@@ -39,6 +40,8 @@ export interface Place {
   institution: Member;
   customers: Member[];
   drivers: DriverOf[];
+  /** An external carrier that collects cash, and what it signs its reports with. */
+  carrier: { code: string; secret: string };
   /** Where the deliveries of manifests go. */
   branch: string;
   /** Two warehouses with one bin each, and items in both. */
@@ -188,6 +191,7 @@ export async function newPlace(
     institution: await member(tenant.institution),
     customers: buyers,
     drivers: crew,
+    carrier: { code: "simulated", secret: (await enable(tenant)).secret },
     branch: await newBranch(tenant),
     shelves,
     items,

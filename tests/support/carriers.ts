@@ -1,10 +1,11 @@
 /** Deliveries for external carriers, and carriers that report on them. */
 import { createHmac, randomUUID } from "node:crypto";
-import { type Answer, type Body, nobody } from "./api.ts";
+import { type Answer, type Body, nobody, type Person } from "./api.ts";
 import { sql } from "./db.ts";
+import { type Ground, newDelivery, newGround } from "./deliveries.ts";
 import { newAddress } from "./make.ts";
 import { newService } from "./money.ts";
-import type { Tenant } from "./people.ts";
+import { newTenant, type Tenant } from "./people.ts";
 
 let code = 400_000_000 + Date.now() % 100_000_000;
 
@@ -53,6 +54,10 @@ export async function enable(
   return body.webhook;
 }
 
+/** The signature of a report's bytes. */
+export const signedBy = (secret: string, raw: string) =>
+  createHmac("sha256", secret).update(raw).digest("hex");
+
 /** A report as the simulated carrier sends it; `sign` may forge. */
 export function report(
   tenant: { id: string },
@@ -61,7 +66,7 @@ export function report(
   options: { carrier?: string; signature?: string | null; raw?: string } = {},
 ): Promise<Answer> {
   const raw = options.raw ?? JSON.stringify({ event_id: randomUUID(), ...body });
-  const right = createHmac("sha256", secret).update(raw).digest("hex");
+  const right = signedBy(secret, raw);
   const signature = options.signature === undefined ? right : options.signature;
   return nobody.send(
     "POST",
@@ -74,3 +79,71 @@ export function report(
 export async function statusOf(delivery: { id: string }): Promise<string> {
   return (await sql`select status from delivery.deliveries where id = ${delivery.id}`)[0].status;
 }
+
+/** How an external delivery is ordered whose receiver pays 2,000 for it in cash. */
+export const external = { carrier_type: "external", carrier_code: "simulated" };
+
+/** A delivery that the simulated carrier has: its receiver pays the fee and 7,000 COD at the door unless said. */
+export async function bookedCash(
+  ground: Ground,
+  more: Record<string, unknown> = {},
+): Promise<{ id: string; code: number; tracking_number: string; cash_due: number }> {
+  const made = await newDelivery(ground, { ...external, cod_amount: 7_000, ...more });
+  const { status, body } = await ground.tenant.ops.post(`/carriers/shipments/${made.id}`, {
+    carrier_code: "simulated",
+  });
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  const { tracking_number, cash_due } = body.shipment;
+  return { id: made.id, code: made.delivery_code, tracking_number, cash_due };
+}
+
+/** The same, reported delivered: the carrier owes what it collected. */
+export async function carriedCash(
+  ground: Ground,
+  secret: string,
+  more: Record<string, unknown> = {},
+) {
+  const parcel = await bookedCash(ground, more);
+  const { tracking_number } = parcel;
+  const told = await report(ground.tenant, secret, { tracking_number, status: "delivered" });
+  if (told.body.outcome !== "applied") throw new Error(JSON.stringify(told.body));
+  const [{ id: collection }] =
+    await sql`select id from money.carrier_collections where delivery_id = ${parcel.id}`;
+  return { ...parcel, collection: collection as string };
+}
+
+/** What a carrier owes a tenant in the ledger. */
+export async function owedBy(tenant: { id: string }, carrier = "simulated"): Promise<number> {
+  const [row] = await sql`select coalesce(sum(balance), 0) as balance from money.accounts
+    where tenant_id = ${tenant.id} and kind = 'carrier_cash' and carrier_code = ${carrier}`;
+  return row.balance;
+}
+
+/** A tenant for which the simulated carrier works, and what its deliveries need. */
+export interface Side {
+  tenant: Tenant;
+  ground: Ground;
+  secret: string;
+}
+
+export async function newSide(): Promise<Side> {
+  const tenant = await newTenant();
+  const [ground, { secret }] = await Promise.all([newGround(tenant), enable(tenant)]);
+  return { tenant, ground, secret };
+}
+
+/** Parcels whose cash a carrier took, one after the other: 2,000 fee and this COD each. */
+export async function carried({ ground, secret }: Side, ...cods: number[]) {
+  const made: Awaited<ReturnType<typeof carriedCash>>[] = [];
+  for (const cod_amount of cods) made.push(await carriedCash(ground, secret, { cod_amount }));
+  return made;
+}
+
+/** Enters what the simulated carrier paid, under a reference of its own unless said. */
+export const payCarried = (who: Person, amount: number, more: object = {}, headers = {}) =>
+  who.post("/carriers/tenant/simulated/remittances", {
+    amount,
+    currency: "IQD",
+    reference: randomUUID(),
+    ...more,
+  }, { headers });

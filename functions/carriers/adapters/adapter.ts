@@ -45,7 +45,8 @@ export interface Parcel {
     }
     | null;
   unit_size: number;
-  cod_amount: number;
+  /** What the carrier has to collect at the door, in `currency`; more than 0 only for those that collect cash. */
+  cash_due: number;
   currency: string;
   notes: string | null;
 }

@@ -8,8 +8,10 @@
  * `postage_label.label_url`, `refund_status`, ounces and inches, the tracker's ten statuses, and events signed as
  * `X-Hmac-Signature: hmac-sha256-hex=…` over the raw body.
  * Not confirmed, and never tried against EasyPost itself: that GET /shipments takes every reference (the page on
- * objects says "many endpoints"); which carriers take `cod_amount` and `options.currency` for dinars (/docs/shipments/options
- * leaves it to each carrier); whether an address without a postal code is rated; customs forms, which are not sent.
+ * objects says "many endpoints"); whether an address without a postal code is rated; customs forms, which are not sent.
+ * Cash is not collected this way: `options.cod_amount` holds where a carrier supports it, which "is added as needed"
+ * (/docs/shipments/options), it has no currency of its own, and nothing that EasyPost answers or reports says that cash
+ * was taken. A shipment with cash due is refused before it comes here.
  */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
@@ -149,16 +151,6 @@ function shipmentOf(parcel: Parcel, reference: string, { login_id }: Credentials
     to_address: addressOf(parcel.dropoff, name, phone),
     from_address: addressOf(parcel.pickup),
     parcel: parcelOf(parcel),
-    // The carrier takes cash at the door only when it is told to.
-    ...(parcel.cod_amount > 0
-      ? {
-        options: {
-          cod_amount: String(parcel.cod_amount),
-          cod_method: "CASH",
-          currency: parcel.currency,
-        },
-      }
-      : {}),
     ...(login_id ? { carrier_accounts: [login_id] } : {}),
   };
 }

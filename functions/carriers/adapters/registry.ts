@@ -1,11 +1,37 @@
 import type { Adapter } from "./adapter.ts";
 
-/** Adapters by the code of their carrier, loaded when first asked for. */
-const adapters: Record<string, () => Promise<Adapter>> = {
-  easypost: async () => (await import("./easypost.ts")).easypost(),
-  simulated: async () => (await import("./simulated.ts")).simulated,
+interface Registered {
+  /**
+   * True only for a carrier that certainly takes the cash it is told to and reports `delivered` for nothing else: its
+   * report books the money as taken.
+   */
+  collectsCash: boolean;
+  /** The adapter, loaded when first asked for. */
+  load(): Promise<Adapter>;
+}
+
+/** The external carriers, by their code. */
+const carriers: Record<string, Registered> = {
+  easypost: {
+    // It hands `cod_amount` on where a carrier supports that, tells neither which do nor in what currency, and no
+    // shipment or tracker says that cash was taken.
+    collectsCash: false,
+    load: async () => (await import("./easypost.ts")).easypost(),
+  },
+  simulated: {
+    collectsCash: true,
+    load: async () => (await import("./simulated.ts")).simulated,
+  },
 };
 
+const registered = (code: string): Registered | undefined =>
+  Object.hasOwn(carriers, code) ? carriers[code] : undefined;
+
 export async function adapterOf(code: string): Promise<Adapter | undefined> {
-  return Object.hasOwn(adapters, code) ? await adapters[code]() : undefined;
+  return await registered(code)?.load();
+}
+
+/** Whether a carrier collects cash at the door; one without an adapter does not. */
+export function collectsCash(code: string): boolean {
+  return registered(code)?.collectsCash ?? false;
 }

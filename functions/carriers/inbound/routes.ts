@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { z } from "zod";
 import { open } from "../../../shared/access.ts";
 import { sameText } from "../../../shared/actor.ts";
-import { system } from "../../../shared/db.ts";
+import { repeatable } from "../../../shared/db.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { readBytes } from "../../../shared/input.ts";
@@ -41,7 +41,7 @@ export const carrierWebhooks: AnyEndpoint[] = [
       const status = carrier_status && Object.hasOwn(adapter.statusMap, carrier_status)
         ? adapter.statusMap[carrier_status]
         : null;
-      const taken = await system<{ outcome: string; duplicate: boolean }>(
+      const taken = await repeatable<{ outcome: string; duplicate: boolean }>(
         "select private.carrier_report($1::text, $2::text::uuid, $3::text::jsonb) as answer",
         [carrier_code, tenant_id, JSON.stringify({ ...report, status })],
       );
@@ -58,7 +58,7 @@ async function isGenuine(
   headers: Headers,
   bytes: Uint8Array,
 ): Promise<boolean> {
-  const sealed = await system<string | null>(
+  const sealed = await repeatable<string | null>(
     "select to_jsonb(private.carrier_secret($1::text, $2::text::uuid)) as answer",
     [adapter.code, tenantId],
   );

@@ -4,7 +4,7 @@ import { AppError } from "../../../shared/errors.ts";
 import { describeError, log } from "../../../shared/log.ts";
 import { unseal } from "../../../shared/secrets.ts";
 import type { Adapter, Credentials, Parcel } from "../adapters/adapter.ts";
-import { adapterOf } from "../adapters/registry.ts";
+import { adapterOf, collectsCash } from "../adapters/registry.ts";
 import { credentialsPurpose } from "../tenant/purposes.ts";
 
 interface Begun {
@@ -21,7 +21,11 @@ export async function book(
   key: string | undefined,
 ): Promise<Record<string, unknown>> {
   const keyed = key === undefined ? {} : { key };
-  const begun = await db.call<Begun>("integration.shipment_begin", { ...asked, ...keyed });
+  const begun = await db.call<Begun>("integration.shipment_begin", {
+    ...asked,
+    ...keyed,
+    collects_cash: collectsCash(asked.carrier_code),
+  });
   if (begun.answer) {
     db.seen.replayed = key !== undefined;
     return begun.answer;

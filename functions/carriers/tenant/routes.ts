@@ -4,12 +4,16 @@ import type { Database } from "../../../shared/db.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { supabaseUrl } from "../../../shared/env.ts";
 import { newSecret, printOf, seal, unseal } from "../../../shared/secrets.ts";
+import { collectsCash } from "../adapters/registry.ts";
 import { CarrierParams, CarrierResponse, CarriersResponse, Configure } from "./schemas.ts";
 import { credentialsPurpose, webhookPurpose } from "./purposes.ts";
 
+type Shown = z.output<typeof CarrierResponse>["carrier"];
+type Stored = Omit<Shown, "collects_cash">;
+
 interface Configured {
   tenant_id: string;
-  carrier: z.output<typeof CarrierResponse>["carrier"];
+  carrier: Stored;
   webhook_secret: string | null;
 }
 
@@ -21,7 +25,10 @@ export const tenantCarriers: AnyEndpoint[] = [
     summary: "List the carriers with the tenant's configuration of each",
     access: can("view:tenant", "manage:tenant"),
     response: CarriersResponse,
-    run: ({ db }) => db.call("integration.carriers_get"),
+    async run({ db }) {
+      const { carriers } = await db.call<{ carriers: Stored[] }>("integration.carriers_get");
+      return { carriers: carriers.map(withCash) };
+    },
   }),
   endpoint({
     method: "patch",
@@ -76,7 +83,14 @@ async function merged(
   return await seal(JSON.stringify({ ...kept, ...sent }), credentialsPurpose(code));
 }
 
-async function shown({ tenant_id, carrier, webhook_secret }: Configured) {
+/** Drivers collect, and the carriers whose adapter says so. */
+function withCash({ configuration, ...carrier }: Stored): Shown {
+  const collects_cash = carrier.is_internal || collectsCash(carrier.code);
+  return { ...carrier, collects_cash, configuration };
+}
+
+async function shown({ tenant_id, carrier: stored, webhook_secret }: Configured) {
+  const carrier = withCash(stored);
   if (!webhook_secret) return { carrier };
   return {
     carrier,

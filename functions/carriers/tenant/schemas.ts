@@ -23,6 +23,8 @@ export const Carrier = z.strictObject({
   logo_url: z.string().nullable(),
   is_internal: z.boolean(),
   supports_webhook: z.boolean(),
+  /** Whether deliveries with cash due at the door can go with it. */
+  collects_cash: z.boolean(),
   configuration: z.strictObject({
     is_enabled: z.boolean(),
     prefer_internal: z.boolean(),
@@ -47,6 +49,8 @@ export const Shipment = z.strictObject({
   status: z.enum(["booking", "booked", "cancelling", "cancelled"]),
   tracking_number: z.string().nullable(),
   label_url: z.string().nullable(),
+  /** What the carrier collects at the door, in the delivery's currency. */
+  cash_due: z.number(),
   booked_at: Timestamp.nullable(),
   cancelled_at: Timestamp.nullable(),
 });

@@ -1,5 +1,4 @@
 /** The list of collected cash: every filter by name and by column; a column filter wins over its field. */
-import { z } from "zod";
 import {
   atLeast,
   atMost,
@@ -8,6 +7,7 @@ import {
   defineList,
   exactly,
   type Filter,
+  foundBy,
   id,
   number,
   of,
@@ -36,12 +36,6 @@ const driver: Filter = {
     `r.driver_id = (select case when money.settles_for_office() then (${value} #>> '{}')::uuid else app.user_id() end)`,
 };
 
-/** The only condition of its kind: beside an `or` PostgreSQL would try every row. A blank search is none. */
-const found: Filter = {
-  schema: z.string().max(200).transform((text) => text.trim() || undefined),
-  condition: (value) => `r.id in (select private.cod_found(${value} #>> '{}'))`,
-};
-
 export const collections = defineList({
   view: "money.cod_collections_list",
   changes: "money.cod_collections",
@@ -56,7 +50,7 @@ export const collections = defineList({
     "driver_name",
   ],
   params: {
-    search: found,
+    search: foundBy("private.cod_found"),
     status: oneOf("status", statuses),
     driver_id: driver,
     delivery_id: id("delivery_id"),

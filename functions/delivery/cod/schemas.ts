@@ -216,9 +216,21 @@ export const ReconciliationResponse = z.object({
   reconciled: z.boolean(),
   totals: z.array(Position),
   drivers: z.array(Position.extend({ driver_id: Id, driver_name: z.string().nullable() })),
+  /** External carriers, beside the drivers whom `totals` adds up. */
+  carriers: z.array(z.object({
+    carrier_code: z.string(),
+    carrier_name: z.string(),
+    currency: z.string(),
+    collected: z.number(),
+    remitted: z.number(),
+    owed: z.number(),
+    /** What the ledger says the carrier owes. */
+    ledger: z.number(),
+  })),
   differences: z.array(z.object({
     kind: z.string(),
     driver_id: Id.nullable(),
+    carrier_code: z.string().nullable(),
     currency: z.string(),
     expected: z.number().nullable(),
     found: z.number().nullable(),

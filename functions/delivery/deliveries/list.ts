@@ -4,6 +4,7 @@ import {
   equal,
   type Filter,
   flag,
+  foundBy,
   id,
   number,
   oneOf,
@@ -12,17 +13,12 @@ import {
   until,
 } from "../../../shared/list.ts";
 import { Id } from "../../../shared/schemas.ts";
-import { z } from "zod";
 import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
 
 const words = (list: readonly string[]) => list as unknown as [string, ...string[]];
 
 /** A part of number, barcode, reference, recipient's name or phone. */
-const search: Filter = {
-  schema: z.string().trim().max(200),
-  condition: (value) =>
-    `${value} #>> '{}' = '' or r.id = any (array(select private.deliveries_matching(${value} #>> '{}')))`,
-};
+const search = foundBy("private.deliveries_matching");
 
 /** What a driver carries or carried; an assignment that he rejected is none. */
 const driver: Filter = {

@@ -158,7 +158,12 @@ export const deliveries: AnyEndpoint[] = [
     params,
     body: CarrierChange,
     response: DeliveryResponse,
-    errors: ["delivery_not_found", "invalid_status_transition", "carrier_code_required"],
+    errors: [
+      "delivery_not_found",
+      "invalid_status_transition",
+      "carrier_code_required",
+      "shipment_with_other_carrier",
+    ],
     run: ({ db, params, body }) =>
       db.call("delivery.delivery_carrier", { ...body, id: params.delivery_id }),
   }),

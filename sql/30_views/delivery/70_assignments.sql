@@ -13,14 +13,15 @@ where (d.pickup_zone_id is not null or f.latitude is not null)
   and (d.dropoff_zone_id is not null or t.latitude is not null);
 
 -- Assignments as lists show them. What stands beside a row is looked up for the rows of a page only, so
--- each is a sub-select. customer, delivery_details and route are shown when asked for (`include`).
+-- each is a sub-select. customer, delivery_details and route are shown when asked for (`include`). Ids are chosen by case
+-- and not by coalesce(), which PostgreSQL takes for leaky: under row-level security it would read every profile.
 create view delivery.assignments_list with (security_invoker = true) as
 select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assignment_id, a.assigned_by as assigned_by_id,
   a.assignment_time, a.status, a.status as assignment_status, a.status = 'pending' as requires_driver_response,
   a.sequence_number, a.estimated_pickup_time, a.estimated_delivery_time, a.notes, a.responded_at, a.response_reason,
   (select jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'external_reference_id', d.external_reference_id,
       'customer', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
-        from tenancy.profiles p where p.id = coalesce(d.customer_id, d.institution_user_id)))
+        from tenancy.profiles p where p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end))
     from delivery.deliveries d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery,
   jsonb_build_object('id', a.driver_id, 'user', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
     from tenancy.profiles p where p.id = a.driver_id)) as drivers,
@@ -29,7 +30,7 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
   (select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = a.assigned_by) as assigned_by,
   (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone, 'email', p.email)
     from delivery.deliveries d
-    join tenancy.profiles p on p.id = coalesce(d.customer_id, d.institution_user_id)
+    join tenancy.profiles p on p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end
     where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as customer,
   (select jsonb_build_object('status', d.status, 'barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg,
       'delivery_flow', d.delivery_flow, 'unit_size', d.unit_size, 'payer_type', d.payer_type, 'payment_method', d.payment_method,

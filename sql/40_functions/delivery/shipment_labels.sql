@@ -45,7 +45,7 @@ begin
   from asked a
   left join delivery.deliveries d on d.delivery_code = a.code
   left join tenancy.tenants t on t.id = d.tenant_id
-  left join tenancy.profiles p on p.id = coalesce(d.institution_user_id, d.customer_id);
+  left join tenancy.profiles p on p.id = case when d.institution_user_id is null then d.customer_id else d.institution_user_id end;
   if v_unknown is not null then
     perform app.fail('delivery_not_found', jsonb_build_object('delivery_codes', v_unknown));
   end if;

@@ -2,10 +2,11 @@
 -- twice; the carrier is called with the shipment's id as reference, so a call that is made again finds what the
 -- lost one did.
 
--- Claims a delivery for booking. {delivery_id, carrier_code, key?}
+-- Claims a delivery for booking. {delivery_id, carrier_code, collects_cash (whether the carrier does), key?}
 -- -> {answer} when it is booked already, else {shipment_id, claim_token, credentials, delivery}
 -- Fails: delivery_not_found, carrier_not_found, carrier_not_enabled, delivery_not_external, delivery_not_bookable,
--- shipment_with_other_carrier, shipment_in_progress, idempotency_conflict.
+-- delivery_goes_in_legs, carrier_collects_no_cash, sender_cash_not_collected, shipment_with_other_carrier,
+-- shipment_in_progress, idempotency_conflict.
 create or replace function integration.shipment_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -44,21 +45,47 @@ begin
     end if;
   elsif d.status <> 'pending' or coalesce(d.carrier_code, c.code) <> c.code then
     perform app.fail('delivery_not_bookable', jsonb_build_object('status', d.status));
+  elsif d.delivery_flow = 'pnd_parent' then
+    perform app.fail('delivery_goes_in_legs');
   else
-    insert into integration.carrier_shipments (tenant_id, delivery_id, carrier_code) values (v_tenant, d.id, c.code) returning * into s;
+    insert into integration.carrier_shipments (tenant_id, delivery_id, carrier_code, cash_due)
+    values (v_tenant, d.id, c.code, integration.cash_for_carrier(d, (input ->> 'collects_cash')::boolean))
+    returning * into s;
   end if;
   update integration.carrier_shipments t set claim_token = gen_random_uuid(), claimed_at = now() where t.id = s.id returning t.* into s;
   return jsonb_build_object('shipment_id', s.id, 'claim_token', s.claim_token, 'credentials', v_credentials,
     'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'recipient', d.recipient,
       'pickup', d.pickup_snapshot, 'dropoff', d.dropoff_snapshot, 'package_details', d.package_details, 'unit_size', d.unit_size,
-      'cod_amount', d.cod_amount, 'currency', d.currency, 'notes', d.notes));
+      'cash_due', s.cash_due, 'currency', d.currency, 'notes', d.notes));
+end $$;
+
+-- What a carrier has to collect at the door for a delivery: what a driver would. A leg into a warehouse ends before
+-- the door. Carriers take nothing from the sender, so what he pays in cash has to be taken before.
+-- Fails: carrier_collects_no_cash, sender_cash_not_collected.
+create or replace function integration.cash_for_carrier(d delivery.deliveries, collects_cash boolean) returns numeric
+language plpgsql stable set search_path = '' as $$
+declare
+  v_parcel delivery.deliveries := private.parcel_terms(d);
+  v_pickup record := money.cash_due(v_parcel, 'pickup');
+  v_door record := money.cash_due(v_parcel, 'dropoff');
+  v_due numeric := case when d.delivery_flow = 'pnd_inbound' then 0 else v_door.cod + v_door.delivery_fee end;
+begin
+  if v_due > 0 and not collects_cash then
+    perform app.fail('carrier_collects_no_cash', jsonb_build_object('amount', v_due, 'currency', v_parcel.currency));
+  end if;
+  if v_pickup.cod + v_pickup.delivery_fee > 0 and not exists (
+      select from money.cod_collections x
+      where x.tenant_id = v_parcel.tenant_id and x.delivery_id = v_parcel.id and x.collection_stage = 'pickup') then
+    perform app.fail('sender_cash_not_collected', jsonb_build_object('amount', v_pickup.cod + v_pickup.delivery_fee, 'currency', v_parcel.currency));
+  end if;
+  return v_due;
 end $$;
 
 -- {shipment} as clients see it.
 create or replace function integration.shipment_shown(s integration.carrier_shipments) returns jsonb
 language sql stable set search_path = '' as $$
   select jsonb_build_object('shipment', jsonb_build_object('id', s.id, 'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code,
-    'status', s.status, 'tracking_number', s.tracking_number, 'label_url', s.label_url, 'booked_at', s.booked_at,
+    'status', s.status, 'tracking_number', s.tracking_number, 'label_url', s.label_url, 'cash_due', s.cash_due, 'booked_at', s.booked_at,
     'cancelled_at', s.cancelled_at))
 $$;
 

@@ -13,7 +13,8 @@ begin
       and tenancy.is_effective(t));
 end $$;
 
--- The moves that bring a delivery to a status, each legal: straight, or by way of one other. Null: there are none.
+-- The moves that bring a delivery to a status, each legal: straight, or by way of one other. Null: there are none;
+-- delivered is the end, so what was collected there stays collected whatever is reported later.
 create or replace function integration.moves_to(flow text, from_status text, to_status text) returns text[]
 language sql immutable set search_path = '' as $$
   select case when delivery.move_is_legal(flow, from_status, to_status) then array[to_status] else (
@@ -23,14 +24,17 @@ language sql immutable set search_path = '' as $$
 $$;
 
 -- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
--- or null when the carrier's says nothing to us. Each event_id counts once. Answers {outcome, duplicate}.
+-- or null when the carrier's says nothing to us. Each event_id counts once. Delivered, the cash that the carrier was
+-- told to collect is booked in the same transaction; where delivered cannot be (the order was cancelled), the tenant
+-- hears by an event that the carrier may hold cash. Answers {outcome, duplicate}.
 create or replace function private.carrier_report(carrier_code text, tenant_id uuid, report jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_variable
 declare
   v_status text := report ->> 'status';
-  v_at timestamptz := least((report ->> 'occurred_at')::timestamptz, now());
+  v_at timestamptz;
   v_outcome text;
+  v_duplicate boolean;
   v_moves text[];
   v_move text;
   v_delivery uuid;
@@ -43,7 +47,8 @@ begin
   where t.tenant_id = tenant_id and t.carrier_code = carrier_code and t.tracking_number = report ->> 'tracking_number'
   order by t.created_at desc limit 1;
   if v_delivery is not null then
-    select t.* into d from delivery.deliveries t where t.tenant_id = tenant_id and t.id = v_delivery for no key update;
+    perform private.deliveries_hold(array[v_delivery]);
+    select t.* into d from delivery.deliveries t where t.tenant_id = tenant_id and t.id = v_delivery;
     select t.* into s from integration.carrier_shipments t
     where t.tenant_id = tenant_id and t.delivery_id = v_delivery and t.carrier_code = carrier_code
       and t.tracking_number = report ->> 'tracking_number'
@@ -54,6 +59,8 @@ begin
   if found then
     return jsonb_build_object('outcome', v_outcome, 'duplicate', true);
   end if;
+  -- Now that it is this report's turn: one that says no time, and waited, is not older than the one it waited for.
+  v_at := least((report ->> 'occurred_at')::timestamptz, clock_timestamp());
   v_moves := integration.moves_to(d.delivery_flow, d.status, v_status);
   v_outcome := case
     when s.id is null or s.status = 'cancelled' or d.carrier_type <> 'external' then 'unknown_shipment'
@@ -63,21 +70,31 @@ begin
     when v_moves is null then 'impossible'
     else 'applied' end;
   if v_outcome in ('applied', 'unchanged') then
-    update integration.carrier_shipments t set reported_at = coalesce(v_at, now()) where t.id = s.id;
+    update integration.carrier_shipments t set reported_at = v_at where t.id = s.id;
   end if;
   if v_outcome = 'applied' then
     foreach v_move in array v_moves loop
       update delivery.deliveries t set status = v_move,
         status_reason = case when v_move in ('failed', 'returned', 'cancelled') then 'carrier_' || coalesce(report ->> 'carrier_status', v_move) end,
-        picked_up_at = case when v_move in ('picked_up', 'in_transit') then coalesce(t.picked_up_at, v_at, now()) else t.picked_up_at end,
-        delivered_at = case when v_move = 'delivered' then coalesce(v_at, now()) else t.delivered_at end
+        picked_up_at = case when v_move in ('picked_up', 'in_transit') then coalesce(t.picked_up_at, v_at) else t.picked_up_at end,
+        delivered_at = case when v_move = 'delivered' then v_at else t.delivered_at end
       where t.tenant_id = tenant_id and t.id = d.id;
     end loop;
+    if v_status = 'delivered' and s.cash_due > 0 then
+      perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);
+    end if;
   end if;
   insert into integration.carrier_events (tenant_id, carrier_code, carrier_event_id, tracking_number, carrier_status, delivery_id, outcome)
   values (tenant_id, carrier_code, report ->> 'event_id', report ->> 'tracking_number', report ->> 'carrier_status', d.id, v_outcome)
   on conflict on constraint carrier_event_once do nothing;
-  return jsonb_build_object('outcome', v_outcome, 'duplicate', not found);
+  v_duplicate := not found;
+  if not v_duplicate and v_status = 'delivered' and s.cash_due > 0 and d.status <> 'delivered' and v_outcome <> 'applied' then
+    insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+    values (tenant_id, 'carrier_cash.unbooked', 'carriers', 'delivery', d.id, jsonb_build_object('delivery_id', d.id,
+      'shipment_id', s.id, 'carrier_code', carrier_code, 'amount', s.cash_due, 'currency', d.currency, 'status', d.status,
+      'outcome', v_outcome));
+  end if;
+  return jsonb_build_object('outcome', v_outcome, 'duplicate', v_duplicate);
 end $$;
 
 grant execute on function private.carrier_secret(text, uuid), private.carrier_report(text, uuid, jsonb) to barid_api;

@@ -30,6 +30,29 @@ begin
   return v_id;
 end $$;
 
+-- The id of the account of what an external carrier owes the caller's tenant, opened when it does not exist yet.
+create or replace function money.carrier_account(carrier_code text, currency text) returns uuid
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  v_tenant uuid := app.tenant_id();
+  v_id uuid;
+begin
+  for attempt in 1..2 loop
+    select a.id into v_id from money.accounts a
+    where a.tenant_id = v_tenant and a.kind = 'carrier_cash' and a.owner_type = 'carrier' and a.owner_user_id is null
+      and a.currency = currency and a.carrier_code = carrier_code;
+    exit when v_id is not null;
+    -- Nobody can pay more than he owes.
+    insert into money.accounts (tenant_id, kind, owner_type, carrier_code, currency, floor)
+    values (v_tenant, 'carrier_cash', 'carrier', carrier_code, currency, 0)
+    on conflict do nothing
+    returning id into v_id;
+    exit when v_id is not null;
+  end loop;
+  return v_id;
+end $$;
+
 -- Books journals. `postings` is one row per entry:
 --   [{journal, kind, reference_type, reference_id, description, account_id, amount}, ...]
 -- `journal` is any text that groups the entries of one journal; the first entry of each says its kind,

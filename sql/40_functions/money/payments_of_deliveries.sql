@@ -89,17 +89,14 @@ begin
     then d.delivery_fee else 0 end;
 end $$;
 
--- Books the cash a driver took for a parcel at a stage: one row of cash, the driver's account, and at the door the
--- COD to its owner's wallet. Nothing due, or taken at that stage before: nothing happens.
+-- Books the cash a driver took for a parcel at a stage: one row of cash, and what money.cash_book does. Nothing due,
+-- or taken at that stage before: nothing happens.
 create or replace function money.cash_collected(p_parcel uuid, p_stage text, p_driver uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   d delivery.deliveries;
   v_due record;
   v_row uuid;
-  v_owner uuid;
-  v_cash jsonb;
-  v_credit jsonb;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_parcel;
   v_due := money.cash_due(d, p_stage);
@@ -109,23 +106,67 @@ begin
   insert into money.cod_collections (tenant_id, delivery_id, driver_id, collection_stage, amount, cod_amount, delivery_fee_amount,
     currency, collected_at, delivery_code, delivery_number, external_reference_id, customer_name, delivery_address)
   values (d.tenant_id, d.id, p_driver, p_stage, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
-    now(), d.delivery_code, d.delivery_code::text, d.external_reference_id,
-    coalesce((select p.full_name from tenancy.profiles p where p.id = coalesce(d.customer_id, d.institution_user_id)), d.recipient ->> 'name', ''),
+    now(), d.delivery_code, d.delivery_code::text, d.external_reference_id, money.payer_name(d),
     coalesce(d.dropoff_snapshot ->> 'full_address', ''))
   on conflict on constraint cash_already_collected do nothing
   returning id into v_row;
-  if v_row is null then
+  if v_row is not null then
+    perform money.cash_book(d, p_stage, 'cod_collection', v_row, money.account_of('driver_cash', 'driver', p_driver, d.currency::text));
+  end if;
+end $$;
+
+-- Books the cash that an external carrier took at the door, as a driver's, but on the carrier's account. Nothing
+-- due, or booked before: nothing happens.
+create or replace function money.carrier_cash_collected(p_parcel uuid, p_shipment uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  s integration.carrier_shipments;
+  v_due record;
+  v_row uuid;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_parcel;
+  select * into strict s from integration.carrier_shipments x where x.tenant_id = d.tenant_id and x.id = p_shipment;
+  v_due := money.cash_due(d, 'dropoff');
+  if v_due.cod + v_due.delivery_fee = 0 then
     return;
   end if;
-  v_cash := jsonb_build_object('journal', 'cash', 'kind', 'cash_collected', 'reference_type', 'cod_collection', 'reference_id', v_row,
+  insert into money.carrier_collections (tenant_id, carrier_code, delivery_id, shipment_id, amount, cod_amount, delivery_fee_amount,
+    currency, collected_at, delivery_code, tracking_number, external_reference_id, customer_name, delivery_address)
+  values (d.tenant_id, s.carrier_code, d.id, s.id, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
+    now(), d.delivery_code, s.tracking_number, d.external_reference_id, money.payer_name(d),
+    coalesce(d.dropoff_snapshot ->> 'full_address', ''))
+  on conflict on constraint carrier_cash_already_collected do nothing
+  returning id into v_row;
+  if v_row is not null then
+    perform money.cash_book(d, 'dropoff', 'carrier_collection', v_row, money.carrier_account(s.carrier_code, d.currency::text));
+  end if;
+end $$;
+
+-- Who paid for a parcel, as lists of cash name him.
+create or replace function money.payer_name(d delivery.deliveries) returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return coalesce((select p.full_name from tenancy.profiles p where p.id = coalesce(d.customer_id, d.institution_user_id)),
+    d.recipient ->> 'name', '');
+end $$;
+
+-- The books of cash taken for a parcel at a stage, whoever took it: it stands on the holder's account, its payments
+-- are made, and at the door the COD is on its owner's wallet. `kind` and `row_id` name the row of cash.
+create or replace function money.cash_book(d delivery.deliveries, stage text, kind text, row_id uuid, holder uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_due record := money.cash_due(d, stage);
+  v_owner uuid;
+  v_cash jsonb := jsonb_build_object('journal', 'cash', 'kind', 'cash_collected', 'reference_type', kind, 'reference_id', row_id,
     'description', 'Delivery ' || d.delivery_code);
+  v_credit jsonb := v_cash || '{"journal": "cod", "kind": "cod_credit"}';
+begin
   v_cash := jsonb_build_array(
     v_cash || jsonb_build_object('account_id', money.account_of('external', 'tenant', null, d.currency::text), 'amount', -(v_due.cod + v_due.delivery_fee)),
-    v_cash || jsonb_build_object('account_id', money.account_of('driver_cash', 'driver', p_driver, d.currency::text), 'amount', v_due.cod + v_due.delivery_fee));
+    v_cash || jsonb_build_object('account_id', holder, 'amount', v_due.cod + v_due.delivery_fee));
   if v_due.cod > 0 then
     v_owner := coalesce(money.owner_wallet(d), app.refuse('customer_required_for_cod'));
-    v_credit := jsonb_build_object('journal', 'cod', 'kind', 'cod_credit', 'reference_type', 'cod_collection', 'reference_id', v_row,
-      'description', 'Delivery ' || d.delivery_code);
     v_cash := v_cash || jsonb_build_array(
       v_credit || jsonb_build_object('account_id', money.account_of('cod_clearing', 'tenant', null, d.currency::text), 'amount', -v_due.cod),
       v_credit || jsonb_build_object('account_id', v_owner, 'amount', v_due.cod));

@@ -1,4 +1,5 @@
 /** Every seeded fault. A change to the source that makes one stale brings a new one in its place. */
+import { carriers } from "./carriers.ts";
 import { deliveries } from "./deliveries.ts";
 import { money } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
@@ -7,6 +8,7 @@ import { walls } from "./walls.ts";
 import { webhooks } from "./webhooks.ts";
 
 export const mutants: readonly Mutant[] = [
+  ...carriers,
   ...deliveries,
   ...money,
   ...stock,

@@ -29,12 +29,39 @@ export async function addIntegration({ tenant, one, made, next }: Adding): Added
     status: "booked",
     tracking_number: `SIM-${next()}`,
   });
+  const owed = {
+    carrier_code: "simulated",
+    currency: "IQD",
+    amount: 100,
+    cod_amount: 90,
+    delivery_fee_amount: 10,
+  };
+  const remittance = await one("money.carrier_remittances", {
+    ...owed,
+    collections: 1,
+    reference: `payment-${next()}`,
+    actor_id: tenant.admin.id,
+  });
+  const carrier_collection = await one("money.carrier_collections", {
+    ...owed,
+    delivery_id: made.delivery,
+    shipment_id: shipment,
+    delivery_code: next(),
+  });
   await one("integration.carrier_events", {
     carrier_code: "simulated",
     carrier_event_id: `event-${next()}`,
     outcome: "unchanged",
   });
-  return { event, subscription, webhook_event, shipment, carrier: "simulated" };
+  return {
+    event,
+    subscription,
+    webhook_event,
+    shipment,
+    remittance,
+    carrier_collection,
+    carrier: "simulated",
+  };
 }
 
 /** Sealed as the functions would, so that it can be sent to; nobody listens at its address. */

@@ -118,7 +118,8 @@ begin
 end $$;
 
 -- Gives a waiting delivery to another company to carry, or takes it back. {id, carrier_type, carrier_code?} -> the delivery
--- Fails: delivery_not_found, invalid_status_transition, carrier_code_required.
+-- Fails: delivery_not_found, invalid_status_transition, carrier_code_required, shipment_with_other_carrier (a carrier
+-- has it, who may collect its cash: the booking is called off first).
 create or replace function delivery.delivery_carrier(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -127,6 +128,12 @@ begin
   perform delivery.require_move(d, '{draft,pending}', d.status);
   if input ->> 'carrier_type' = 'external' and input ->> 'carrier_code' is null then
     perform app.fail('carrier_code_required', '{"field": "carrier_code"}');
+  end if;
+  if exists (
+      select from integration.carrier_shipments s
+      where s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status <> 'cancelled'
+        and (input ->> 'carrier_type' <> 'external' or s.carrier_code is distinct from input ->> 'carrier_code')) then
+    perform app.fail('shipment_with_other_carrier');
   end if;
   update delivery.deliveries x set carrier_type = input ->> 'carrier_type',
     carrier_code = case input ->> 'carrier_type' when 'external' then input ->> 'carrier_code' end

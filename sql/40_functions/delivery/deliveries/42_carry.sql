@@ -71,7 +71,8 @@ end $$;
 -- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner; and in a warehouse
 -- the parcel's receipt. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_proof_url, delivery_proof_required,
--- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it).
+-- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
+-- was told to).
 create or replace function delivery.delivery_complete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -81,13 +82,18 @@ declare
   -- At the receiver's door; a leg into a warehouse ends before it.
   v_door boolean := d.delivery_flow <> 'pnd_inbound';
   v_due record;
+  v_shipment uuid;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
   if v_door then
     v_due := money.cash_due(v_parcel, 'dropoff');
     perform delivery.require_cash(v_parcel, 'dropoff', input -> 'cash_collected');
     if a.driver_id is null and v_due.cod + v_due.delivery_fee > 0 then
-      perform app.fail('delivery_has_no_driver');
+      select s.id into v_shipment from integration.carrier_shipments s
+      where s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status in ('booked', 'cancelling') and s.cash_due > 0;
+      if not found then
+        perform app.fail('delivery_has_no_driver');
+      end if;
     end if;
   end if;
   update delivery.deliveries x set status = 'delivered', delivered_at = clock_timestamp(), status_reason = null, status_notes = null,
@@ -96,7 +102,9 @@ begin
   perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
   perform private.receipts_call_off(d.id);
   perform delivery.assignment_end(a, 'completed');
-  if v_door then
+  if v_shipment is not null then
+    perform money.carrier_cash_collected(v_parcel.id, v_shipment);
+  elsif v_door then
     perform money.cash_collected(v_parcel.id, 'dropoff', a.driver_id);
   end if;
   if d.dropoff_warehouse_id is not null then

@@ -1,0 +1,178 @@
+/** The list of what carriers collected, and what they pay of it. */
+import { z } from "zod";
+import type { Database } from "../../../shared/db.ts";
+import { AppError } from "../../../shared/errors.ts";
+import {
+  contains,
+  days,
+  defineList,
+  equal,
+  id,
+  type List,
+  type ListDeclaration,
+  type ListPage,
+  type ListQuery,
+  number,
+  oneOf,
+  sinceDay,
+  untilDay,
+} from "../../../shared/list.ts";
+import { CarrierCode, Id, LongText, Money, Text, Timestamp } from "../../../shared/schemas.ts";
+
+const statuses = ["owed", "remitted"] as const;
+const Currency = z.string().regex(/^[A-Z]{3}$/);
+
+export const CarrierCollection = z.strictObject({
+  id: Id,
+  carrier_code: z.string(),
+  /** The parcel. */
+  delivery_id: Id,
+  delivery_code: z.number(),
+  tracking_number: z.string().nullable(),
+  external_reference_id: z.string().nullable(),
+  customer_name: z.string(),
+  delivery_address: z.string(),
+  /** Cash the carrier took at the door, in `currency`. */
+  amount: z.number(),
+  cod_amount: z.number(),
+  delivery_fee_amount: z.number(),
+  currency: z.string(),
+  status: z.enum(statuses),
+  collected_at: Timestamp,
+  remitted_at: Timestamp.nullable(),
+  remittance_id: Id.nullable(),
+  remittance_reference: z.string().nullable(),
+});
+
+export const CollectionsResponse = z.object({
+  collections: z.array(CarrierCollection),
+  page: z.int(),
+  limit: z.int(),
+  total: z.int(),
+  /** Over the same filters but the status. */
+  summary: z.object({
+    owed: z.array(
+      z.strictObject({ currency: z.string(), amount: z.number(), collections: z.int() }),
+    ),
+  }),
+});
+
+const owed =
+  `select jsonb_build_object('owed', coalesce(jsonb_agg(jsonb_build_object('currency', o.currency,
+  'amount', o.amount, 'collections', o.collections) order by o.currency), '[]')) from (
+  select r.currency, sum(r.amount) as amount, count(*) as collections from`;
+
+const declared = {
+  view: "money.carrier_collections_list",
+  sort: ["collected_at", "amount", "delivery_code", "remitted_at"],
+  params: {
+    status: oneOf("status", statuses),
+    currency: { ...equal("currency"), schema: Currency },
+    delivery_id: id("delivery_id"),
+    remittance_id: id("remittance_id"),
+    from_date: sinceDay("collected_at"),
+    to_date: untilDay("collected_at"),
+  },
+  columns: {
+    status: oneOf("status", statuses),
+    currency: equal("currency"),
+    customer_name: contains("customer_name"),
+    delivery_address: contains("delivery_address"),
+    tracking_number: contains("tracking_number"),
+    external_reference_id: contains("external_reference_id"),
+    remittance_reference: contains("remittance_reference"),
+    delivery_code: number("delivery_code"),
+    amount: number("amount"),
+    cod_amount: number("cod_amount"),
+    delivery_fee_amount: number("delivery_fee_amount"),
+    collected_at: days("collected_at"),
+    remitted_at: days("remitted_at"),
+  },
+  readBy: "collected_at",
+  limit: { default: 20, max: 100 },
+  tally: { name: "carrier_collections", filters: ["carrier_code", "status", "currency"] },
+  summary: {
+    ignores: ["status"],
+    sql: (from, { wanted }) => {
+      const counted = `(${owed} ${from} and r.status = 'owed' group by r.currency) o)`;
+      return wanted === null ? counted : `case when (select app.sees_tenant())
+        then jsonb_build_object('owed', money.carrier_owed_kept(${wanted})) else ${counted} end`;
+    },
+  },
+} satisfies ListDeclaration;
+
+/** What a client may send; the carrier is of the path. */
+const asked = defineList(declared);
+const ofCarrier = defineList({
+  ...declared,
+  params: { ...declared.params, carrier_code: equal("carrier_code") },
+});
+
+/** The collections of one carrier, the newest first. */
+export const collectionsOf: {
+  query: List["query"];
+  run(db: Database, carrier: string, query: ListQuery): Promise<ListPage>;
+} = {
+  query: asked.query,
+  run: (db, carrier_code, query) =>
+    ofCarrier.run(db, { ...query, filters: { ...query.filters, carrier_code } }),
+};
+
+/**
+ * What a carrier paid. The same meaning has the same form: ids stand in order, and what is not said is left out, since
+ * a repeated Idempotency-Key is compared with it.
+ */
+export const Remit = z.object({
+  amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }),
+  currency: Currency,
+  reference: Text.meta({ description: "The carrier's number of the payment; never entered twice" }),
+  notes: LongText.nullish(),
+  carrier_collection_ids: z.array(Id).min(1).max(2_000).nullish().meta({
+    description: "What it pays; without this and `delivery_ids`, the oldest that are owed",
+  }),
+  delivery_ids: z.array(Id).min(1).max(2_000).nullish().meta({
+    description: "The same by parcels, instead of `carrier_collection_ids`",
+  }),
+}).transform(({ carrier_collection_ids, delivery_ids, notes, ...rest }) => {
+  if (carrier_collection_ids && delivery_ids) {
+    throw new AppError("validation_failed", { field: "delivery_ids" });
+  }
+  return {
+    ...rest,
+    ...(notes ? { notes } : {}),
+    ...ordered("carrier_collection_ids", carrier_collection_ids),
+    ...ordered("delivery_ids", delivery_ids),
+  };
+});
+
+function ordered(field: string, ids: string[] | null | undefined): Record<string, string[]> {
+  if (!ids) return {};
+  const distinct = [...new Set(ids.map((one) => one.toLowerCase()))].sort();
+  if (distinct.length < ids.length) throw new AppError("validation_failed", { field });
+  return { [field]: distinct };
+}
+
+export const RemittanceResponse = z.object({
+  remittance: z.strictObject({
+    id: Id,
+    carrier_code: CarrierCode,
+    amount: z.number(),
+    cod_amount: z.number(),
+    delivery_fee_amount: z.number(),
+    currency: z.string(),
+    reference: z.string(),
+    notes: z.string().nullable(),
+    remitted_at: Timestamp,
+    remitted_count: z.int(),
+    remitted_collections: z.array(z.strictObject({
+      carrier_collection_id: Id,
+      delivery_id: Id,
+      delivery_code: z.number(),
+      amount: z.number(),
+      cod_amount: z.number(),
+      delivery_fee_amount: z.number(),
+    })),
+    /** What the carrier owes after it, in this currency. */
+    still_owed: z.number(),
+  }),
+});

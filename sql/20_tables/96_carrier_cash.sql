@@ -1,0 +1,81 @@
+-- Cash that external carriers took at the door, and what they paid of it. Rows are written with the carrier's report
+-- and with its remittance, never by hand.
+
+create table if not exists money.carrier_remittances (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  carrier_code text not null references integration.carriers (code) on delete restrict,
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  amount numeric(18, 3) not null check (amount > 0),
+  cod_amount numeric(18, 3) not null check (cod_amount >= 0),
+  delivery_fee_amount numeric(18, 3) not null check (delivery_fee_amount >= 0),
+  collections integer not null check (collections > 0),
+  -- The carrier's own number of the payment: the same one cannot be entered twice.
+  reference text not null,
+  notes text,
+  actor_id uuid not null,
+  remitted_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint remittance_is_its_parts check (amount = cod_amount + delivery_fee_amount),
+  constraint remittance_reference_exists unique (tenant_id, carrier_code, reference),
+  foreign key (tenant_id, actor_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
+);
+create index if not exists carrier_remittances_actor on money.carrier_remittances (tenant_id, actor_id);
+create index if not exists carrier_remittances_carrier on money.carrier_remittances (carrier_code);
+create index if not exists carrier_remittances_currency on money.carrier_remittances (currency);
+
+create table if not exists money.carrier_collections (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  carrier_code text not null references integration.carriers (code) on delete restrict,
+  -- The parcel; the shipment may be of one of its legs.
+  delivery_id uuid not null,
+  shipment_id uuid not null,
+  amount numeric(18, 3) not null check (amount > 0),
+  cod_amount numeric(18, 3) not null check (cod_amount >= 0),
+  delivery_fee_amount numeric(18, 3) not null check (delivery_fee_amount >= 0),
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  status text not null default 'owed' check (status in ('owed', 'remitted')),
+  -- The time of the transaction, as in the ledger: a balance and its rows agree as of any moment.
+  collected_at timestamptz not null default now(),
+  remitted_at timestamptz,
+  remittance_id uuid,
+  -- What lists filter and sort by, as it was when the cash was taken.
+  delivery_code bigint not null,
+  tracking_number text,
+  external_reference_id text,
+  customer_name text not null default '',
+  delivery_address text not null default '',
+  unique (tenant_id, id),
+  constraint carrier_cash_is_its_parts check (amount = cod_amount + delivery_fee_amount),
+  constraint carrier_cash_already_collected unique (tenant_id, delivery_id),
+  constraint carrier_cash_state check (
+    (status = 'remitted') = (remitted_at is not null) and (status = 'remitted') = (remittance_id is not null)),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, shipment_id) references integration.carrier_shipments (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, remittance_id) references money.carrier_remittances (tenant_id, id) on delete restrict
+);
+create index if not exists carrier_collections_recent
+  on money.carrier_collections (tenant_id, carrier_code, collected_at desc nulls last, id desc);
+create index if not exists carrier_collections_status
+  on money.carrier_collections (tenant_id, carrier_code, status, collected_at desc nulls last, id desc);
+-- What a payment without a list of rows covers, oldest first.
+create index if not exists carrier_collections_owed on money.carrier_collections (tenant_id, carrier_code, currency, collected_at, id)
+  where status = 'owed';
+create index if not exists carrier_collections_amount on money.carrier_collections (tenant_id, carrier_code, amount desc nulls last, id desc);
+create index if not exists carrier_collections_code on money.carrier_collections (tenant_id, carrier_code, delivery_code desc nulls last, id desc);
+create index if not exists carrier_collections_remitted
+  on money.carrier_collections (tenant_id, carrier_code, remitted_at desc nulls last, id desc);
+create index if not exists carrier_collections_shipment on money.carrier_collections (tenant_id, shipment_id);
+create index if not exists carrier_collections_remittance on money.carrier_collections (tenant_id, remittance_id) where remittance_id is not null;
+create index if not exists carrier_collections_carrier on money.carrier_collections (carrier_code);
+create index if not exists carrier_collections_currency on money.carrier_collections (currency);
+
+do $$
+begin
+  if not exists (select from pg_constraint where conname = 'account_of_carrier' and conrelid = 'money.accounts'::regclass) then
+    alter table money.accounts add constraint account_of_carrier
+      foreign key (carrier_code) references integration.carriers (code) on delete restrict;
+  end if;
+end $$;
+create index if not exists accounts_carrier on money.accounts (carrier_code) where carrier_code is not null;

@@ -1,0 +1,90 @@
+-- What carriers took, owe and have paid: the rows, the remittances and the ledger have to say the same.
+
+-- The cash of a tenant's carriers as of a moment, by carrier and currency, from the rows and from the ledger.
+create or replace function money.carrier_positions(tenant uuid, as_of timestamptz)
+returns table (carrier_code text, currency text, collected numeric, remitted numeric, owed numeric, ledger numeric)
+language sql stable security definer set search_path = '' as $$
+  with by_row as (
+    select c.carrier_code, c.currency::text as currency, sum(c.amount) as collected,
+      coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0) as remitted
+    from money.carrier_collections c where c.tenant_id = tenant and c.collected_at <= as_of
+    group by c.carrier_code, c.currency
+  ), by_entry as (
+    select a.carrier_code, a.currency::text as currency, sum(e.amount) as held
+    from money.accounts a
+    join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id and e.created_at <= as_of
+    where a.tenant_id = tenant and a.kind = 'carrier_cash'
+    group by a.carrier_code, a.currency
+  )
+  select coalesce(r.carrier_code, e.carrier_code), coalesce(r.currency, e.currency), coalesce(r.collected, 0), coalesce(r.remitted, 0),
+    coalesce(r.collected - r.remitted, 0), coalesce(e.held, 0)
+  from by_row r full join by_entry e on e.carrier_code = r.carrier_code and e.currency = r.currency
+$$;
+
+-- Every difference in the cash of a tenant's carriers as of a moment.
+--   carrier_cash                a carrier's owed rows are not what the ledger says it owes
+--   carrier_collection          a delivered parcel's cash was not booked, or is not what the carrier was told to collect
+--   carrier_collection_journal  a row was not booked as cash taken, or with another amount
+--   carrier_remittance_rows     a remittance is not the sum of its rows
+--   carrier_remittance_journal  a remittance took another amount from the carrier in the ledger
+create or replace function money.carrier_differences(tenant uuid, as_of timestamptz)
+returns table (kind text, carrier_code text, currency text, expected numeric, found numeric, rows uuid[])
+language sql stable security definer set search_path = '' as $$
+  select 'carrier_cash', p.carrier_code, p.currency, p.owed, p.ledger, array(
+      select c.id from money.carrier_collections c
+      where c.tenant_id = tenant and c.carrier_code = p.carrier_code and c.currency = p.currency and c.collected_at <= as_of
+        and coalesce(c.remitted_at, 'infinity') > as_of
+      order by c.collected_at, c.id limit 100)
+  from money.carrier_positions(tenant, as_of) p where p.owed <> p.ledger
+  union all
+  select 'carrier_collection', s.carrier_code, d.currency, s.cash_due, c.amount, array[s.id]
+  from integration.carrier_shipments s
+  join delivery.deliveries d on d.tenant_id = s.tenant_id and d.id = s.delivery_id and d.status = 'delivered'
+  left join money.carrier_collections c on c.tenant_id = s.tenant_id and c.shipment_id = s.id
+  where s.tenant_id = tenant and s.cash_due > 0 and s.status in ('booked', 'cancelling') and d.delivered_at <= as_of
+    and c.amount is distinct from s.cash_due
+  union all
+  select 'carrier_collection_journal', c.carrier_code, c.currency, c.amount, b.amount, array[c.id]
+  from money.carrier_collections c
+  left join lateral (
+    select sum(e.amount) as amount from money.ledger_transactions t
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'carrier_cash' and a.carrier_code = c.carrier_code
+    where t.tenant_id = tenant and t.kind = 'cash_collected' and t.reference_type = 'carrier_collection' and t.reference_id = c.id
+  ) b on true
+  where c.tenant_id = tenant and c.collected_at <= as_of and c.amount is distinct from b.amount
+  union all
+  select 'carrier_remittance_rows', r.carrier_code, r.currency, r.amount, i.total, i.rows
+  from money.carrier_remittances r
+  left join lateral (
+    select sum(c.amount) as total, sum(c.delivery_fee_amount) as fees, count(*) as entries, (array_agg(c.id order by c.id))[1:100] as rows,
+      coalesce(bool_and(c.carrier_code = r.carrier_code and c.currency = r.currency and c.remitted_at = r.remitted_at), false) as alike
+    from money.carrier_collections c where c.tenant_id = tenant and c.remittance_id = r.id
+  ) i on true
+  where r.tenant_id = tenant and r.remitted_at <= as_of
+    and (r.amount is distinct from i.total or r.delivery_fee_amount is distinct from i.fees or r.collections is distinct from i.entries
+      or not i.alike)
+  union all
+  select 'carrier_remittance_journal', r.carrier_code, r.currency, -r.amount, b.amount, array[r.id]
+  from money.carrier_remittances r
+  left join lateral (
+    select sum(e.amount) as amount from money.ledger_transactions t
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'carrier_cash' and a.carrier_code = r.carrier_code
+    where t.tenant_id = tenant and t.kind = 'carrier_remittance' and t.reference_id = r.id
+  ) b on true
+  where r.tenant_id = tenant and r.remitted_at <= as_of and b.amount is distinct from -r.amount
+$$;
+
+-- Where the caller's tenant stands with each carrier as of a moment, [{carrier_code, carrier_name, currency, collected,
+-- remitted, owed, ledger}].
+create or replace function money.carriers_reconciled(as_of timestamptz) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('carrier_name', c.name) order by c.position, p.carrier_code, p.currency), '[]')
+    from money.carrier_positions(app.tenant_id(), as_of) p
+    join integration.carriers c on c.code = p.carrier_code);
+end $$;
+
+revoke execute on function money.carrier_positions(uuid, timestamptz), money.carrier_differences(uuid, timestamptz) from barid_caller;

@@ -1,0 +1,70 @@
+/** Cash that carriers collect, with one guard less. */
+import type { Mutant } from "./mutant.ts";
+
+const shipments = "sql/40_functions/integration/70_shipments.sql";
+const reports = "sql/40_functions/integration/80_reports.sql";
+const payments = "sql/40_functions/money/cod/70_carriers.sql";
+const booksTest = "tests/carriers/cash.test.ts";
+const paysTest = "tests/carriers/remittances.test.ts";
+const refused = "is refused, and nothing is written, when it does not fit what is owed";
+
+export const carriers: Mutant[] = [
+  {
+    name: "a carrier that collects nothing gets a parcel with cash due",
+    file: shipments,
+    from: "if v_due > 0 and not collects_cash then",
+    to: "if false then",
+    test: [booksTest, "with a carrier that collects no cash is refused before anything is sent"],
+  },
+  {
+    name: "nobody takes the sender's cash",
+    file: shipments,
+    from: "if v_pickup.cod + v_pickup.delivery_fee > 0 and not exists (",
+    to: "if false and not exists (",
+    test: [booksTest, "is refused while the sender has to pay in cash"],
+  },
+  {
+    name: "a carrier delivers, and its cash is nowhere",
+    file: reports,
+    from: "if v_status = 'delivered' and s.cash_due > 0 then",
+    to: "if false then",
+    test: [booksTest, "books the cash as a driver's, but on the carrier's account"],
+  },
+  {
+    name: "a report that waited counts as old",
+    file: reports,
+    from: "v_at := least((report ->> 'occurred_at')::timestamptz, clock_timestamp());",
+    to: "v_at := least((report ->> 'occurred_at')::timestamptz, now());",
+    test: [booksTest, "without a time that had to wait for another's turn is not too late"],
+  },
+  {
+    name: "a carrier pays for rows of another tenant",
+    file: payments,
+    from: `where c.tenant_id = v_tenant and c.carrier_code = v_carrier and c.status = 'owed'
+      and case`,
+    to: `where c.carrier_code = v_carrier and c.status = 'owed'
+      and case`,
+    test: [paysTest, refused],
+  },
+  {
+    name: "a carrier pays more than it owes",
+    file: payments,
+    from: "if amount > v_owed then",
+    to: "if false then",
+    test: [paysTest, refused],
+  },
+  {
+    name: "a carrier pays for half a row",
+    file: payments,
+    from: "if v_expected <> amount then",
+    to: "if false then",
+    test: [paysTest, "names parcels, or nothing: then it pays the oldest, each whole"],
+  },
+  {
+    name: "a carrier pays in any currency",
+    file: payments,
+    from: "where c.currency <> input ->> 'currency' limit 1",
+    to: "where false limit 1",
+    test: [paysTest, refused],
+  },
+];

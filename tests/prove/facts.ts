@@ -44,7 +44,7 @@ const kinds = {
     join delivery.deliveries d on d.tenant_id = i.tenant_id and d.manifest_item_id = i.id and d.parent_id is null where i.tenant_id = $1`,
   bought: `select cart_id::text as marker, id || ' ' || status || ' ' || payment_status as value
     from storefront.storefront_orders where tenant_id = $1`,
-  paid:
+  charged:
     `select order_id::text as marker, count(*) || ' ' || sum(amount)::float8 as value from money.payments
     where tenant_id = $1 and type = 'ORDER' and status = 'SUCCESS' and gateway_code is not null group by order_id`,
   // Of all that came back, who got which fee back.

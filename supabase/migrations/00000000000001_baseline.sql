@@ -4304,12 +4304,17 @@ revoke execute on function app.counted(text, regclass, text[], text) from barid_
 -- Takes `quantity` numbers of a tenant's counter at once and answers the first. In order and without
 -- holes: the row stays locked until the transaction ends, and a rollback gives the numbers back.
 create or replace function app.take_numbers(counter text, quantity integer default 1) returns bigint
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_first bigint;
+begin
   insert into app.counters as c (tenant_id, counter, value)
   values (app.tenant_id(), take_numbers.counter, take_numbers.quantity)
   on conflict (tenant_id, counter) do update set value = c.value + excluded.value
-  returning c.value - take_numbers.quantity + 1
-$$;
+  returning c.value - take_numbers.quantity + 1 into v_first;
+  return v_first;
+end $$;
 
 -- A settings group of the caller's tenant, {} when it was never saved.
 create or replace function app.settings(module text, group_key text) returns jsonb
@@ -10451,9 +10456,10 @@ end $$;
 
 -- True for the system and for those who manage it.
 create or replace function integration.may_publish() returns boolean
-language sql stable set search_path = '' as $$
-  select app.has_permission('manage:system') or 'service' = any (app.grants())
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return app.has_permission('manage:system') or 'service' = any (app.grants());
+end $$;
 
 -- Acts in the tenant that is named, or outside any, and answers where it was: an Idempotency-Key belongs there,
 -- so a core goes back in the end. Fails: forbidden, tenant_not_found.
@@ -10475,15 +10481,17 @@ end $$;
 
 -- Goes back to where integration.act_in() came from.
 create or replace function integration.go_back(home uuid) returns void
-language sql set search_path = '' as $$
-  select set_config('app.tenant_id', coalesce(home::text, ''), true)
-$$;
+language plpgsql set search_path = '' as $$
+begin
+  perform set_config('app.tenant_id', coalesce(home::text, ''), true);
+end $$;
 
 -- True for every tenant there is; asked for those alone who may publish in all of them.
 create or replace function private.tenant_exists(tenant_id uuid) returns boolean
-language sql stable security definer set search_path = '' as $$
-  select exists (select from tenancy.tenants t where t.id = tenant_exists.tenant_id)
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from tenancy.tenants t where t.id = tenant_exists.tenant_id);
+end $$;
 grant execute on function private.tenant_exists(uuid) to barid_caller;
 
 -- Publishes an event. {event_type, source_module, target_module?, entity_type, entity_id, event_data, tenant_id?}
@@ -10585,24 +10593,27 @@ end $$;
 
 -- The module that an event belongs to; what is nobody's own belongs to webhooks.
 create or replace function integration.module_of(event_type text, source_module text) returns text
-language sql immutable parallel safe set search_path = '' as $$
-  select case when event_type like 'cod\_%' or source_module = 'cod' then 'cod'
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+  return case when event_type like 'cod\_%' or source_module = 'cod' then 'cod'
     when source_module in ('delivery', 'warehousing', 'storefront', 'carriers') then source_module
-    else 'webhooks' end
-$$;
+    else 'webhooks' end;
+end $$;
 
 -- True when a subscription's list names this type: in full, by its family (delivery.*), or everything (*).
 create or replace function integration.wants(event_types text[], event_type text) returns boolean
-language sql immutable parallel safe set search_path = '' as $$
-  select event_types && array['*', event_type, split_part(event_type, '.', 1) || '.*']
-$$;
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+  return event_types && array['*', event_type, split_part(event_type, '.', 1) || '.*'];
+end $$;
 
 -- What is sent: {id, type, timestamp, tenant_id, data}, as the text that is signed.
 create or replace function integration.webhook_body(id uuid, event_type text, at timestamptz, tenant_id uuid, data jsonb) returns text
-language sql stable set search_path = '' as $$
-  select json_build_object('id', id, 'type', event_type,
-    'timestamp', to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'tenant_id', tenant_id, 'data', data)::text
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return json_build_object('id', id, 'type', event_type,
+    'timestamp', to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'tenant_id', tenant_id, 'data', data)::text;
+end $$;
 
 -- Makes a delivery of each of these events for each active subscription that wants it and has none yet.
 -- Answers how many. In the order of the events.
@@ -10705,9 +10716,10 @@ grant execute on function private.webhooks_fan_out(integer) to barid_api;
 
 -- After the n-th failure of a schedule the next attempt comes this much later; null: it was the last.
 create or replace function integration.retry_after(failures integer) returns interval
-language sql immutable set search_path = '' as $$
-  select (array['5 seconds', '5 minutes', '30 minutes', '2 hours', '5 hours', '10 hours', '10 hours']::interval[])[failures]
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (array['5 seconds', '5 minutes', '30 minutes', '2 hours', '5 hours', '10 hours', '10 hours']::interval[])[failures];
+end $$;
 
 -- Leases up to `batch` due deliveries, at most `each` of a subscription, and one at a time of one that only fails.
 -- What is leased of a subscription is in the hands of one worker, so that he alone decides how many connections
@@ -10777,19 +10789,21 @@ end $$;
 
 -- The sealed secrets that sign now, the newest first.
 create or replace function integration.secrets_of(s integration.webhook_subscriptions) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(array_remove(array[s.secret, case when s.previous_secret_until > now() then s.previous_secret end], null))
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return to_jsonb(array_remove(array[s.secret, case when s.previous_secret_until > now() then s.previous_secret end], null));
+end $$;
 
 -- True when something waits for the sender.
 create or replace function private.webhooks_waiting() returns boolean
-language sql stable security definer set search_path = '' as $$
-  select exists (
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (
     select from integration.webhook_subscriptions s where s.is_active and (
       exists (select from integration.webhook_events e where e.subscription_id = s.id and e.next_attempt_at <= now())
       or exists (select from integration.system_events e
-        where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > s.from_position)))
-$$;
+        where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > s.from_position)));
+end $$;
 
 -- Writes one result down: {id, claim_token, ok, http_status_code?, latency_ms, response_body?, error_message?,
 -- retry_after?, is_manual?}. An attempt whose claim was lost meanwhile is kept as an attempt and changes nothing else.
@@ -10860,13 +10874,14 @@ end $$;
 -- Tells a tenant that its subscription was disabled. A definer, since events are written by few; it tells no more
 -- than what is so.
 create or replace function private.tell_disabled(tenant_id uuid, subscription_id uuid, reason text) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
   select s.tenant_id, 'webhook_subscription.disabled', 'webhooks', 'webhook_subscription', s.id,
     jsonb_build_object('subscription_id', s.id, 'reason', reason)
   from integration.webhook_subscriptions s
-  where s.id = tell_disabled.subscription_id and s.tenant_id = tell_disabled.tenant_id and not s.is_active
-$$;
+  where s.id = tell_disabled.subscription_id and s.tenant_id = tell_disabled.tenant_id and not s.is_active;
+end $$;
 
 -- Writes what the sender has sent: [result, ...]. Manual attempts whose process died end as failed.
 create or replace function private.webhooks_finish(results jsonb) returns integer
@@ -10917,15 +10932,17 @@ grant execute on function private.webhooks_claim(integer, uuid[], integer, inter
 
 -- Every module with the tenant's subscription, or nulls. -> {subscriptions}
 create or replace function integration.subscriptions_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('subscriptions', coalesce(jsonb_agg(jsonb_build_object('id', s.id,
-    'module', jsonb_build_object('id', m.id, 'key', m.key, 'name', m.name), 'url', s.url,
-    'event_types', coalesce(to_jsonb(s.event_types), '[]'), 'is_active', coalesce(s.is_active, false),
-    'failing_since', s.failing_since, 'disabled_at', s.disabled_at, 'disabled_reason', s.disabled_reason,
-    'created_at', s.created_at, 'updated_at', s.updated_at) order by m.position), '[]'))
-  from tenancy.modules m
-  left join integration.webhook_subscriptions s on s.module_id = m.id and s.tenant_id = (select app.tenant_id())
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('subscriptions', coalesce(jsonb_agg(jsonb_build_object('id', s.id,
+      'module', jsonb_build_object('id', m.id, 'key', m.key, 'name', m.name), 'url', s.url,
+      'event_types', coalesce(to_jsonb(s.event_types), '[]'), 'is_active', coalesce(s.is_active, false),
+      'failing_since', s.failing_since, 'disabled_at', s.disabled_at, 'disabled_reason', s.disabled_reason,
+      'created_at', s.created_at, 'updated_at', s.updated_at) order by m.position), '[]'))
+    from tenancy.modules m
+    left join integration.webhook_subscriptions s on s.module_id = m.id and s.tenant_id = (select app.tenant_id()));
+end $$;
 
 -- A subscription as clients see it. Fails: webhook_subscription_not_found.
 create or replace function integration.subscription_of(id uuid) returns jsonb
@@ -10941,9 +10958,11 @@ end $$;
 
 -- The types that were sent, each once; null when none were.
 create or replace function integration.event_types_of(input jsonb) returns text[]
-language sql immutable set search_path = '' as $$
-  select array_agg(distinct t.value) from jsonb_array_elements_text(input -> 'event_types') t
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select array_agg(distinct t.value) from jsonb_array_elements_text(input -> 'event_types') t);
+end $$;
 
 -- Saves a subscription. {module_id, url, event_types, is_active?, made: {id, secret}} -> {subscription, secret}
 -- Fails: invalid_reference, webhook_subscription_exists.
@@ -11038,11 +11057,13 @@ end $$;
 
 -- What the sender needs of a claimed delivery: {id, claim_token, body, url, subscription_id, secrets}.
 create or replace function integration.claimed(e integration.webhook_events) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('id', e.id, 'claim_token', e.claim_token, 'body', e.body, 'url', s.url, 'subscription_id', s.id,
-    'secrets', integration.secrets_of(s))
-  from integration.webhook_subscriptions s where s.id = e.subscription_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('id', e.id, 'claim_token', e.claim_token, 'body', e.body, 'url', s.url, 'subscription_id', s.id,
+      'secrets', integration.secrets_of(s))
+    from integration.webhook_subscriptions s where s.id = e.subscription_id);
+end $$;
 
 -- Claims a failed delivery for one attempt. {event_id, key?} -> {claimed} or {answer} of an earlier call.
 -- A claim older than five minutes, whose process is gone, may be taken over.
@@ -11142,10 +11163,12 @@ end $$;
 
 -- -> {carriers}: the active ones with this tenant's configuration, or null.
 create or replace function integration.carriers_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('carriers', coalesce(jsonb_agg(to_jsonb(c) - 'position' order by c.position), '[]'))
-  from integration.carriers_list c
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('carriers', coalesce(jsonb_agg(to_jsonb(c) - 'position' order by c.position), '[]'))
+    from integration.carriers_list c);
+end $$;
 
 -- An active carrier. Fails: carrier_not_found.
 create or replace function integration.carrier_of(carrier_code text) returns integration.carriers
@@ -11188,16 +11211,19 @@ end $$;
 
 -- A carrier as clients see it, with this tenant's configuration.
 create or replace function integration.carrier_shown(carrier_code text) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(l) - 'position' from integration.carriers_list l where l.code = carrier_shown.carrier_code
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(l) - 'position' from integration.carriers_list l where l.code = carrier_shown.carrier_code);
+end $$;
 
 -- What is sealed of a carrier's credentials now, for merging what is sent into it. {carrier_code} -> {credentials}
 create or replace function integration.carrier_sealed(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('credentials', (select t.credentials from integration.tenant_carriers t
-    where t.tenant_id = app.tenant_id() and t.carrier_code = input ->> 'carrier_code'))
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('credentials', (select t.credentials from integration.tenant_carriers t
+    where t.tenant_id = app.tenant_id() and t.carrier_code = input ->> 'carrier_code'));
+end $$;
 
 -- Another webhook secret; the old one holds no more. {carrier_code, made: {secret}} -> {carrier, tenant_id, webhook_secret}
 -- Fails: carrier_not_found, carrier_not_enabled.
@@ -11303,11 +11329,12 @@ end $$;
 
 -- {shipment} as clients see it.
 create or replace function integration.shipment_shown(s integration.carrier_shipments) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('shipment', jsonb_build_object('id', s.id, 'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code,
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('shipment', jsonb_build_object('id', s.id, 'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code,
     'status', s.status, 'tracking_number', s.tracking_number, 'label_url', s.label_url, 'cash_due', s.cash_due, 'booked_at', s.booked_at,
-    'cancelled_at', s.cancelled_at))
-$$;
+    'cancelled_at', s.cancelled_at));
+end $$;
 
 -- The carrier has it. {shipment_id, claim_token, tracking_number, carrier_reference?, label_url?, key?} -> {shipment}
 -- Fails: shipment_in_progress (somebody else went on with it meanwhile).
@@ -11427,12 +11454,13 @@ end $$;
 -- The moves that bring a delivery to a status, each legal: straight, or by way of one other. Null: there are none;
 -- delivered is the end, so what was collected there stays collected whatever is reported later.
 create or replace function integration.moves_to(flow text, from_status text, to_status text) returns text[]
-language sql immutable set search_path = '' as $$
-  select case when delivery.move_is_legal(flow, from_status, to_status) then array[to_status] else (
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case when delivery.move_is_legal(flow, from_status, to_status) then array[to_status] else (
     select array[via.status, to_status] from unnest('{in_transit,accepted,picked_up}'::text[]) with ordinality via (status, place)
     where delivery.move_is_legal(flow, from_status, via.status) and delivery.move_is_legal(flow, via.status, to_status)
-    order by via.place limit 1) end
-$$;
+    order by via.place limit 1) end;
+end $$;
 
 -- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
 -- or null when the carrier's says nothing to us. Each event_id counts once. Delivered, the cash that the carrier was
@@ -11829,13 +11857,14 @@ end $$;
 
 -- A handover as it is answered.
 create or replace function money.handover_json(h money.cash_handovers) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('id', h.id, 'driver', money.person(h.driver_id), 'currency', h.currency, 'status', h.status,
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('id', h.id, 'driver', money.person(h.driver_id), 'currency', h.currency, 'status', h.status,
     'declared_amount', h.declared_amount, 'counted_amount', h.counted_amount,
     'difference', h.counted_amount - h.declared_amount, 'resolution', h.resolution, 'notes', h.notes,
     'counted_by', money.person(h.counted_by), 'counted_at', h.counted_at, 'resolved_by', money.person(h.resolved_by),
-    'resolved_at', h.resolved_at, 'settlement_payment_id', h.settlement_payment_id, 'created_at', h.created_at)
-$$;
+    'resolved_at', h.resolved_at, 'settlement_payment_id', h.settlement_payment_id, 'created_at', h.created_at);
+end $$;
 
 -- Says what a driver puts on the desk. {driver_id? (office), amount, counted_amount? (office), notes?} -> handover
 -- With a counted amount it is declared and counted in one step.
@@ -12169,15 +12198,17 @@ grant execute on function private.cod_found(text) to barid_caller;
 
 -- The sums of the list from the kept totals, {total_collected, ...}; wanted: {driver_id?}.
 create or replace function money.cod_sums_kept(wanted jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object(
-    'total_collected', coalesce((t.by_status #>> '{collected,amount}')::numeric, 0),
-    'total_remitted', coalesce((t.by_status #>> '{remitted,amount}')::numeric, 0),
-    'total_settled_by_wallet', coalesce((t.by_status #>> '{settled_by_wallet,amount}')::numeric, 0),
-    'total_pending', coalesce((t.by_status #>> '{collected,amount}')::numeric, 0),
-    'total_cod_collections', coalesce((select sum((s.value ->> 'entries')::bigint) from jsonb_each(t.by_status) s), 0))
-  from (select app.tally_by('cod_collections', 'status', wanted) as by_status offset 0) t
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object(
+      'total_collected', coalesce((t.by_status #>> '{collected,amount}')::numeric, 0),
+      'total_remitted', coalesce((t.by_status #>> '{remitted,amount}')::numeric, 0),
+      'total_settled_by_wallet', coalesce((t.by_status #>> '{settled_by_wallet,amount}')::numeric, 0),
+      'total_pending', coalesce((t.by_status #>> '{collected,amount}')::numeric, 0),
+      'total_cod_collections', coalesce((select sum((s.value ->> 'entries')::bigint) from jsonb_each(t.by_status) s), 0))
+    from (select app.tally_by('cod_collections', 'status', wanted) as by_status offset 0) t);
+end $$;
 
 -- What a driver still holds, or all drivers. {driver_id?} ->
 -- {summary: {total_unremitted, pending_collections_count, oldest_unremitted_date, currency, cash_ceiling, over_ceiling}}
@@ -13095,15 +13126,19 @@ end $$;
 
 -- The payment of a top-up. A definer: its owner writes no payments.
 create or replace function private.topup_ask(p_wallet uuid, p_amount numeric, p_gateway text, p_back_ref text) returns uuid
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_payment uuid;
+begin
   insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, gateway_code,
     gateway_order_id, back_ref, expires_at, reference, actor_id)
   select a.tenant_id, 'WALLET', 'WALLET_TOPUP', 'pending', 'gateway', p_amount, a.currency, a.id, p_gateway,
     nextval('money.gateway_order_ids')::text, p_back_ref, now() + interval '24 hours', 'Top-up', app.user_id()
   from money.accounts a
   where a.tenant_id = app.tenant_id() and a.id = p_wallet and a.owner_user_id = app.user_id() and a.kind = 'wallet'
-  returning id
-$$;
+  returning id into v_payment;
+  return v_payment;
+end $$;
 grant execute on function private.topup_ask(uuid, numeric, text, text) to barid_caller;
 
 -- sql/40_functions/money/ledger.sql
@@ -18022,14 +18057,15 @@ end $$;
 
 -- Writes the lines of an order over those it has.
 create or replace function warehousing.picking_set_lines(p_order warehousing.picking_orders, lines jsonb) returns void
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
   delete from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id;
   insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
   select p_order.tenant_id, p_order.id, l.line, p_order.warehouse_id, l.item_id, l.bin_id, l.quantity, coalesce(l.picked_quantity, 0),
     coalesce(l.status, 'pending')
   from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint, status text))
     with ordinality l (item_id, bin_id, quantity, picked_quantity, status, line);
-$$;
+end $$;
 
 -- sql/40_functions/warehousing/picking/20_moves.sql
 

@@ -199,7 +199,7 @@ async function benchDashboard(bench: Bench, report: Report): Promise<void> {
   report.ratio({
     what: `dashboard: p95 with ${rows} stock rows in the warehouse`,
     value: many,
-    atMost: 300,
+    atMost: 50,
     unit: "ms",
   });
 }

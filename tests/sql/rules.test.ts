@@ -146,6 +146,17 @@ describe("functions", () => {
     ).toEqual([]);
   });
 
+  test("are PL/pgSQL, which keeps its plans, unless they return a set or a whole row", async () => {
+    expect(
+      await names(sql`
+      select p.oid::regprocedure::text as name from pg_proc p
+      join pg_language l on l.oid = p.prolang and l.lanname = 'sql'
+      join pg_type t on t.oid = p.prorettype
+      where p.pronamespace::regnamespace::text = any (${schemas}) and p.prokind = 'f'
+        and not p.proretset and t.typtype <> 'c' and p.provolatile <> 'i'`),
+    ).toEqual([]);
+  });
+
   test("have one form only: a changed signature must not leave the old one behind", async () => {
     expect(
       await names(sql`

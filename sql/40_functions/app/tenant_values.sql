@@ -1,12 +1,17 @@
 -- Takes `quantity` numbers of a tenant's counter at once and answers the first. In order and without
 -- holes: the row stays locked until the transaction ends, and a rollback gives the numbers back.
 create or replace function app.take_numbers(counter text, quantity integer default 1) returns bigint
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_first bigint;
+begin
   insert into app.counters as c (tenant_id, counter, value)
   values (app.tenant_id(), take_numbers.counter, take_numbers.quantity)
   on conflict (tenant_id, counter) do update set value = c.value + excluded.value
-  returning c.value - take_numbers.quantity + 1
-$$;
+  returning c.value - take_numbers.quantity + 1 into v_first;
+  return v_first;
+end $$;
 
 -- A settings group of the caller's tenant, {} when it was never saved.
 create or replace function app.settings(module text, group_key text) returns jsonb

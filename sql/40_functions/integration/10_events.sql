@@ -2,9 +2,10 @@
 
 -- True for the system and for those who manage it.
 create or replace function integration.may_publish() returns boolean
-language sql stable set search_path = '' as $$
-  select app.has_permission('manage:system') or 'service' = any (app.grants())
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return app.has_permission('manage:system') or 'service' = any (app.grants());
+end $$;
 
 -- Acts in the tenant that is named, or outside any, and answers where it was: an Idempotency-Key belongs there,
 -- so a core goes back in the end. Fails: forbidden, tenant_not_found.
@@ -26,15 +27,17 @@ end $$;
 
 -- Goes back to where integration.act_in() came from.
 create or replace function integration.go_back(home uuid) returns void
-language sql set search_path = '' as $$
-  select set_config('app.tenant_id', coalesce(home::text, ''), true)
-$$;
+language plpgsql set search_path = '' as $$
+begin
+  perform set_config('app.tenant_id', coalesce(home::text, ''), true);
+end $$;
 
 -- True for every tenant there is; asked for those alone who may publish in all of them.
 create or replace function private.tenant_exists(tenant_id uuid) returns boolean
-language sql stable security definer set search_path = '' as $$
-  select exists (select from tenancy.tenants t where t.id = tenant_exists.tenant_id)
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from tenancy.tenants t where t.id = tenant_exists.tenant_id);
+end $$;
 grant execute on function private.tenant_exists(uuid) to barid_caller;
 
 -- Publishes an event. {event_type, source_module, target_module?, entity_type, entity_id, event_data, tenant_id?}

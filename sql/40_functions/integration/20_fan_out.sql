@@ -28,24 +28,27 @@ end $$;
 
 -- The module that an event belongs to; what is nobody's own belongs to webhooks.
 create or replace function integration.module_of(event_type text, source_module text) returns text
-language sql immutable parallel safe set search_path = '' as $$
-  select case when event_type like 'cod\_%' or source_module = 'cod' then 'cod'
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+  return case when event_type like 'cod\_%' or source_module = 'cod' then 'cod'
     when source_module in ('delivery', 'warehousing', 'storefront', 'carriers') then source_module
-    else 'webhooks' end
-$$;
+    else 'webhooks' end;
+end $$;
 
 -- True when a subscription's list names this type: in full, by its family (delivery.*), or everything (*).
 create or replace function integration.wants(event_types text[], event_type text) returns boolean
-language sql immutable parallel safe set search_path = '' as $$
-  select event_types && array['*', event_type, split_part(event_type, '.', 1) || '.*']
-$$;
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+  return event_types && array['*', event_type, split_part(event_type, '.', 1) || '.*'];
+end $$;
 
 -- What is sent: {id, type, timestamp, tenant_id, data}, as the text that is signed.
 create or replace function integration.webhook_body(id uuid, event_type text, at timestamptz, tenant_id uuid, data jsonb) returns text
-language sql stable set search_path = '' as $$
-  select json_build_object('id', id, 'type', event_type,
-    'timestamp', to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'tenant_id', tenant_id, 'data', data)::text
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return json_build_object('id', id, 'type', event_type,
+    'timestamp', to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'tenant_id', tenant_id, 'data', data)::text;
+end $$;
 
 -- Makes a delivery of each of these events for each active subscription that wants it and has none yet.
 -- Answers how many. In the order of the events.

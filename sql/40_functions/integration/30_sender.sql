@@ -2,9 +2,10 @@
 
 -- After the n-th failure of a schedule the next attempt comes this much later; null: it was the last.
 create or replace function integration.retry_after(failures integer) returns interval
-language sql immutable set search_path = '' as $$
-  select (array['5 seconds', '5 minutes', '30 minutes', '2 hours', '5 hours', '10 hours', '10 hours']::interval[])[failures]
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (array['5 seconds', '5 minutes', '30 minutes', '2 hours', '5 hours', '10 hours', '10 hours']::interval[])[failures];
+end $$;
 
 -- Leases up to `batch` due deliveries, at most `each` of a subscription, and one at a time of one that only fails.
 -- What is leased of a subscription is in the hands of one worker, so that he alone decides how many connections
@@ -74,19 +75,21 @@ end $$;
 
 -- The sealed secrets that sign now, the newest first.
 create or replace function integration.secrets_of(s integration.webhook_subscriptions) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(array_remove(array[s.secret, case when s.previous_secret_until > now() then s.previous_secret end], null))
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return to_jsonb(array_remove(array[s.secret, case when s.previous_secret_until > now() then s.previous_secret end], null));
+end $$;
 
 -- True when something waits for the sender.
 create or replace function private.webhooks_waiting() returns boolean
-language sql stable security definer set search_path = '' as $$
-  select exists (
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (
     select from integration.webhook_subscriptions s where s.is_active and (
       exists (select from integration.webhook_events e where e.subscription_id = s.id and e.next_attempt_at <= now())
       or exists (select from integration.system_events e
-        where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > s.from_position)))
-$$;
+        where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > s.from_position)));
+end $$;
 
 -- Writes one result down: {id, claim_token, ok, http_status_code?, latency_ms, response_body?, error_message?,
 -- retry_after?, is_manual?}. An attempt whose claim was lost meanwhile is kept as an attempt and changes nothing else.
@@ -157,13 +160,14 @@ end $$;
 -- Tells a tenant that its subscription was disabled. A definer, since events are written by few; it tells no more
 -- than what is so.
 create or replace function private.tell_disabled(tenant_id uuid, subscription_id uuid, reason text) returns void
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+begin
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
   select s.tenant_id, 'webhook_subscription.disabled', 'webhooks', 'webhook_subscription', s.id,
     jsonb_build_object('subscription_id', s.id, 'reason', reason)
   from integration.webhook_subscriptions s
-  where s.id = tell_disabled.subscription_id and s.tenant_id = tell_disabled.tenant_id and not s.is_active
-$$;
+  where s.id = tell_disabled.subscription_id and s.tenant_id = tell_disabled.tenant_id and not s.is_active;
+end $$;
 
 -- Writes what the sender has sent: [result, ...]. Manual attempts whose process died end as failed.
 create or replace function private.webhooks_finish(results jsonb) returns integer

@@ -3,15 +3,17 @@
 
 -- Every module with the tenant's subscription, or nulls. -> {subscriptions}
 create or replace function integration.subscriptions_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('subscriptions', coalesce(jsonb_agg(jsonb_build_object('id', s.id,
-    'module', jsonb_build_object('id', m.id, 'key', m.key, 'name', m.name), 'url', s.url,
-    'event_types', coalesce(to_jsonb(s.event_types), '[]'), 'is_active', coalesce(s.is_active, false),
-    'failing_since', s.failing_since, 'disabled_at', s.disabled_at, 'disabled_reason', s.disabled_reason,
-    'created_at', s.created_at, 'updated_at', s.updated_at) order by m.position), '[]'))
-  from tenancy.modules m
-  left join integration.webhook_subscriptions s on s.module_id = m.id and s.tenant_id = (select app.tenant_id())
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('subscriptions', coalesce(jsonb_agg(jsonb_build_object('id', s.id,
+      'module', jsonb_build_object('id', m.id, 'key', m.key, 'name', m.name), 'url', s.url,
+      'event_types', coalesce(to_jsonb(s.event_types), '[]'), 'is_active', coalesce(s.is_active, false),
+      'failing_since', s.failing_since, 'disabled_at', s.disabled_at, 'disabled_reason', s.disabled_reason,
+      'created_at', s.created_at, 'updated_at', s.updated_at) order by m.position), '[]'))
+    from tenancy.modules m
+    left join integration.webhook_subscriptions s on s.module_id = m.id and s.tenant_id = (select app.tenant_id()));
+end $$;
 
 -- A subscription as clients see it. Fails: webhook_subscription_not_found.
 create or replace function integration.subscription_of(id uuid) returns jsonb
@@ -27,9 +29,11 @@ end $$;
 
 -- The types that were sent, each once; null when none were.
 create or replace function integration.event_types_of(input jsonb) returns text[]
-language sql immutable set search_path = '' as $$
-  select array_agg(distinct t.value) from jsonb_array_elements_text(input -> 'event_types') t
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select array_agg(distinct t.value) from jsonb_array_elements_text(input -> 'event_types') t);
+end $$;
 
 -- Saves a subscription. {module_id, url, event_types, is_active?, made: {id, secret}} -> {subscription, secret}
 -- Fails: invalid_reference, webhook_subscription_exists.

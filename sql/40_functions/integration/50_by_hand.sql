@@ -12,11 +12,13 @@ end $$;
 
 -- What the sender needs of a claimed delivery: {id, claim_token, body, url, subscription_id, secrets}.
 create or replace function integration.claimed(e integration.webhook_events) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('id', e.id, 'claim_token', e.claim_token, 'body', e.body, 'url', s.url, 'subscription_id', s.id,
-    'secrets', integration.secrets_of(s))
-  from integration.webhook_subscriptions s where s.id = e.subscription_id
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('id', e.id, 'claim_token', e.claim_token, 'body', e.body, 'url', s.url, 'subscription_id', s.id,
+      'secrets', integration.secrets_of(s))
+    from integration.webhook_subscriptions s where s.id = e.subscription_id);
+end $$;
 
 -- Claims a failed delivery for one attempt. {event_id, key?} -> {claimed} or {answer} of an earlier call.
 -- A claim older than five minutes, whose process is gone, may be taken over.

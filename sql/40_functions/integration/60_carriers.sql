@@ -2,10 +2,12 @@
 
 -- -> {carriers}: the active ones with this tenant's configuration, or null.
 create or replace function integration.carriers_get(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('carriers', coalesce(jsonb_agg(to_jsonb(c) - 'position' order by c.position), '[]'))
-  from integration.carriers_list c
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('carriers', coalesce(jsonb_agg(to_jsonb(c) - 'position' order by c.position), '[]'))
+    from integration.carriers_list c);
+end $$;
 
 -- An active carrier. Fails: carrier_not_found.
 create or replace function integration.carrier_of(carrier_code text) returns integration.carriers
@@ -48,16 +50,19 @@ end $$;
 
 -- A carrier as clients see it, with this tenant's configuration.
 create or replace function integration.carrier_shown(carrier_code text) returns jsonb
-language sql stable set search_path = '' as $$
-  select to_jsonb(l) - 'position' from integration.carriers_list l where l.code = carrier_shown.carrier_code
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(l) - 'position' from integration.carriers_list l where l.code = carrier_shown.carrier_code);
+end $$;
 
 -- What is sealed of a carrier's credentials now, for merging what is sent into it. {carrier_code} -> {credentials}
 create or replace function integration.carrier_sealed(input jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('credentials', (select t.credentials from integration.tenant_carriers t
-    where t.tenant_id = app.tenant_id() and t.carrier_code = input ->> 'carrier_code'))
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('credentials', (select t.credentials from integration.tenant_carriers t
+    where t.tenant_id = app.tenant_id() and t.carrier_code = input ->> 'carrier_code'));
+end $$;
 
 -- Another webhook secret; the old one holds no more. {carrier_code, made: {secret}} -> {carrier, tenant_id, webhook_secret}
 -- Fails: carrier_not_found, carrier_not_enabled.

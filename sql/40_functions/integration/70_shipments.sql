@@ -83,11 +83,12 @@ end $$;
 
 -- {shipment} as clients see it.
 create or replace function integration.shipment_shown(s integration.carrier_shipments) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('shipment', jsonb_build_object('id', s.id, 'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code,
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('shipment', jsonb_build_object('id', s.id, 'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code,
     'status', s.status, 'tracking_number', s.tracking_number, 'label_url', s.label_url, 'cash_due', s.cash_due, 'booked_at', s.booked_at,
-    'cancelled_at', s.cancelled_at))
-$$;
+    'cancelled_at', s.cancelled_at));
+end $$;
 
 -- The carrier has it. {shipment_id, claim_token, tracking_number, carrier_reference?, label_url?, key?} -> {shipment}
 -- Fails: shipment_in_progress (somebody else went on with it meanwhile).

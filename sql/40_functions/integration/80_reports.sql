@@ -16,12 +16,13 @@ end $$;
 -- The moves that bring a delivery to a status, each legal: straight, or by way of one other. Null: there are none;
 -- delivered is the end, so what was collected there stays collected whatever is reported later.
 create or replace function integration.moves_to(flow text, from_status text, to_status text) returns text[]
-language sql immutable set search_path = '' as $$
-  select case when delivery.move_is_legal(flow, from_status, to_status) then array[to_status] else (
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case when delivery.move_is_legal(flow, from_status, to_status) then array[to_status] else (
     select array[via.status, to_status] from unnest('{in_transit,accepted,picked_up}'::text[]) with ordinality via (status, place)
     where delivery.move_is_legal(flow, from_status, via.status) and delivery.move_is_legal(flow, via.status, to_status)
-    order by via.place limit 1) end
-$$;
+    order by via.place limit 1) end;
+end $$;
 
 -- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
 -- or null when the carrier's says nothing to us. Each event_id counts once. Delivered, the cash that the carrier was

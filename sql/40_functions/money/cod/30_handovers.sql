@@ -3,13 +3,14 @@
 
 -- A handover as it is answered.
 create or replace function money.handover_json(h money.cash_handovers) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object('id', h.id, 'driver', money.person(h.driver_id), 'currency', h.currency, 'status', h.status,
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('id', h.id, 'driver', money.person(h.driver_id), 'currency', h.currency, 'status', h.status,
     'declared_amount', h.declared_amount, 'counted_amount', h.counted_amount,
     'difference', h.counted_amount - h.declared_amount, 'resolution', h.resolution, 'notes', h.notes,
     'counted_by', money.person(h.counted_by), 'counted_at', h.counted_at, 'resolved_by', money.person(h.resolved_by),
-    'resolved_at', h.resolved_at, 'settlement_payment_id', h.settlement_payment_id, 'created_at', h.created_at)
-$$;
+    'resolved_at', h.resolved_at, 'settlement_payment_id', h.settlement_payment_id, 'created_at', h.created_at);
+end $$;
 
 -- Says what a driver puts on the desk. {driver_id? (office), amount, counted_amount? (office), notes?} -> handover
 -- With a counted amount it is declared and counted in one step.

@@ -24,15 +24,17 @@ grant execute on function private.cod_found(text) to barid_caller;
 
 -- The sums of the list from the kept totals, {total_collected, ...}; wanted: {driver_id?}.
 create or replace function money.cod_sums_kept(wanted jsonb) returns jsonb
-language sql stable set search_path = '' as $$
-  select jsonb_build_object(
-    'total_collected', coalesce((t.by_status #>> '{collected,amount}')::numeric, 0),
-    'total_remitted', coalesce((t.by_status #>> '{remitted,amount}')::numeric, 0),
-    'total_settled_by_wallet', coalesce((t.by_status #>> '{settled_by_wallet,amount}')::numeric, 0),
-    'total_pending', coalesce((t.by_status #>> '{collected,amount}')::numeric, 0),
-    'total_cod_collections', coalesce((select sum((s.value ->> 'entries')::bigint) from jsonb_each(t.by_status) s), 0))
-  from (select app.tally_by('cod_collections', 'status', wanted) as by_status offset 0) t
-$$;
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object(
+      'total_collected', coalesce((t.by_status #>> '{collected,amount}')::numeric, 0),
+      'total_remitted', coalesce((t.by_status #>> '{remitted,amount}')::numeric, 0),
+      'total_settled_by_wallet', coalesce((t.by_status #>> '{settled_by_wallet,amount}')::numeric, 0),
+      'total_pending', coalesce((t.by_status #>> '{collected,amount}')::numeric, 0),
+      'total_cod_collections', coalesce((select sum((s.value ->> 'entries')::bigint) from jsonb_each(t.by_status) s), 0))
+    from (select app.tally_by('cod_collections', 'status', wanted) as by_status offset 0) t);
+end $$;
 
 -- What a driver still holds, or all drivers. {driver_id?} ->
 -- {summary: {total_unremitted, pending_collections_count, oldest_unremitted_date, currency, cash_ceiling, over_ceiling}}

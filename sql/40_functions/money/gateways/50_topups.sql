@@ -34,13 +34,17 @@ end $$;
 
 -- The payment of a top-up. A definer: its owner writes no payments.
 create or replace function private.topup_ask(p_wallet uuid, p_amount numeric, p_gateway text, p_back_ref text) returns uuid
-language sql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_payment uuid;
+begin
   insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, gateway_code,
     gateway_order_id, back_ref, expires_at, reference, actor_id)
   select a.tenant_id, 'WALLET', 'WALLET_TOPUP', 'pending', 'gateway', p_amount, a.currency, a.id, p_gateway,
     nextval('money.gateway_order_ids')::text, p_back_ref, now() + interval '24 hours', 'Top-up', app.user_id()
   from money.accounts a
   where a.tenant_id = app.tenant_id() and a.id = p_wallet and a.owner_user_id = app.user_id() and a.kind = 'wallet'
-  returning id
-$$;
+  returning id into v_payment;
+  return v_payment;
+end $$;
 grant execute on function private.topup_ask(uuid, numeric, text, text) to barid_caller;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { columnsOf } from "./csv-columns.ts";
 import { type AnyEndpoint, type CsvBody, impliedCodes, readsOnly } from "./endpoint.ts";
 import { commonCodes, type ErrorCode, publicFieldsOf, statusOf } from "./errors.ts";
-import { translate } from "./i18n/index.ts";
+import { template } from "./i18n/index.ts";
 import { listOf } from "./declared-lists.ts";
 
 type Json = Record<string, unknown>;
@@ -169,7 +169,7 @@ function refusals(codes: ErrorCode[], keyless = false): Json {
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, list]) => [status, {
       description: list.map((code) => {
-        const text = translate("en", code);
+        const text = template("en", code);
         return keyless ? text : `\`${code}\`: ${text}`;
       }).join("\n\n"),
       content: json({

@@ -4661,9 +4661,9 @@ export interface components {
             content?: never;
         };
         /**
-         * @description `validation_failed`:  .
+         * @description `validation_failed`: {field} {reason}.
          *
-         *     `invalid_uuid`:  is not a valid id.
+         *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
          *
@@ -4689,9 +4689,9 @@ export interface components {
         /**
          * @description `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
-         *     `validation_failed`:  .
+         *     `validation_failed`: {field} {reason}.
          *
-         *     `invalid_uuid`:  is not a valid id.
+         *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
          *
@@ -4715,13 +4715,13 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_proof_url`:  must be an upload of this company or an https address.
+         * @description `invalid_proof_url`: {field} must be an upload of this company or an https address.
          *
          *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
-         *     `validation_failed`:  .
+         *     `validation_failed`: {field} {reason}.
          *
-         *     `invalid_uuid`:  is not a valid id.
+         *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
          *
@@ -4745,25 +4745,25 @@ export interface components {
             };
         };
         /**
-         * @description `import_has_errors`: Nothing was imported:  lines are wrong.
+         * @description `import_has_errors`: Nothing was imported: {error_count} lines are wrong.
          *
          *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
-         *     `invalid_csv`: The file cannot be read as CSV in UTF-8: something is wrong in line .
+         *     `invalid_csv`: The file cannot be read as CSV in UTF-8: something is wrong in line {line}.
          *
          *     `csv_empty`: The file has no lines below its heading.
          *
-         *     `csv_too_long`: The file has more than  lines.
+         *     `csv_too_long`: The file has more than {lines_max} lines.
          *
-         *     `unknown_column`: There is no column .
+         *     `unknown_column`: There is no column {field}.
          *
-         *     `duplicate_column`: The column  is there twice.
+         *     `duplicate_column`: The column {field} is there twice.
          *
-         *     `missing_column`: The column  is missing.
+         *     `missing_column`: The column {field} is missing.
          *
-         *     `validation_failed`:  .
+         *     `validation_failed`: {field} {reason}.
          *
-         *     `invalid_uuid`:  is not a valid id.
+         *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
          *
@@ -4791,13 +4791,13 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_column_filters`: The filter  is not valid.
+         * @description `invalid_column_filters`: The filter {field} is not valid.
          *
          *     `invalid_cursor`: This cursor does not lead anywhere; start again without it.
          *
-         *     `validation_failed`:  .
+         *     `validation_failed`: {field} {reason}.
          *
-         *     `invalid_uuid`:  is not a valid id.
+         *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
          *
@@ -4821,7 +4821,7 @@ export interface components {
             };
         };
         /**
-         * @description `delivery_place_required`: Say where the parcel is picked up and delivered:  is missing.
+         * @description `delivery_place_required`: Say where the parcel is picked up and delivered: {field} is missing.
          *
          *     `delivery_service_id_required`: Choose a delivery service: no default is configured.
          *
@@ -4829,15 +4829,15 @@ export interface components {
          *
          *     `service_not_for_returns`: This delivery service does not take returns.
          *
-         *     `invalid_package`:  has a negative or non-numeric measurement.
+         *     `invalid_package`: {field} has a negative or non-numeric measurement.
          *
-         *     `invalid_coordinates`:  needs a latitude and a longitude.
+         *     `invalid_coordinates`: {field} needs a latitude and a longitude.
          *
          *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
          *
-         *     `can_not_use_this_delivery_for_this_unit_size`: This service takes  to  units; the package has .
+         *     `can_not_use_this_delivery_for_this_unit_size`: This service takes {allowed_unit_min} to {allowed_unit_max} units; the package has {calculated_unit_size}.
          *
-         *     `too_many_decimals`: An amount in  may have at most  decimals.
+         *     `too_many_decimals`: An amount in {currency} may have at most {decimals} decimals.
          *
          *     `customer_required_for_cod`: Cash on delivery needs a customer or an institution whose wallet is credited.
          *
@@ -4847,9 +4847,9 @@ export interface components {
          *
          *     `carrier_code_required`: Name the external carrier.
          *
-         *     `validation_failed`:  .
+         *     `validation_failed`: {field} {reason}.
          *
-         *     `invalid_uuid`:  is not a valid id.
+         *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
          *
@@ -4882,9 +4882,9 @@ export interface components {
          *
          *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
-         *     `validation_failed`:  .
+         *     `validation_failed`: {field} {reason}.
          *
-         *     `invalid_uuid`:  is not a valid id.
+         *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
          *
@@ -4908,17 +4908,17 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_proof_url`:  must be an upload of this company or an https address.
+         * @description `invalid_proof_url`: {field} must be an upload of this company or an https address.
          *
-         *     `delivery_proof_required`: A proof is missing: .
+         *     `delivery_proof_required`: A proof is missing: {field}.
          *
          *     `cash_amount_mismatch`: The cash collected is not what is due.
          *
          *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
-         *     `validation_failed`:  .
+         *     `validation_failed`: {field} {reason}.
          *
-         *     `invalid_uuid`:  is not a valid id.
+         *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
          *
@@ -4944,11 +4944,11 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_column_filters`: The filter  is not valid.
+         * @description `invalid_column_filters`: The filter {field} is not valid.
          *
-         *     `validation_failed`:  .
+         *     `validation_failed`: {field} {reason}.
          *
-         *     `invalid_uuid`:  is not a valid id.
+         *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
          *
@@ -4972,13 +4972,13 @@ export interface components {
             };
         };
         /**
-         * @description `too_many_decimals`: An amount in  may have at most  decimals.
+         * @description `too_many_decimals`: An amount in {currency} may have at most {decimals} decimals.
          *
          *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
-         *     `validation_failed`:  .
+         *     `validation_failed`: {field} {reason}.
          *
-         *     `invalid_uuid`:  is not a valid id.
+         *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
          *
@@ -5009,9 +5009,9 @@ export interface components {
          *
          *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
-         *     `validation_failed`:  .
+         *     `validation_failed`: {field} {reason}.
          *
-         *     `invalid_uuid`:  is not a valid id.
+         *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
          *
@@ -5040,9 +5040,9 @@ export interface components {
          *
          *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
-         *     `validation_failed`:  .
+         *     `validation_failed`: {field} {reason}.
          *
-         *     `invalid_uuid`:  is not a valid id.
+         *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
          *
@@ -5068,9 +5068,9 @@ export interface components {
         /**
          * @description `warehouse_id_required`: Say which warehouse is meant.
          *
-         *     `validation_failed`:  .
+         *     `validation_failed`: {field} {reason}.
          *
-         *     `invalid_uuid`:  is not a valid id.
+         *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
          *
@@ -5110,13 +5110,13 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_reference`:  names something that does not exist.
+         * @description `invalid_reference`: {field} names something that does not exist.
          *
          *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
-         *     `validation_failed`:  .
+         *     `validation_failed`: {field} {reason}.
          *
-         *     `invalid_uuid`:  is not a valid id.
+         *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
          *
@@ -5961,7 +5961,7 @@ export interface components {
             };
         };
         /**
-         * @description `manifest_action_not_allowed`: Manifest  is ; this is not possible now.
+         * @description `manifest_action_not_allowed`: Manifest {manifest_number} is {manifest_status}; this is not possible now.
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
@@ -5983,7 +5983,7 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_status_transition`: A change from  to  is not possible.
+         * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
@@ -6023,7 +6023,7 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_status_transition`: A change from  to  is not possible.
+         * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
          *
          *     `delivery_barcode_taken`: Another delivery already has this barcode.
          *
@@ -6067,7 +6067,7 @@ export interface components {
         /**
          * @description `assignment_not_pending`: The assignment no longer waits for an answer.
          *
-         *     `invalid_status_transition`: A change from  to  is not possible.
+         *     `invalid_status_transition`: A change from {from} to {to} is not possible.
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
@@ -6445,11 +6445,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `delivery_not_bookable`: The delivery cannot be booked or called off now (status ).
+             * @description `delivery_not_bookable`: The delivery cannot be booked or called off now (status {status}).
              *
              *     `shipment_in_progress`: The booking is being worked on. Try again in a moment.
              *
-             *     `carrier_refused`: The carrier refused: .
+             *     `carrier_refused`: The carrier refused: {reason}.
              *
              *     `carrier_not_enabled`: The carrier is not enabled.
              *
@@ -6457,9 +6457,9 @@ export interface operations {
              *
              *     `delivery_goes_in_legs`: This delivery goes through a warehouse; book its legs.
              *
-             *     `carrier_collects_no_cash`: This carrier collects no cash, and   is due at the door.
+             *     `carrier_collects_no_cash`: This carrier collects no cash, and {amount} {currency} is due at the door.
              *
-             *     `sender_cash_not_collected`: The sender still has to pay   in cash, which carriers do not collect.
+             *     `sender_cash_not_collected`: The sender still has to pay {amount} {currency} in cash, which carriers do not collect.
              *
              *     `shipment_with_other_carrier`: The delivery is booked with another carrier.
              *
@@ -6565,11 +6565,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `delivery_not_bookable`: The delivery cannot be booked or called off now (status ).
+             * @description `delivery_not_bookable`: The delivery cannot be booked or called off now (status {status}).
              *
              *     `shipment_in_progress`: The booking is being worked on. Try again in a moment.
              *
-             *     `carrier_refused`: The carrier refused: .
+             *     `carrier_refused`: The carrier refused: {reason}.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -6887,19 +6887,19 @@ export interface operations {
                 };
             };
             /**
-             * @description `too_many_decimals`: An amount in  may have at most  decimals.
+             * @description `too_many_decimals`: An amount in {currency} may have at most {decimals} decimals.
              *
              *     `no_pending_collections`: There is no collected cash that waits to be settled.
              *
              *     `cod_collections_not_pending`: Some of the chosen collections no longer wait to be settled, or do not exist.
              *
-             *     `settlement_amount_mismatch`: The cash is in  and cannot be settled this way.
+             *     `settlement_amount_mismatch`: The cash is in {currency} and cannot be settled this way.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -6929,9 +6929,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_31"];
             /**
-             * @description `remittance_exceeds_owed`: The carrier owes   of this, less than the amount.
+             * @description `remittance_exceeds_owed`: The carrier owes {owed} {currency} of this, less than the amount.
              *
-             *     `remittance_amount_mismatch`: The amount pays no whole collections;   would.
+             *     `remittance_amount_mismatch`: The amount pays no whole collections; {expected} {currency} would.
              *
              *     `remittance_reference_exists`: A payment of this carrier with this reference was entered already.
              *
@@ -7715,9 +7715,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -7791,7 +7791,7 @@ export interface operations {
              *
              *     `insufficient_vehicle_capacity`: The vehicle cannot hold what the driver carries.
              *
-             *     `invalid_status_transition`: A change from  to  is not possible.
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `handoff_already_pending`: A hand-over of this parcel is already waiting.
              *
@@ -7935,7 +7935,7 @@ export interface operations {
              *
              *     `delivery_already_picked_up`: The driver has picked the parcel up already.
              *
-             *     `invalid_status_transition`: A change from  to  is not possible.
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -8065,9 +8065,9 @@ export interface operations {
             };
             304: components["responses"]["304"];
             /**
-             * @description .
+             * @description {field} {reason}.
              *
-             *      is not a valid id.
+             *     {field} is not a valid id.
              *
              *     The body is not valid JSON.
              *
@@ -8221,13 +8221,13 @@ export interface operations {
              *
              *     `driver_not_allowed_in_zones`: The driver does not work in all the zones needed.
              *
-             *     `deliveries_zone_context_incomplete`: It is not known where these deliveries start or end: .
+             *     `deliveries_zone_context_incomplete`: It is not known where these deliveries start or end: {delivery_ids}.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -8299,7 +8299,7 @@ export interface operations {
              *
              *     `insufficient_vehicle_capacity`: The vehicle cannot hold what the driver carries.
              *
-             *     `invalid_status_transition`: A change from  to  is not possible.
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `handoff_already_pending`: A hand-over of this parcel is already waiting.
              *
@@ -8468,15 +8468,15 @@ export interface operations {
              *
              *     `driver_not_allowed_in_zones`: The driver does not work in all the zones needed.
              *
-             *     `deliveries_zone_context_incomplete`: It is not known where these deliveries start or end: .
+             *     `deliveries_zone_context_incomplete`: It is not known where these deliveries start or end: {delivery_ids}.
              *
              *     `same_driver`: The list is this driver's already.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -8550,7 +8550,7 @@ export interface operations {
              *
              *     `insufficient_vehicle_capacity`: The vehicle cannot hold what the driver carries.
              *
-             *     `invalid_status_transition`: A change from  to  is not possible.
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `handoff_already_pending`: A hand-over of this parcel is already waiting.
              *
@@ -8635,9 +8635,9 @@ export interface operations {
              *
              *     If-Match has no meaning for this call; leave it out.
              *
-             *      .
+             *     {field} {reason}.
              *
-             *      is not a valid id.
+             *     {field} is not a valid id.
              *
              *     The body is not valid JSON.
              *
@@ -8765,13 +8765,13 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_coordinates`:  needs a latitude and a longitude.
+             * @description `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -8989,9 +8989,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -9176,13 +9176,13 @@ export interface operations {
             /**
              * @description `driver_id_required`: Say which driver gets the delivery.
              *
-             *     `too_many_decimals`: An amount in  may have at most  decimals.
+             *     `too_many_decimals`: An amount in {currency} may have at most {decimals} decimals.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -9526,13 +9526,13 @@ export interface operations {
              *
              *     `insufficient_wallet_balance`: The wallet balance is not enough.
              *
-             *     `settlement_amount_mismatch`: The cash is in  and cannot be settled this way.
+             *     `settlement_amount_mismatch`: The cash is in {currency} and cannot be settled this way.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -9667,7 +9667,7 @@ export interface operations {
              *
              *     `no_pending_collections`: There is no collected cash that waits to be settled.
              *
-             *     `settlement_amount_mismatch`: The cash is in  and cannot be settled this way.
+             *     `settlement_amount_mismatch`: The cash is in {currency} and cannot be settled this way.
              *
              *     `invalid_receiver`: The receiver of the cash must be an active member of the office staff.
              *
@@ -9675,9 +9675,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -9708,7 +9708,7 @@ export interface operations {
             /**
              * @description `settlement_idempotency_conflict`: This key was already used for another settlement.
              *
-             *     `cash_handover_required`: Cash of   must be counted before it can be remitted.
+             *     `cash_handover_required`: Cash of {amount} {currency} must be counted before it can be remitted.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -9817,7 +9817,7 @@ export interface operations {
              *
              *     `no_pending_collections`: There is no collected cash that waits to be settled.
              *
-             *     `settlement_amount_mismatch`: The cash is in  and cannot be settled this way.
+             *     `settlement_amount_mismatch`: The cash is in {currency} and cannot be settled this way.
              *
              *     `invalid_receiver`: The receiver of the cash must be an active member of the office staff.
              *
@@ -9827,9 +9827,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -10578,7 +10578,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `delivery_place_required`: Say where the parcel is picked up and delivered:  is missing.
+             * @description `delivery_place_required`: Say where the parcel is picked up and delivered: {field} is missing.
              *
              *     `delivery_service_id_required`: Choose a delivery service: no default is configured.
              *
@@ -10586,15 +10586,15 @@ export interface operations {
              *
              *     `service_not_for_returns`: This delivery service does not take returns.
              *
-             *     `invalid_package`:  has a negative or non-numeric measurement.
+             *     `invalid_package`: {field} has a negative or non-numeric measurement.
              *
-             *     `invalid_coordinates`:  needs a latitude and a longitude.
+             *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
              *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
              *
-             *     `can_not_use_this_delivery_for_this_unit_size`: This service takes  to  units; the package has .
+             *     `can_not_use_this_delivery_for_this_unit_size`: This service takes {allowed_unit_min} to {allowed_unit_max} units; the package has {calculated_unit_size}.
              *
-             *     `too_many_decimals`: An amount in  may have at most  decimals.
+             *     `too_many_decimals`: An amount in {currency} may have at most {decimals} decimals.
              *
              *     `customer_required_for_cod`: Cash on delivery needs a customer or an institution whose wallet is credited.
              *
@@ -10610,9 +10610,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -11578,9 +11578,9 @@ export interface operations {
             /**
              * @description `carrier_code_required`: Name the external carrier.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -11607,7 +11607,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
             /**
-             * @description `invalid_status_transition`: A change from  to  is not possible.
+             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `shipment_with_other_carrier`: The delivery is booked with another carrier.
              *
@@ -11788,9 +11788,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_proof_url`:  must be an upload of this company or an https address.
+             * @description `invalid_proof_url`: {field} must be an upload of this company or an https address.
              *
-             *     `delivery_proof_required`: A proof is missing: .
+             *     `delivery_proof_required`: A proof is missing: {field}.
              *
              *     `cash_amount_mismatch`: The cash collected is not what is due.
              *
@@ -11798,9 +11798,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -11829,7 +11829,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
             /**
-             * @description `invalid_status_transition`: A change from  to  is not possible.
+             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `delivery_has_no_driver`: No driver has this delivery.
              *
@@ -12300,7 +12300,7 @@ export interface operations {
             /**
              * @description `delivery_not_executable`: This delivery does not leave a warehouse, so there is nothing to prepare.
              *
-             *     `invalid_status_transition`: A change from  to  is not possible.
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `warehouse_preparation_inconsistent`: The warehouse has not prepared this delivery completely.
              *
@@ -12581,7 +12581,7 @@ export interface operations {
             /**
              * @description `delivery_not_in_warehouse`: This parcel does not lie in a warehouse.
              *
-             *     `invalid_status_transition`: A change from  to  is not possible.
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `return_already_exists`: There is already a return of this delivery.
              *
@@ -12764,7 +12764,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
             /**
-             * @description `invalid_status_transition`: A change from  to  is not possible.
+             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `assignment_not_accepted`: The driver has not accepted this delivery yet.
              *
@@ -13003,9 +13003,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
             /**
-             * @description `invalid_status_transition`: A change from  to  is not possible.
+             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
-             *     `delivery_attempts_exhausted`: All  allowed attempts were made. Operations may allow another one with a reason.
+             *     `delivery_attempts_exhausted`: All {allowed_delivery_attempts} allowed attempts were made. Operations may allow another one with a reason.
              *
              *     `delivery_has_no_driver`: No driver has this delivery.
              *
@@ -13808,13 +13808,13 @@ export interface operations {
             };
             304: components["responses"]["304"];
             /**
-             * @description `invalid_column_filters`: The filter  is not valid.
+             * @description `invalid_column_filters`: The filter {field} is not valid.
              *
              *     `month_and_year_together`: Month and year are sent together or not at all.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -13990,9 +13990,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -14686,7 +14686,7 @@ export interface operations {
             /**
              * @description `handoff_not_pending`: This handoff has already ended.
              *
-             *     `invalid_status_transition`: A change from  to  is not possible.
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `assignment_not_accepted`: The driver has not accepted this delivery yet.
              *
@@ -15751,13 +15751,13 @@ export interface operations {
             /**
              * @description `delivery_service_not_available`: This delivery service may not be used here.
              *
-             *     `invalid_coordinates`:  needs a latitude and a longitude.
+             *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
-             *     `can_not_use_this_delivery_for_this_unit_size`: This service takes  to  units; the package has .
+             *     `can_not_use_this_delivery_for_this_unit_size`: This service takes {allowed_unit_min} to {allowed_unit_max} units; the package has {calculated_unit_size}.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -15881,21 +15881,21 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_package`:  has a negative or non-numeric measurement.
+             * @description `invalid_package`: {field} has a negative or non-numeric measurement.
              *
              *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
              *
              *     `delivery_service_not_available`: This delivery service may not be used here.
              *
-             *     `invalid_coordinates`:  needs a latitude and a longitude.
+             *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
-             *     `can_not_use_this_delivery_for_this_unit_size`: This service takes  to  units; the package has .
+             *     `can_not_use_this_delivery_for_this_unit_size`: This service takes {allowed_unit_min} to {allowed_unit_max} units; the package has {calculated_unit_size}.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -16158,9 +16158,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -16513,9 +16513,9 @@ export interface operations {
              *
              *     `invalid_delivery_time_range`: The shortest delivery time must not be above the longest.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -17159,13 +17159,13 @@ export interface operations {
              *
              *     `invalid_barcode`: This is not a valid postal barcode.
              *
-             *     `invalid_proof_url`:  must be an upload of this company or an https address.
+             *     `invalid_proof_url`: {field} must be an upload of this company or an https address.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -17219,7 +17219,7 @@ export interface operations {
              *
              *     `exception_already_open`: This item is already in the exception queue.
              *
-             *     `manifest_action_not_allowed`: Manifest  is ; this is not possible now.
+             *     `manifest_action_not_allowed`: Manifest {manifest_number} is {manifest_status}; this is not possible now.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -17417,9 +17417,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -17469,13 +17469,13 @@ export interface operations {
                 };
             };
             /**
-             * @description `manifest_bulk_order_creation_not_allowed`: Manifest  is ; orders cannot be created from it.
+             * @description `manifest_bulk_order_creation_not_allowed`: Manifest {manifest_number} is {manifest_status}; orders cannot be created from it.
              *
-             *     `manifest_arrival_required`: The driver's arrival with manifest  () is not recorded yet.
+             *     `manifest_arrival_required`: The driver's arrival with manifest {manifest_number} ({manifest_status}) is not recorded yet.
              *
-             *     `manifest_delivery_proof_required`: Manifest  () still needs its delivery proof.
+             *     `manifest_delivery_proof_required`: Manifest {manifest_number} ({manifest_status}) still needs its delivery proof.
              *
-             *     `manifest_bulk_receipt_incomplete`: The receipt of manifest  () is incomplete.
+             *     `manifest_bulk_receipt_incomplete`: The receipt of manifest {manifest_number} ({manifest_status}) is incomplete.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -18017,9 +18017,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -18107,7 +18107,7 @@ export interface operations {
              *
              *     `processing_point_inactive`: This processing point is no longer in use.
              *
-             *     `barcode_already_used`: The barcode  is already used by another item.
+             *     `barcode_already_used`: The barcode {barcode_value} is already used by another item.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -18674,11 +18674,11 @@ export interface operations {
             403: components["responses"]["403"];
             404: components["responses"]["404_2"];
             /**
-             * @description `invalid_status_transition`: A change from  to  is not possible.
+             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
-             *     `manifest_has_open_exceptions`:  items of manifest  are still in the exception queue.
+             *     `manifest_has_open_exceptions`: {count} items of manifest {manifest_number} are still in the exception queue.
              *
-             *     `manifest_items_unfinished`:  items of manifest  have no order yet.
+             *     `manifest_items_unfinished`: {count} items of manifest {manifest_number} have no order yet.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -18812,9 +18812,9 @@ export interface operations {
             403: components["responses"]["403"];
             404: components["responses"]["404_2"];
             /**
-             * @description `invalid_status_transition`: A change from  to  is not possible.
+             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
-             *     `manifest_items_missing`:  items of manifest  have not been received yet.
+             *     `manifest_items_missing`: {remaining_count} items of manifest {manifest_number} have not been received yet.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -19108,9 +19108,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -19161,9 +19161,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `manifest_action_not_allowed`: Manifest  is ; this is not possible now.
+             * @description `manifest_action_not_allowed`: Manifest {manifest_number} is {manifest_status}; this is not possible now.
              *
-             *     `barcode_already_used`: The barcode  is already used by another item.
+             *     `barcode_already_used`: The barcode {barcode_value} is already used by another item.
              *
              *     `branch_inactive`: This branch is no longer active.
              *
@@ -19354,11 +19354,11 @@ export interface operations {
             403: components["responses"]["403"];
             404: components["responses"]["404_2"];
             /**
-             * @description `invalid_status_transition`: A change from  to  is not possible.
+             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
-             *     `manifest_has_no_items`: Manifest  has no items yet.
+             *     `manifest_has_no_items`: Manifest {manifest_number} has no items yet.
              *
-             *     `manifest_pickup_proof_required`: Manifest  still needs its pickup proof.
+             *     `manifest_pickup_proof_required`: Manifest {manifest_number} still needs its pickup proof.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -19629,7 +19629,7 @@ export interface operations {
             403: components["responses"]["403"];
             404: components["responses"]["404_3"];
             /**
-             * @description `manifest_action_not_allowed`: Manifest  is ; this is not possible now.
+             * @description `manifest_action_not_allowed`: Manifest {manifest_number} is {manifest_status}; this is not possible now.
              *
              *     `item_void`: This item was voided.
              *
@@ -19888,11 +19888,11 @@ export interface operations {
             };
             404: components["responses"]["404_2"];
             /**
-             * @description `invalid_status_transition`: A change from  to  is not possible.
+             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
-             *     `manifest_arrival_required`: The driver's arrival with manifest  () is not recorded yet.
+             *     `manifest_arrival_required`: The driver's arrival with manifest {manifest_number} ({manifest_status}) is not recorded yet.
              *
-             *     `manifest_delivery_proof_required`: Manifest  () still needs its delivery proof.
+             *     `manifest_delivery_proof_required`: Manifest {manifest_number} ({manifest_status}) still needs its delivery proof.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -20706,15 +20706,15 @@ export interface operations {
             /**
              * @description `idempotency_key_required`: Send an Idempotency-Key header with this call.
              *
-             *     `too_many_decimals`: An amount in  may have at most  decimals.
+             *     `too_many_decimals`: An amount in {currency} may have at most {decimals} decimals.
              *
              *     `insufficient_wallet_balance`: The wallet balance is not enough.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -20802,7 +20802,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `too_many_decimals`: An amount in  may have at most  decimals.
+             * @description `too_many_decimals`: An amount in {currency} may have at most {decimals} decimals.
              *
              *     `invalid_payment_method`: A payment method named here does not exist.
              *
@@ -20812,9 +20812,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -21576,13 +21576,13 @@ export interface operations {
                 };
             };
             /**
-             * @description `gateway_incomplete`: The payment gateway cannot be used without .
+             * @description `gateway_incomplete`: The payment gateway cannot be used without {field}.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -22358,13 +22358,13 @@ export interface operations {
                 };
             };
             /**
-             * @description `cart_quantity_exceeded`: At most  of one product can be in a cart.
+             * @description `cart_quantity_exceeded`: At most {quantity_max} of one product can be in a cart.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -23170,9 +23170,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -23582,17 +23582,17 @@ export interface operations {
                 };
             };
             /**
-             * @description `market_field_fixed`:  cannot be changed here.
+             * @description `market_field_fixed`: {field} cannot be changed here.
              *
              *     `invalid_directory_category`: This directory category does not exist.
              *
              *     `invalid_payment_method`: A payment method named here does not exist.
              *
-             *     `market_currency_differs`: Prices of this company are in .
+             *     `market_currency_differs`: Prices of this company are in {currency}.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -23940,13 +23940,13 @@ export interface operations {
              *
              *     `invalid_payment_method`: A payment method named here does not exist.
              *
-             *     `market_currency_differs`: Prices of this company are in .
+             *     `market_currency_differs`: Prices of this company are in {currency}.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -24277,15 +24277,15 @@ export interface operations {
                 };
             };
             /**
-             * @description `market_information_incomplete`: Before the market is submitted it needs: .
+             * @description `market_information_incomplete`: Before the market is submitted it needs: {field}.
              *
              *     `market_category_required`: Before the market is submitted it needs a product category.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -24903,17 +24903,17 @@ export interface operations {
              *
              *     `delivery_service_not_available`: This delivery service may not be used here.
              *
-             *     `invalid_coordinates`:  needs a latitude and a longitude.
+             *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
-             *     `invalid_package`:  has a negative or non-numeric measurement.
+             *     `invalid_package`: {field} has a negative or non-numeric measurement.
              *
              *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
              *
-             *     `can_not_use_this_delivery_for_this_unit_size`: This service takes  to  units; the package has .
+             *     `can_not_use_this_delivery_for_this_unit_size`: This service takes {allowed_unit_min} to {allowed_unit_max} units; the package has {calculated_unit_size}.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -25070,9 +25070,9 @@ export interface operations {
             /**
              * @description `insufficient_wallet_balance`: The wallet balance is not enough.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -25101,7 +25101,7 @@ export interface operations {
             /**
              * @description `order_not_cancellable`: An order that has been shipped, delivered or cancelled cannot be cancelled.
              *
-             *     `invalid_status_transition`: A change from  to  is not possible.
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -25286,7 +25286,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
             /**
-             * @description `invalid_status_transition`: A change from  to  is not possible.
+             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `order_has_delivery`: A delivery brings this order and ends it itself.
              *
@@ -25584,17 +25584,17 @@ export interface operations {
                 };
             };
             /**
-             * @description `refund_too_high`: At most   can be refunded.
+             * @description `refund_too_high`: At most {amount} {currency} can be refunded.
              *
-             *     `too_many_decimals`: An amount in  may have at most  decimals.
+             *     `too_many_decimals`: An amount in {currency} may have at most {decimals} decimals.
              *
              *     `insufficient_wallet_balance`: The wallet balance is not enough.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -25963,19 +25963,19 @@ export interface operations {
              *
              *     `delivery_service_not_available`: This delivery service may not be used here.
              *
-             *     `invalid_coordinates`:  needs a latitude and a longitude.
+             *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
-             *     `invalid_package`:  has a negative or non-numeric measurement.
+             *     `invalid_package`: {field} has a negative or non-numeric measurement.
              *
              *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
              *
-             *     `can_not_use_this_delivery_for_this_unit_size`: This service takes  to  units; the package has .
+             *     `can_not_use_this_delivery_for_this_unit_size`: This service takes {allowed_unit_min} to {allowed_unit_max} units; the package has {calculated_unit_size}.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -26541,11 +26541,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `too_many_decimals`: An amount in  may have at most  decimals.
+             * @description `too_many_decimals`: An amount in {currency} may have at most {decimals} decimals.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -27643,13 +27643,13 @@ export interface operations {
                 };
             };
             /**
-             * @description `replay_too_large`: More than  events: choose a shorter time.
+             * @description `replay_too_large`: More than {max} events: choose a shorter time.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -27985,9 +27985,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -28225,9 +28225,9 @@ export interface operations {
              *
              *     `tenant_name_required`: Name the company in at least one language.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -28962,15 +28962,15 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_reference`:  names something that does not exist.
+             * @description `invalid_reference`: {field} names something that does not exist.
              *
              *     `manifest_workflow_required`: Drivers need at least one way to create manifests.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -29514,9 +29514,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -29640,9 +29640,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -29669,7 +29669,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_30"];
             /**
-             * @description `user_field_fixed`:  of this user cannot be changed here.
+             * @description `user_field_fixed`: {field} of this user cannot be changed here.
              *
              *     `cannot_deactivate_self`: You cannot deactivate yourself.
              *
@@ -30043,15 +30043,15 @@ export interface operations {
              *
              *     `subscription_required`: Choose a subscription for the company.
              *
-             *     `invalid_reference`:  names something that does not exist.
+             *     `invalid_reference`: {field} names something that does not exist.
              *
              *     `weak_password`: This password is too weak. Choose another one.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -31911,15 +31911,15 @@ export interface operations {
             };
             304: components["responses"]["304"];
             /**
-             * @description `invalid_column_filters`: The filter  is not valid.
+             * @description `invalid_column_filters`: The filter {field} is not valid.
              *
              *     `operation_type_not_allowed`: A system-only transfer has no operation type
              *
              *     `unsupported_filter`: This list has no such filter
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -32191,19 +32191,19 @@ export interface operations {
              *
              *     `wallet_is_the_senders`: A receiver cannot pay by the sender's wallet.
              *
-             *     `invalid_package`:  has a negative or non-numeric measurement.
+             *     `invalid_package`: {field} has a negative or non-numeric measurement.
              *
-             *     `invalid_coordinates`:  needs a latitude and a longitude.
+             *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
              *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
              *
-             *     `can_not_use_this_delivery_for_this_unit_size`: This service takes  to  units; the package has .
+             *     `can_not_use_this_delivery_for_this_unit_size`: This service takes {allowed_unit_min} to {allowed_unit_max} units; the package has {calculated_unit_size}.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -32463,9 +32463,9 @@ export interface operations {
             /**
              * @description `invalid_cursor`: This cursor does not lead anywhere; start again without it.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -32629,9 +32629,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -32965,9 +32965,9 @@ export interface operations {
              *
              *     `picked_too_much`: More was picked than was asked for.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -33021,7 +33021,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_status_transition`: A change from  to  is not possible.
+             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `pnd_picking_handed_off_by_driver_pickup`: The driver hands this picking order off by picking it up.
              *
@@ -33384,11 +33384,11 @@ export interface operations {
             /**
              * @description `bin_id_required_for_received_items`: Name the bin: the warehouse has no default receiving location.
              *
-             *     `received_too_much`: At most  of this item were expected.
+             *     `received_too_much`: At most {expected} of this item were expected.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -33440,7 +33440,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_status_transition`: A change from  to  is not possible.
+             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `bin_inactive`: The bin is out of use.
              *
@@ -34317,7 +34317,7 @@ export interface operations {
              *
              *     `staff_not_in_warehouse`: Not an active staff member of this warehouse
              *
-             *     `capacity_below_filled`:  packages lie in the cage already
+             *     `capacity_below_filled`: {filled_capacity} packages lie in the cage already
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -34561,7 +34561,7 @@ export interface operations {
             /**
              * @description `sorting_session_not_active`: The sorting session has ended
              *
-             *     `package_not_sortable`: The package is  and is not sorted any more
+             *     `package_not_sortable`: The package is {status} and is not sorted any more
              *
              *     `package_elsewhere`: The package lies in another warehouse
              *
@@ -34796,9 +34796,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -35011,9 +35011,9 @@ export interface operations {
              *
              *     `invalid_customer_ids`: One of the users is not a member of this company.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -36161,19 +36161,19 @@ export interface operations {
              *
              *     `wallet_is_the_senders`: A receiver cannot pay by the sender's wallet.
              *
-             *     `invalid_package`:  has a negative or non-numeric measurement.
+             *     `invalid_package`: {field} has a negative or non-numeric measurement.
              *
-             *     `invalid_coordinates`:  needs a latitude and a longitude.
+             *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
              *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
              *
-             *     `can_not_use_this_delivery_for_this_unit_size`: This service takes  to  units; the package has .
+             *     `can_not_use_this_delivery_for_this_unit_size`: This service takes {allowed_unit_min} to {allowed_unit_max} units; the package has {calculated_unit_size}.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -36457,7 +36457,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -36602,9 +36602,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
              *
-             *     `waybill_has_open_discrepancies`:  discrepancies are open
+             *     `waybill_has_open_discrepancies`: {count} discrepancies are open
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -36760,9 +36760,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -36812,7 +36812,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
              *
              *     `bin_inactive`: The bin is out of use.
              *
@@ -36993,11 +36993,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages
              *
-             *     `waybill_delivery_not_ready`: A package of the waybill is
+             *     `waybill_delivery_not_ready`: A package of the waybill is {status}
              *
              *     `driver_inactive`: This driver is not active.
              *
@@ -37162,9 +37162,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -37213,7 +37213,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages
              *
@@ -37371,7 +37371,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages
              *
@@ -37710,13 +37710,13 @@ export interface operations {
              *
              *     `webhook_url_unresolved`: The host of the address could not be found.
              *
-             *     `invalid_reference`:  names something that does not exist.
+             *     `invalid_reference`: {field} names something that does not exist.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *
@@ -37838,9 +37838,9 @@ export interface operations {
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
-             *     `validation_failed`:  .
+             *     `validation_failed`: {field} {reason}.
              *
-             *     `invalid_uuid`:  is not a valid id.
+             *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
              *

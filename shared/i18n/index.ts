@@ -33,14 +33,21 @@ export function askedLanguage(query: string | null, accept: string | null): Lang
   return ranked.map(({ language }) => language).find(isLanguage);
 }
 
+/** The text of a key in a language as it is written, with its `{holes}`: for who reads what there is to be said. */
+export function template(language: Language, key: string): string {
+  return catalogues[language][key] ?? catalogues.en[key] ?? key;
+}
+
 /** The text of a key in a language, its `{holes}` filled. */
 export function translate(
   language: Language,
   key: string,
   params: Record<string, unknown> = {},
 ): string {
-  const text = catalogues[language][key] ?? catalogues.en[key] ?? key;
-  return text.replace(/\{(\w+)\}/g, (_, name: string) => shown(language, params[name]));
+  return template(language, key).replace(
+    /\{(\w+)\}/g,
+    (_, name: string) => shown(language, params[name]),
+  );
 }
 
 function shown(language: Language, value: unknown): string {

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Hono } from "hono";
 import { errorCodes, publicFieldsOf, statusOf } from "../../shared/errors.ts";
-import { translate } from "../../shared/i18n/index.ts";
+import { template } from "../../shared/i18n/index.ts";
 import { slugs } from "./paths.ts";
 
 const assets: Record<string, string> = {
@@ -37,7 +37,7 @@ function codesPage(): string {
   const rows = errorCodes.toSorted().map((code) => {
     const texts = languages.map((language) =>
       `<td lang="${language === "ku" ? "ckb" : language}" dir="auto">${
-        escaped(translate(language, code))
+        escaped(template(language, code))
       }</td>`
     );
     const fields = publicFieldsOf(code).join(", ");

@@ -16,7 +16,12 @@ export async function benchOrders(report: Report): Promise<void> {
   try {
     const token = await openShop(bench, bench.tenantId);
     const asker = { stack: bench.stack, token };
-    const measure = () => p95s({ "list of 20 with totals": () => get(asker, newest) });
+    const measure = () =>
+      p95s({
+        "list of 20 with totals": () => get(asker, newest),
+        "found by number": (i) => get(asker, `${newest}&search=BENCH-${1_000 + i}`),
+        "of a status": () => get(asker, `${newest}&status=shipped`),
+      });
     await fillOrders(bench, 0, small);
     const few = await measure();
     await fillOrders(bench, small, large);

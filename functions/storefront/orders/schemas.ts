@@ -3,6 +3,7 @@ import {
   contains,
   defineList,
   type Filter,
+  foundBy,
   number,
   oneOf,
   period,
@@ -160,11 +161,7 @@ const sortColumns = {
 };
 
 /** A part of an order's number or id. */
-const search: Filter = {
-  schema: z.string().trim().max(200),
-  condition: (value) =>
-    `${value} #>> '{}' = '' or r.id = any (array(select private.orders_matching(${value} #>> '{}')))`,
-};
+const search = foundBy("private.orders_matching");
 
 export const adminOrders = defineList({
   view: "storefront.orders_list",

@@ -84,6 +84,12 @@ const ink = { above: 0.87, below: 0.34 };
 /** Height of a line as a multiple of the size: what Arabic marks above and below need. */
 const leading_default = 1.4;
 
+/** The library in one file: its hundreds of modules take two and a half times as long to load. */
+async function loadPdfLib(): Promise<typeof import("pdf-lib")> {
+  // @ts-ignore: only the package's main module has types; this is the same.
+  return await import("pdf-lib/dist/pdf-lib.js");
+}
+
 /**
  * Opens a document. `direction` is the one of texts without letters, `language` (BCP 47) and
  * `title` are what a reader program announces. The fonts are loaded once per process.
@@ -97,7 +103,7 @@ export async function openDocument(
 ): Promise<TextDocument> {
   const [faces, pdf, bidiModule, { default: transliterate }] = await Promise.all([
     loadFaces(),
-    import("pdf-lib"),
+    loadPdfLib(),
     import("bidi-js"),
     import("any-ascii"),
   ]);

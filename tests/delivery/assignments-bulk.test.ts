@@ -9,13 +9,13 @@ import {
   rowsOf,
   statusOf,
   usedBy,
+  waysMeasured,
 } from "../support/assignments.ts";
 import { sql } from "../support/db.ts";
 import { fingerprintOf } from "../support/everything.ts";
 import { newAddress } from "../support/make.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import { expectReplayed } from "../support/promises.ts";
-import { until } from "../support/receiver.ts";
 
 const path = "/delivery/assignments/bulk";
 let tenant: Tenant;
@@ -111,11 +111,7 @@ describe("assigning many", () => {
       [await newDelivery(tenant, { status: "cancelled" }), 409, "delivery_status_changed"],
       [await newDelivery(tenant, { unit_size: 5 }), 409, "insufficient_vehicle_capacity"],
     ];
-    // The ways of earlier tests' assignments are measured after their answers.
-    await until(async () =>
-      (await sql`select from app.jobs where tenant_id = ${tenant.id}
-        and status in ('queued', 'running')`).length === 0
-    );
+    await waysMeasured(tenant);
     const started = await fingerprintOf(tenant.id);
     for (const [id, status, code] of bad) {
       const answer = await bulk(driver.id, [good[0], id, good[1]]);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { newDeliveries, newDelivery, newDriver } from "../support/assignments.ts";
+import { newDeliveries, newDelivery, newDriver, waysMeasured } from "../support/assignments.ts";
 import { sql, stack } from "../support/db.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import { expectReplayed } from "../support/promises.ts";
@@ -85,6 +85,7 @@ describe("the refresh", () => {
         }
         if (next() < 0.15) await refresh();
       }
+      await waysMeasured(tenant);
       await refresh();
       const [kept, keptFacts] = [await figures(), await facts()];
       expect(kept.length).toBeGreaterThan(3);

@@ -9,7 +9,6 @@ import {
   rowsOf,
   statusOf,
   usedBy,
-  waysMeasured,
 } from "../support/assignments.ts";
 import { sql } from "../support/db.ts";
 import { fingerprintOf } from "../support/everything.ts";
@@ -111,7 +110,6 @@ describe("assigning many", () => {
       [await newDelivery(tenant, { status: "cancelled" }), 409, "delivery_status_changed"],
       [await newDelivery(tenant, { unit_size: 5 }), 409, "insufficient_vehicle_capacity"],
     ];
-    await waysMeasured(tenant);
     const started = await fingerprintOf(tenant.id);
     for (const [id, status, code] of bad) {
       const answer = await bulk(driver.id, [good[0], id, good[1]]);

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { newDeliveries, newDelivery, newDriver, waysMeasured } from "../support/assignments.ts";
+import { newDeliveries, newDelivery, newDriver } from "../support/assignments.ts";
 import { sql, stack } from "../support/db.ts";
+import { jobsDone } from "../support/jobs.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import { expectReplayed } from "../support/promises.ts";
 import postgres from "postgres";
@@ -85,7 +86,7 @@ describe("the refresh", () => {
         }
         if (next() < 0.15) await refresh();
       }
-      await waysMeasured(tenant);
+      await jobsDone(tenant.id);
       await refresh();
       const [kept, keptFacts] = [await figures(), await facts()];
       expect(kept.length).toBeGreaterThan(3);

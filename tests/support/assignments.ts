@@ -5,7 +5,6 @@ import { sql } from "./db.ts";
 import { newAddress } from "./make.ts";
 import { newService } from "./money.ts";
 import { newPerson, type Tenant } from "./people.ts";
-import { until } from "./receiver.ts";
 
 let serial = 100_000_000 + Date.now() % 100_000_000;
 
@@ -140,12 +139,4 @@ export async function usedBy(tenant: { id: string }, driver: string): Promise<nu
   const [row] = await sql`select capacity_used from delivery.drivers
     where tenant_id = ${tenant.id} and user_id = ${driver}`;
   return Number(row.capacity_used);
-}
-
-/** Waits until the ways of a tenant's assignments are measured, which is done after the answers. */
-export async function waysMeasured({ id }: Tenant): Promise<void> {
-  await until(async () =>
-    (await sql`select from app.jobs where tenant_id = ${id} and status in ('queued', 'running')`)
-      .length === 0
-  );
 }

@@ -1,6 +1,7 @@
 /** A tenant with at least one row in every table of tenants, and the ids a request may name. */
 import { randomBytes } from "node:crypto";
 import { sql } from "./db.ts";
+import { jobsDone } from "./jobs.ts";
 import { newAddress, newBranch, newProcessingPoint } from "./make.ts";
 import { newBarcode, newManifest } from "./manifests.ts";
 import { fundWallet, newService } from "./money.ts";
@@ -270,6 +271,7 @@ export async function tenantTables(): Promise<string[]> {
 
 /** A fingerprint of each table's rows of a tenant; and of the tenant itself with its people's profiles. */
 export async function fingerprintOf(tenantId: string): Promise<Record<string, string>> {
+  await jobsDone(tenantId);
   // Kept totals are folded by the clock, which changes their rows and nothing they say.
   const tables = (await tenantTables()).filter((table) => table !== "app.tallies");
   const parts = tables.map((table) =>

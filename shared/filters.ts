@@ -2,12 +2,13 @@
 import { z } from "zod";
 import { DayOrInstant, Id } from "./schemas.ts";
 
-/** How one value narrows the rows. `condition` gets the SQL of the value as jsonb. */
+/**
+ * How one value narrows the rows. `condition` gets the SQL of the value as jsonb, and `once`, which gives the SQL of a
+ * set of ids a name: it is then asked once for page, total and summary, and read with `select id from <name>`.
+ */
 export interface Filter {
   readonly schema: z.ZodType;
-  readonly condition: (value: string) => string;
-  /** SQL of a set of ids that the rows are among; asked once for page, total and summary. Then there is no condition. */
-  readonly among?: (value: string) => string;
+  readonly condition: (value: string, once: (ids: string) => string) => string;
   /** The field it narrows, where the parameter has another name: what `columnsWin` compares. */
   readonly field?: string;
   /** Matching rows come first and carry this key as true, instead of being the only ones. */
@@ -63,8 +64,8 @@ export function number(column: string): Filter {
 export function foundBy(functionName: string): Filter {
   return {
     schema: z.string().max(200).transform((text) => text.trim() || undefined),
-    condition: () => "true",
-    among: (value) => `${functionName}(${asText(value)})`,
+    condition: (value, once) =>
+      `r.id in (select s.id from ${once(`${functionName}(${asText(value)})`)} s)`,
   };
 }
 

@@ -199,15 +199,13 @@ function conditionsOf(list: ListDeclaration, query: ListQuery) {
   const conditions: { name: string; sql: string }[] = [];
   const preferred: { name: string; condition: string }[] = [];
   const sets: { name: string; sql: string }[] = [];
+  const once = (sql: string) => {
+    const name = `among_${sets.length}`;
+    sets.push({ name, sql });
+    return name;
+  };
   const use = (source: "param" | "column", name: string, filter: Filter) => {
-    const value = `($1 #> '{${source},${name}}')`;
-    if (filter.among) {
-      const set = `among_${sets.length}`;
-      sets.push({ name: set, sql: filter.among(value) });
-      conditions.push({ name, sql: `r.id in (select s.id from ${set} s)` });
-      return;
-    }
-    const condition = filter.condition(value);
+    const condition = filter.condition(`($1 #> '{${source},${name}}')`, once);
     if (filter.prefers) preferred.push({ name: filter.prefers, condition });
     else conditions.push({ name, sql: `(${condition})` });
   };

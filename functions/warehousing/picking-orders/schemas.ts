@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, flag, id, type ListQuery, oneOf } from "../../../shared/list.ts";
+import { defineList, flag, foundBy, id, type ListQuery, oneOf } from "../../../shared/list.ts";
 import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
 import { seesAllWarehouses } from "../people.ts";
 import { Units } from "../inventory/schemas.ts";
@@ -135,10 +135,7 @@ const list = defineList({
         `(r.status in ('completed', 'handed_off')) = (${value} #>> '{}')::boolean`,
     },
     /** References found by their index; see `withSearch`. */
-    found: {
-      schema: z.string().max(200),
-      condition: (value) => `r.id in (select private.picking_orders_with(${value} #>> '{}'))`,
-    },
+    found: { ...foundBy("private.picking_orders_with"), schema: z.string().max(200) },
   },
   limit: { default: 20, max: 100 },
   tally: {

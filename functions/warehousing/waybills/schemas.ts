@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, id, oneOf, since, until } from "../../../shared/list.ts";
+import { defineList, foundBy, id, oneOf, since, until } from "../../../shared/list.ts";
 import { seesAllWarehouses } from "../people.ts";
 import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
 
@@ -100,10 +100,7 @@ export const waybillList = defineList({
     },
     date_from: since("created_at"),
     date_to: until("created_at"),
-    search: {
-      schema: z.string().trim().max(100),
-      condition: (value) => `r.id in (select private.waybills_with(${value} #>> '{}'))`,
-    },
+    search: { ...foundBy("private.waybills_with"), schema: z.string().trim().max(100) },
   },
   limit: { default: 20, max: 100 },
   tally: {

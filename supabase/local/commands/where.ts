@@ -4,7 +4,7 @@
  */
 import { type AnyEndpoint, impliedCodes } from "../../../shared/endpoint.ts";
 import { statusOf } from "../../../shared/errors.ts";
-import { translate } from "../../../shared/i18n/index.ts";
+import { template } from "../../../shared/i18n/index.ts";
 import { listOf } from "../../../shared/declared-lists.ts";
 import { everyOperation, type Operation } from "../endpoints.ts";
 import { filesIn, textOf } from "../proof/files.ts";
@@ -53,7 +53,7 @@ function describe({ slug, name, endpoint }: Operation): void {
     ),
   );
   for (const refusal of [...new Set([...endpoint.errors ?? [], ...impliedCodes(endpoint)])]) {
-    console.log(`  ${statusOf(refusal)} ${refusal}: ${translate("en", refusal)}`);
+    console.log(`  ${statusOf(refusal)} ${refusal}: ${template("en", refusal)}`);
   }
 }
 

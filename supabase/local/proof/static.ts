@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { root } from "../paths.ts";
 import { filesIn } from "./files.ts";
 import { brokenHouseRules } from "./house-rules.ts";
+import { brokenLockFile } from "./lock-file.ts";
 import { findings, type ProgramResult, runDeno, runPackage, verdict } from "./programs.ts";
 import type { Step } from "./steps.ts";
 
@@ -31,6 +32,10 @@ export const staticSteps: Step[] = [
     run: async () => verdict(await runDeno(["fmt", "--check", "--quiet"])),
   },
   { name: "House rules", run: () => Promise.resolve(findings(brokenHouseRules())) },
+  {
+    name: "Lock file is complete (npm ci)",
+    run: () => Promise.resolve(findings(brokenLockFile())),
+  },
   {
     name: "Client types are what endpoints declare",
     run: async () =>

@@ -44,6 +44,8 @@ export interface StackOptions {
   installation?: string;
   /** More environment for Postgres. */
   databaseEnv?: Record<string, string>;
+  /** More settings of Postgres. */
+  databaseSettings?: Record<string, string>;
   /** A step is done; `ms` is how long it took. */
   onStep?: (step: string, ms: number) => void;
   /** A line of a worker or a service. */
@@ -183,10 +185,9 @@ async function assemble(
 }
 
 async function startDatabase(
-  { dataDir, reset, durable, dbPort, watch, installation, databaseEnv, log }: StackOptions & {
-    dataDir: string;
-    log: (line: string) => void;
-  },
+  { dataDir, reset, durable, dbPort, watch, installation, databaseEnv, databaseSettings, log }:
+    & StackOptions
+    & { dataDir: string; log: (line: string) => void },
   later: (cleanup: () => Promise<void>) => void,
 ): Promise<Postgres> {
   const clusterDir = join(dataDir, "postgres");
@@ -205,6 +206,7 @@ async function startDatabase(
     reset,
     installation,
     env: databaseEnv,
+    settings: databaseSettings,
     log: (line) => void file.write(`${line}\n`),
     onCrash() {
       log("Postgres ended unexpectedly: see logs/postgres.log of the data folder");

@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { root } from "../../supabase/local/paths.ts";
 import { runProgram } from "../../supabase/local/proof/programs.ts";
 
-/** Runs it in the repository's root; `output` is all it wrote. */
-export async function supabase(args: string[], env: NodeJS.ProcessEnv = {}) {
+/** Runs it in the repository's root, or in `cwd`; `output` is all it wrote. */
+export async function supabase(args: string[], env: NodeJS.ProcessEnv = {}, cwd?: string) {
   const { code, lines } = await runProgram(join(root, "node_modules/.bin/supabase"), args, {
+    cwd,
     env: { ...process.env, SUPABASE_TELEMETRY_DISABLED: "1", DO_NOT_TRACK: "1", ...env },
   });
   return { code, output: lines.join("\n") };

@@ -1,38 +1,26 @@
 /** The real CLI deploys all functions to a stand-in of the management API, which looks at what arrives. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { slugs } from "../../supabase/local/paths.ts";
 import { reachedFrom } from "../support/imports.ts";
 import { supabase } from "./cli.ts";
-import { type ManagementApi, startManagementApi } from "./management-api.ts";
+import { type Hosted, startHosted } from "./hosted.ts";
 
 const project = "abcdefghijklmnopqrst";
 /** What the platform takes from a deployment without Docker. */
 const bundleBytesMax = 5_000_000;
 
-let api: ManagementApi;
+let hosted: Hosted;
 let deployed: { code: number; output: string };
 beforeAll(async () => {
-  api = await startManagementApi(project);
-  const dir = mkdtempSync(join(tmpdir(), "barid-deploy-"));
-  const profile = join(dir, "profile.yaml");
-  const addresses = ["api_url", "dashboard_url", "docs_url"].map((name) => `${name}: ${api.url}`);
-  writeFileSync(
-    profile,
-    ["name: gate", ...addresses, "project_host: 127.0.0.1", "pooler_host: 127.0.0.1", ""].join(
-      "\n",
-    ),
-  );
+  hosted = await startHosted(project);
   deployed = await supabase(
-    ["--profile", profile, "--yes", "functions", "deploy", "--use-api", `--remote=${project}`],
+    ["--yes", "functions", "deploy", "--use-api", `--remote=${project}`],
     // Of the right shape; the stand-in takes any.
-    { SUPABASE_ACCESS_TOKEN: `sbp_${"0".repeat(40)}` },
+    { ...hosted.env, SUPABASE_ACCESS_TOKEN: `sbp_${"0".repeat(40)}` },
   );
-  rmSync(dir, { recursive: true });
 });
-afterAll(() => api.close());
+afterAll(() => hosted.close());
+const uploads = () => hosted.api.project(project).uploads;
 
 test("the deployment ends well and warns of nothing", () => {
   expect(deployed).toMatchObject({ code: 0 });
@@ -41,11 +29,11 @@ test("the deployment ends well and warns of nothing", () => {
 });
 
 test("every function is deployed once", () => {
-  expect(api.uploads.map(({ slug }) => slug).sort()).toEqual([...slugs].sort());
+  expect(uploads().map(({ slug }) => slug).sort()).toEqual([...slugs].sort());
 });
 
 describe.each(slugs)("%s", (slug) => {
-  const upload = () => api.uploads.find((candidate) => candidate.slug === slug)!;
+  const upload = () => uploads().find((candidate) => candidate.slug === slug)!;
 
   test("has its entry, the one list of imports, and verifies tokens itself", () => {
     expect(upload().metadata).toMatchObject({

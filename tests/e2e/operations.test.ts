@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { slugs } from "../../supabase/local/paths.ts";
 import type { Stack } from "../../supabase/local/stack.ts";
 import { filesIn, textOf } from "../../supabase/local/proof/files.ts";
 import { startOwnStack } from "../support/own-stack.ts";
@@ -21,6 +22,9 @@ const values: Record<string, string> = {
   kind: "delivery.settlement_receipt",
 };
 
+const healthOf = async (slug: string) =>
+  await (await fetch(`${stack.url}/functions/v1/${slug}/health`)).json();
+
 let stack: Stack;
 /** One session, as a reader of the page has it: what he begins he also commits there. */
 let psql: postgres.Sql;
@@ -34,6 +38,10 @@ beforeAll(async () => {
 afterAll(async () => {
   await psql?.end();
   await stack?.stop();
+});
+
+test.each(slugs)("%s says that its database is up, as the page tells to look", async (slug) => {
+  expect(await healthOf(slug)).toMatchObject({ database: "up" });
 });
 
 describe("the SQL of the page", () => {
@@ -61,6 +69,8 @@ describe("the SQL of the page", () => {
       ["project_url", `https://${values.ref}.supabase.co`],
       ["secret_key", values["new secret key"]],
     ]);
+    // Before a dump is taken, the functions are shut out.
+    expect(await healthOf("delivery")).toMatchObject({ database: "down" });
     expect(await sql`select * from money.verify_books()`).toEqual([]);
     expect(await sql`select * from warehousing.verify_stock()`).toEqual([]);
   });

@@ -7,14 +7,16 @@ import { defaultDataDir, slugs } from "../paths.ts";
 import { startPostgres } from "../postgres.ts";
 import {
   browser,
+  cronSettings,
   everyJobTicks,
   functionsAreSound,
   missingPrograms,
   postgresDir,
   type Program,
+  scheduledJobs,
 } from "../proof/debian.ts";
 import { docsPage } from "../proof/docs-page.ts";
-import { filesIn, textOf } from "../proof/files.ts";
+import { filesIn } from "../proof/files.ts";
 import { closing, prove, type Step } from "../proof/steps.ts";
 import { vitestStep } from "../proof/vitest.ts";
 import { type Stack, startStack } from "../stack.ts";
@@ -33,25 +35,21 @@ try {
 
 async function proof() {
   if (missing.includes("postgresql-15") || missing.includes("postgresql-15-cron")) {
-    return await prove([[...withStack(undefined), databaseTests()].map(skipped)]);
+    return await prove([[...withStack(undefined), databaseTests(), restored()].map(skipped)]);
   }
   const server = await startPostgres({
     dataDir: join(dir, "postgres"),
     port: 0,
     durable: false,
     installation: postgresDir,
-    settings: {
-      shared_preload_libraries: "pg_cron",
-      "cron.database_name": "postgres",
-      "cron.use_background_workers": "on",
-    },
+    settings: cronSettings,
   });
   // From here on every stack uses this server.
   process.env.DATABASE_URL = server.url;
   try {
     const stack = await startStack({ dataDir: join(dir, "stack"), port: 0 });
     const first = await prove([withStack(stack)]).finally(() => stack.stop());
-    const second = await prove([[databaseTests()]]);
+    const second = await prove([[databaseTests(), restored()]]);
     return {
       passed: first.passed + second.passed,
       failed: first.failed + second.failed,
@@ -63,11 +61,8 @@ async function proof() {
 }
 
 function withStack(stack: Stack | undefined): Step[] {
-  const jobs = filesIn("sql/60_cron").flatMap((file) =>
-    [...textOf(file).matchAll(/cron\.schedule\(\s*'(\w+)'/g)].map((match) => match[1]!)
-  );
   return [
-    { name: "pg_cron runs every job", run: () => everyJobTicks(stack!.sql, jobs) },
+    { name: "pg_cron runs every job", run: () => everyJobTicks(stack!.sql, scheduledJobs()) },
     needing("postgresql-15-plpgsql-check", {
       name: "Functions are sound (plpgsql_check)",
       run: () => functionsAreSound(stack!.sql),
@@ -92,6 +87,13 @@ function databaseTests(): Step {
       "--exclude=tests/**/own-system.test.ts",
     ],
   );
+}
+
+/** On two servers of its own, and not on the one that the rest uses. */
+function restored(): Step {
+  return vitestStep("A dump in a new project", ["tests/deploy/restore.test.ts"], {
+    DATABASE_URL: undefined,
+  });
 }
 
 function needing(program: Program, step: Step): Step {

@@ -2,12 +2,27 @@
 import { existsSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import type { Sql } from "postgres";
+import { filesIn, textOf } from "./files.ts";
 import { readFunctions } from "./plpgsql-check.ts";
 import type { StepResult } from "./steps.ts";
 
 export const postgresDir = "/usr/lib/postgresql/15";
 export const browser = "/usr/bin/chromium";
 const extensionDir = "/usr/share/postgresql/15/extension";
+
+/** Settings with which that server runs the real pg_cron. */
+export const cronSettings = {
+  shared_preload_libraries: "pg_cron",
+  "cron.database_name": "postgres",
+  "cron.use_background_workers": "on",
+};
+
+/** The jobs that migrations schedule. */
+export function scheduledJobs(): string[] {
+  return filesIn("sql/60_cron").flatMap((file) =>
+    [...textOf(file).matchAll(/cron\.schedule\(\s*'(\w+)'/g)].map((match) => match[1]!)
+  );
+}
 
 const programs = {
   "postgresql-15": `${postgresDir}/bin/postgres`,

@@ -7,6 +7,8 @@ import type { StepResult } from "./steps.ts";
 
 export interface ProgramOptions {
   env?: NodeJS.ProcessEnv;
+  /** Where it runs; the repository's root unless said. */
+  cwd?: string;
   /** Every line as it is written; stdout and stderr alike. */
   onLine?: (line: string) => void;
 }
@@ -16,15 +18,15 @@ export interface ProgramResult {
   lines: string[];
 }
 
-/** Runs a program in the repository's root, without a terminal and without input. */
+/** Runs a program without a terminal and without input. */
 export function runProgram(
   command: string,
   args: string[],
-  { env = process.env, onLine }: ProgramOptions = {},
+  { env = process.env, cwd = root, onLine }: ProgramOptions = {},
 ): Promise<ProgramResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
-      cwd: root,
+      cwd,
       env: { ...env, NO_COLOR: "1", FORCE_COLOR: undefined },
       stdio: ["ignore", "pipe", "pipe"],
     });

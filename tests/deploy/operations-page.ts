@@ -1,0 +1,36 @@
+/** docs/operations.md as its reader types it: the commands of a section, and what he puts in place of `<…>`. */
+import { textOf } from "../../supabase/local/proof/files.ts";
+
+/** The text between a heading and the next. */
+function under(heading: string): string {
+  const [, section] = textOf("docs/operations.md").split(new RegExp(`^#+ ${heading}\n`, "m"));
+  if (section === undefined) throw new Error(`docs/operations.md has no heading "${heading}"`);
+  return section.split(/^#+ /m)[0]!;
+}
+
+/** The commands of the shell under a heading, in their order; one that goes on in the next line is one. */
+export function commandsUnder(heading: string): string[] {
+  return [...under(heading).matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)]
+    .flatMap(([, block]) => block!.replace(/\\\n\s*/g, "").split("\n"))
+    .map((line) => line.trim()).filter(Boolean);
+}
+
+/** The SQL under a heading, a block each. */
+export function statementsUnder(heading: string): string[] {
+  return [...under(heading).matchAll(/^ *```sql\n([\s\S]*?)^ *```/gm)].map(([, block]) => block!);
+}
+
+/** What stands as code in the running text under a heading. */
+export function inlineUnder(heading: string): string[] {
+  const text = under(heading).replace(/^ *```[\s\S]*?^ *```/gm, "");
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code!);
+}
+
+/** The words of a command as a shell hands them over, with the reader's values. */
+export function wordsOf(command: string, values: Record<string, string>): string[] {
+  const filled = command.replace(/<([^>]+)>/g, (_, name) => {
+    if (!(name in values)) throw new Error(`no value for <${name}> in: ${command}`);
+    return values[name]!;
+  });
+  return [...filled.matchAll(/(?:[^\s']|'[^']*')+/g)].map(([word]) => word.replaceAll("'", ""));
+}

@@ -25,14 +25,13 @@ declare
   v_column record;
 begin
   for v_column in
-    select format('%I.%I', n.nspname, c.relname) as "table", a.attname as name,
-      format_type(a.atttypid, a.atttypmod) as type
+    select n.nspname as schema, c.relname as name, a.attname as numbered
     from pg_attrdef d
     join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
     join pg_class c on c.oid = d.adrelid and c.relkind = 'r'
     join pg_namespace n on n.oid = c.relnamespace
     where pg_get_expr(d.adbin, d.adrelid) like '%pg_current_xact_id()%'
   loop
-    execute format('update %s set %I = ''1''::%s', v_column."table", v_column.name, v_column.type);
+    execute format('update %I.%I set %I = ''1''', v_column.schema, v_column.name, v_column.numbered);
   end loop;
 end $$;

@@ -18,6 +18,7 @@ const explained: Record<string, string> = {
     "writes policies while a migration runs; nobody else may do so",
   "private.read(jsonb,jsonb,text,jsonb)":
     "the statement is a constant of the functions, every value in it a parameter",
+  "private.restore_begin()": "the statement is made of the names of our own tables, quoted",
   "private.tallies_verify()": "the statement is of app.tally_kinds, which migrations alone write",
   "private.tally_rebuild(text)":
     "the statement is of app.tally_kinds, which migrations alone write",

@@ -2,18 +2,8 @@
 import { randomUUID } from "node:crypto";
 import type { Things } from "../support/everything.ts";
 import type { Operation } from "./functions.ts";
-import {
-  bodyOf,
-  headersOf,
-  type Input,
-  sampleOf,
-  type Schema,
-  schemaOf,
-  type Slot,
-  urlOf,
-  wellFormed,
-  withValue,
-} from "./requests.ts";
+import { bodyOf, headersOf, sampleOf, urlOf, wellFormed, withValue } from "./requests.ts";
+import { type Input, type Schema, schemaOf, type Slot } from "./slots.ts";
 
 export interface Raw {
   method: string;

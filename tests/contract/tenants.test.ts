@@ -17,17 +17,8 @@ import {
 import { newBarcode } from "../support/manifests.ts";
 import type { Part } from "../support/people.ts";
 import { type Operation, operations } from "./functions.ts";
-import {
-  bodyOf,
-  headersOf,
-  type Input,
-  kindOf,
-  sampleOf,
-  type Slot,
-  slotsOf,
-  urlOf,
-  withValue,
-} from "./requests.ts";
+import { bodyOf, headersOf, sampleOf, urlOf, withValue } from "./requests.ts";
+import { type Input, kindOf, type Slot, slotsOf } from "./slots.ts";
 
 const roles: Part[] = [
   "admin",

@@ -3,29 +3,25 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sql, stack } from "../support/db.ts";
 import "../support/expect.ts";
 import {
-  atGateway,
   backRef,
   checkAll,
   methods,
-  newShop,
   orderOf,
   type Placed,
   placeOrder,
   type Shop,
   standing,
-  takeCards,
-  tell,
   walletOf,
 } from "../support/orders.ts";
+import { atGateway, newCardShop, numberOf, received, tell } from "../support/payments.ts";
 import { fundWallet } from "../support/money.ts";
 
 let shop: Shop;
 beforeAll(async () => {
-  shop = await newShop({ stock: 1000 });
-  await takeCards(shop);
+  shop = await newCardShop();
 });
 
-function hint({ instructions }: Placed, more: Record<string, unknown> = {}) {
+function hint(placed: Placed, more: Record<string, unknown> = {}) {
   return {
     terminal: "LOCAL001",
     actionCode: "0",
@@ -34,7 +30,7 @@ function hint({ instructions }: Placed, more: Record<string, unknown> = {}) {
     amount: "6000",
     currency: "368",
     rrn: "123456789012",
-    orderId: instructions.gateway_order_id,
+    orderId: numberOf(placed),
     ...more,
   };
 }
@@ -86,7 +82,7 @@ test("declined: failed, and confirming again opens another payment", async () =>
 describe("a forged notification", () => {
   test("of an open payment pays nothing", async () => {
     const placed = await placeOrder(shop, "gatewayone");
-    expect((await send(hint(placed))).body).toEqual({ success: true, message: "received" });
+    expect((await send(hint(placed))).body).toEqual(received.body);
     expect(await standing(placed.id)).toMatchObject({ payment_status: "pending", paid: 0 });
   });
 
@@ -142,8 +138,7 @@ describe("the gateway's answer", () => {
   test.each(differing)(
     "about %s is kept to look at, and pays nothing",
     async (_name, change, reason) => {
-      const mine = await newShop();
-      await takeCards(mine);
+      const mine = await newCardShop();
       const placed = await placeOrder(mine, "gatewayone");
       await sql.unsafe(change, [placed.id]);
       await atGateway(placed.instructions.redirect_url, "pay");

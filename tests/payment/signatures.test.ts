@@ -2,29 +2,23 @@
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
 import "../support/expect.ts";
+import { placeOrder, type Shop, standing } from "../support/orders.ts";
 import {
+  due,
   eventFor,
-  newShop,
-  type Placed,
-  placeOrder,
-  type Shop,
+  newCardShop,
+  numberOf,
+  received,
   sign,
-  standing,
-  takeCards,
   tell,
   webhookSecret,
-} from "../support/orders.ts";
+} from "../support/payments.ts";
 
-// IQD has three digits after its point: 6,000 dinars are 6,000,000 fils.
-const due = 6_000_000;
-const received = { status: 200, body: { success: true, message: "received" } };
 let shop: Shop;
 let other: Shop;
 beforeAll(async () => {
-  [shop, other] = await Promise.all([newShop({ stock: 1000 }), newShop()]);
-  await Promise.all([takeCards(shop), takeCards(other)]);
+  [shop, other] = await Promise.all([newCardShop(), newCardShop()]);
 });
-const numberOf = ({ instructions }: Placed) => instructions.gateway_order_id;
 
 const attacks: [string, (body: string) => [string, string | null]][] = [
   ["nobody", (body) => [body, null]],
@@ -102,8 +96,7 @@ test("an unknown gateway, and gatewayone's own path, have no signed events", asy
 });
 
 test("after an exchange the secret before still counts, until it is to be forgotten", async () => {
-  const rotating = await newShop({ stock: 1000 });
-  await takeCards(rotating);
+  const rotating = await newCardShop();
   const put = (body: object) => rotating.tenant.admin.put("/payment/gateways/razorpay", body);
   const works = async (secret: string) => {
     const placed = await placeOrder(rotating, "razorpay");

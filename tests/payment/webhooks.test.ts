@@ -3,29 +3,14 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
 import "../support/expect.ts";
-import {
-  checkAll,
-  eventFor,
-  newShop,
-  type Placed,
-  placeOrder,
-  type Shop,
-  standing,
-  takeCards,
-  tell,
-  walletOf,
-} from "../support/orders.ts";
+import { checkAll, placeOrder, type Shop, standing, walletOf } from "../support/orders.ts";
+import { due, eventFor, newCardShop, numberOf, received, tell } from "../support/payments.ts";
 
-// IQD has three digits after its point: 6,000 dinars are 6,000,000 fils.
-const due = 6_000_000;
-const received = { status: 200, body: { success: true, message: "received" } };
 let shop: Shop;
 beforeAll(async () => {
-  shop = await newShop({ stock: 1000 });
-  await takeCards(shop);
+  shop = await newCardShop();
 });
 
-const numberOf = ({ instructions }: Placed) => instructions.gateway_order_id;
 const outcomes = async (order: string) =>
   (await sql`select e.outcome, e.reason from money.payment_webhook_events e
     join money.payments p on p.id = e.payment_id where p.order_id = ${order} order by e.created_at, e.id`)
@@ -275,8 +260,7 @@ describe("once, in any order", () => {
 });
 
 test("events are listed for the administrator, and what fits nothing is settled once", async () => {
-  const mine = await newShop({ stock: 100 });
-  await takeCards(mine);
+  const mine = await newCardShop(100);
   const placed = await placeOrder(mine, "razorpay");
   await tell(eventFor(mine, numberOf(placed), due - 1, { id: "pay_short" }));
   await tell(eventFor(mine, numberOf(placed), due));

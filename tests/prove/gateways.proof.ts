@@ -11,17 +11,15 @@ import { pick, randomFrom } from "../contract/hostile.ts";
 import { moveTo, sql } from "../support/db.ts";
 import "../support/expect.ts";
 import {
-  atGateway,
   checkAll,
   newShop,
   type Placed,
   placeOrder,
   type Shop,
   standing,
-  takeCards,
-  tell,
   walletOf,
 } from "../support/orders.ts";
+import { atGateway, takeCards, tell } from "../support/payments.ts";
 import { startOwnStack } from "../support/own-stack.ts";
 import { allBreaches } from "./invariants.ts";
 import { figure, of, say, seed } from "./proof.ts";

@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { randomUUID } from "node:crypto";
 import { newManifest } from "../support/manifests.ts";
-import { atGateway, eventFor, orderOf, sign } from "../support/orders.ts";
+import { orderOf } from "../support/orders.ts";
+import { atGateway, eventFor, sign } from "../support/payments.ts";
 import type { Step } from "./asking.ts";
 import { Parcels } from "./parcels.ts";
 import { type Member, steadily } from "./world.ts";

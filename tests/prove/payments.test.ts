@@ -9,23 +9,24 @@ import { pick, randomFrom } from "../contract/hostile.ts";
 import { sql } from "../support/db.ts";
 import "../support/expect.ts";
 import {
-  atGateway,
   checkAll,
-  eventFor,
-  newShop,
   type Placed,
   placeOrder,
   type Shop,
-  sign,
   standing,
-  takeCards,
-  tell,
   walletOf,
 } from "../support/orders.ts";
+import {
+  atGateway,
+  due,
+  eventFor,
+  newCardShop,
+  numberOf,
+  sign,
+  tell,
+} from "../support/payments.ts";
 import { figure, of, say, seed } from "./proof.ts";
 
-// IQD has three digits after its point: 6,000 dinars are 6,000,000 fils.
-const due = 6_000_000;
 const random = randomFrom(seed);
 const chance = (share: number) => random() < share;
 const orders = of({ test: 20, short: 80, full: 1_200 });
@@ -33,8 +34,7 @@ const orders = of({ test: 20, short: 80, full: 1_200 });
 let shop: Shop;
 let other: Shop;
 beforeAll(async () => {
-  [shop, other] = await Promise.all([newShop({ stock: 100_000 }), newShop()]);
-  await Promise.all([takeCards(shop), takeCards(other)]);
+  [shop, other] = await Promise.all([newCardShop(100_000), newCardShop()]);
 });
 
 interface Message {
@@ -46,7 +46,7 @@ interface Message {
 
 /** What is told of one order, and what it comes to. */
 function story(placed: Placed): { messages: Message[]; ends: "paid" | "failed" | "pending" } {
-  const number = placed.instructions.gateway_order_id;
+  const number = numberOf(placed);
   const genuine = (event: object): Message => {
     const body = JSON.stringify(event);
     return { body, signature: sign(body), status: 200 };
@@ -157,7 +157,7 @@ test("a notification that nobody signed pays nothing, whatever the gateway is li
   const kindOf = (index: number) => kinds[index % kinds.length];
   const numbers = new Map<string, string>();
   for (const [index, one] of placed.entries()) {
-    let number = one.instructions.gateway_order_id;
+    let number = numberOf(one);
     if (kindOf(index) === "paid" || kindOf(index) === "lies") {
       await atGateway(one.instructions.redirect_url, "pay", "yes");
     }

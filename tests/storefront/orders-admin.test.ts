@@ -6,22 +6,14 @@ import { sql } from "../support/db.ts";
 import { assign, moves } from "../support/deliveries.ts";
 import "../support/expect.ts";
 import { fundWallet } from "../support/money.ts";
-import {
-  checkAll,
-  newShop,
-  placeOrder,
-  type Shop,
-  standing,
-  takeCards,
-  walletOf,
-} from "../support/orders.ts";
+import { checkAll, newShop, placeOrder, type Shop, standing, walletOf } from "../support/orders.ts";
+import { newCardShop } from "../support/payments.ts";
 import { eventsOf, movementsOf, unitsOf } from "../support/warehouses.ts";
 
 let shop: Shop;
 let other: Shop;
 beforeAll(async () => {
-  [shop, other] = await Promise.all([newShop({ stock: 1000 }), newShop()]);
-  await takeCards(shop);
+  [shop, other] = await Promise.all([newCardShop(), newShop()]);
   for (const { tenant } of [shop]) {
     const [van] = await sql`insert into delivery.vehicles (tenant_id, name, unit_capacity)
       values (${tenant.id}, 'Van', 1000) returning id`;

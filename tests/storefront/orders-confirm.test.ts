@@ -16,9 +16,9 @@ import {
   placeOrder,
   type Shop,
   standing,
-  takeCards,
   walletOf,
 } from "../support/orders.ts";
+import { newCardShop } from "../support/payments.ts";
 import { newPerson } from "../support/people.ts";
 import { eventsOf } from "../support/warehouses.ts";
 
@@ -26,8 +26,7 @@ const path = "/storefront/orders/confirm";
 let shop: Shop;
 let other: Shop;
 beforeAll(async () => {
-  [shop, other] = await Promise.all([newShop({ stock: 1000 }), newShop()]);
-  await takeCards(shop);
+  [shop, other] = await Promise.all([newCardShop(), newShop()]);
 });
 
 test("cash on delivery: the order in full, unpaid, with what to do at the door", async () => {

@@ -5,16 +5,13 @@ import { sql } from "../support/db.ts";
 import "../support/expect.ts";
 import {
   checkAll,
-  eventFor,
-  newShop,
   type Placed,
   placeOrder,
   type Shop,
   standing,
-  takeCards,
-  tell,
   walletOf,
 } from "../support/orders.ts";
+import { due, eventFor, newCardShop, numberOf, tell } from "../support/payments.ts";
 import { newPerson } from "../support/people.ts";
 import { unitsOf } from "../support/warehouses.ts";
 
@@ -22,8 +19,7 @@ const total = 6_000;
 const stock = 10_000;
 let shop: Shop;
 beforeAll(async () => {
-  shop = await newShop({ stock });
-  await takeCards(shop);
+  shop = await newCardShop(stock);
 });
 
 interface Bought extends Placed {
@@ -40,8 +36,7 @@ async function buy(): Promise<Bought> {
   return { ...await placeOrder(shop, "razorpay", 1, customer), customer, approvals: 0 };
 }
 
-const pay: Act = ({ instructions }) =>
-  tell(eventFor(shop, instructions.gateway_order_id, total * 1_000));
+const pay: Act = (order) => tell(eventFor(shop, numberOf(order), due));
 const approve: Act = async (order) => {
   const answer = await shop.tenant.admin.put(`/storefront/orders/${order.id}/approve`);
   if (answer.status === 200) order.approvals++;

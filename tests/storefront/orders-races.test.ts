@@ -3,15 +3,8 @@ import { beforeAll, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
 import { assign } from "../support/deliveries.ts";
 import "../support/expect.ts";
-import {
-  checkAll,
-  newShop,
-  placeOrder,
-  type Shop,
-  standing,
-  takeCards,
-  walletOf,
-} from "../support/orders.ts";
+import { checkAll, newShop, placeOrder, type Shop, standing, walletOf } from "../support/orders.ts";
+import { newCardShop } from "../support/payments.ts";
 import { newPerson } from "../support/people.ts";
 import { unitsOf } from "../support/warehouses.ts";
 
@@ -31,8 +24,7 @@ async function ordersFor(shop: Shop, count: number, stock: number): Promise<stri
 
 let racing: Shop;
 beforeAll(async () => {
-  racing = await newShop({ stock: 10_000 });
-  await takeCards(racing);
+  racing = await newCardShop(10_000);
 });
 
 test("two administrators, two orders, the last unit: one wins", async () => {

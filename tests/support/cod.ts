@@ -125,3 +125,25 @@ export async function newCash(
 /** What the reconciliation of a tenant finds wrong. */
 export const cashDifferences = (tenant: { id: string }) =>
   sql`select kind, driver_id, expected, found, rows from money.cod_differences(${tenant.id}, now() + interval '1 second')`;
+
+export const remit = "/delivery/cod-collections/remit";
+export const settle = "/delivery/cod-collections/settle-by-wallet";
+
+/** What settles these collections, in either way. */
+export const selected = (...ids: string[]) => ({ scope: "selected", cod_collection_ids: ids });
+
+export const cashRow = async (id: string) =>
+  (await sql`select * from money.cod_collections where id = ${id}`)[0];
+
+/** How many settlements a tenant has. */
+export const settlementsOf = async (tenant: Tenant) =>
+  Number(
+    (await sql`select count(*) from money.cod_settlements where tenant_id = ${tenant.id}`)[0].count,
+  );
+
+/** What is on somebody's accounts of a kind; null: on the tenant's. */
+export const accountOf = async (tenant: Tenant, kind: string, owner: string | null) =>
+  Number(
+    (await sql`select coalesce(sum(balance), 0) as b from money.accounts where tenant_id = ${tenant.id} and kind = ${kind}
+      and owner_user_id is not distinct from ${owner}`)[0].b,
+  );

@@ -1,8 +1,8 @@
 /** A shop that sells what a warehouse holds, and people who buy there. */
-import { createHmac, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { Answer, Person } from "./api.ts";
-import { sql, stack } from "./db.ts";
+import { sql } from "./db.ts";
 import { fundWallet, newService } from "./money.ts";
 import { newTenant, type Tenant } from "./people.ts";
 import { newProduct, newStore, type Store } from "./storefront.ts";
@@ -16,7 +16,6 @@ export const methods = {
 };
 export const returnHost = "shop.example.com";
 export const backRef = `https://${returnHost}/thanks?order=1`;
-export const webhookSecret = "local-webhook-secret";
 
 export interface Shop {
   tenant: Tenant;
@@ -53,24 +52,6 @@ export async function newShop(
   const service = await newService(tenant);
   const account = `acc_${randomUUID().replaceAll("-", "").slice(0, 14)}`;
   return { tenant, store, shelf, product, service, account };
-}
-
-/** Sets both gateways up, as an administrator would. */
-export async function takeCards({ tenant, account }: Shop): Promise<void> {
-  expect(
-    await tenant.admin.put("/payment/gateways/gatewayone", {
-      is_active: true,
-      settings: { terminal: "LOCAL001" },
-      secrets: { username: "shop", password: "secret" },
-    }),
-  ).toSucceed(200);
-  expect(
-    await tenant.admin.put("/payment/gateways/razorpay", {
-      is_active: true,
-      settings: { account_id: account },
-      secrets: { webhook_secret: webhookSecret, key_id: "rzp_1", key_secret: "secret" },
-    }),
-  ).toSucceed(200);
 }
 
 /** A cart of the shop with so many of its product. */
@@ -135,81 +116,6 @@ export async function placeOrder(
   );
   expect(answer).toSucceed(200);
   return { id: answer.body.order.id, instructions: answer.body.instructions, answer };
-}
-
-/** An event as the gateway sends one, captured unless said. */
-export function eventFor(
-  shop: Shop,
-  number: string,
-  amount: number,
-  more: { event?: string; status?: string; id?: string; entity?: object; account?: string } = {},
-): Record<string, unknown> {
-  const { event = "payment.captured", status = "captured" } = more;
-  return {
-    entity: "event",
-    account_id: more.account ?? shop.account,
-    event,
-    contains: ["payment"],
-    payload: {
-      payment: {
-        entity: {
-          id: more.id ?? `pay_${number}`,
-          entity: "payment",
-          amount,
-          currency: "IQD",
-          status,
-          order_id: number,
-          method: "card",
-          description: "Order",
-          email: "buyer@example.test",
-          notes: { order_id: number, customer_id: shop.tenant.customer.id },
-          created_at: 1_790_000_000,
-          ...more.entity,
-        },
-      },
-    },
-    created_at: 1_790_000_001,
-  };
-}
-
-export const sign = (body: string, secret = webhookSecret) =>
-  createHmac("sha256", secret).update(body).digest("hex");
-
-export interface Told {
-  status: number;
-  // deno-lint-ignore no-explicit-any -- tests look into bodies of many shapes
-  body: any;
-}
-
-/** Sends an event, signed unless a signature (or null for none) is given. */
-export async function tell(
-  event: unknown,
-  signature?: string | null,
-  code = "razorpay",
-): Promise<Told> {
-  const body = typeof event === "string" ? event : JSON.stringify(event);
-  const headers: Record<string, string> = { "content-type": "application/json" };
-  const sent = signature === undefined ? sign(body) : signature;
-  if (sent !== null) headers["x-gateway-signature"] = sent;
-  const response = await fetch(`${stack.functionsUrl}/payment/webhooks/${code}`, {
-    method: "POST",
-    headers,
-    body,
-  });
-  return { status: response.status, body: await response.json() };
-}
-
-/** Presses a button of the gateway's page; `silent` lets its notification get lost. */
-export async function atGateway(
-  redirectUrl: string,
-  decision: "pay" | "decline",
-  silent: "yes" | "no" = "no",
-): Promise<void> {
-  const response = await fetch(redirectUrl, {
-    method: "POST",
-    body: new URLSearchParams({ decision, silent }),
-  });
-  expect(response.status).toBe(200);
 }
 
 /** How an order stands in the database. */

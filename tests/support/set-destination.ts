@@ -1,0 +1,53 @@
+/** What a scan of items and their destination needs, and how to look at what came of it. */
+import { sql } from "./db.ts";
+import { newBranch } from "./make.ts";
+import { fundWallet, newService } from "./money.ts";
+import { newTenant, type Tenant } from "./people.ts";
+
+export const setDestination = "/delivery/transfer-manifest-items/bulk/set-destination";
+
+export interface Destination {
+  tenant: Tenant;
+  service: string;
+  branch: string;
+  /** Of the institution, which pays: 1,000,000. */
+  wallet: string;
+}
+
+export async function newDestination(): Promise<Destination> {
+  const tenant = await newTenant();
+  const service = await newService(tenant);
+  const branch = await newBranch(tenant);
+  const wallet = await fundWallet(tenant, "institution", tenant.institution.id, 1_000_000);
+  return { tenant, service, branch, wallet };
+}
+
+/** Makes requests that send items to a destination. */
+export const requestTo = ({ branch, service }: Destination) =>
+(
+  item_ids: string[],
+  more: Record<string, unknown> = {},
+) => ({
+  item_ids,
+  destination_branch_id: branch,
+  delivery_service_id: service,
+  ...more,
+});
+
+export const shuffled = <T>(list: T[]) =>
+  list.map((value) => ({ value, at: Math.random() })).sort((a, b) => a.at - b.at).map(({ value }) =>
+    value
+  );
+
+export async function statusOf(manifestId: string): Promise<string> {
+  const [row] = await sql`select status from delivery.transfer_manifests where id = ${manifestId}`;
+  return row.status;
+}
+
+/** How many events of each type a manifest had. */
+export async function eventsOf(manifestId: string): Promise<Record<string, number>> {
+  const rows =
+    await sql`select event_type, count(*)::int as n from delivery.transfer_manifest_events
+    where manifest_id = ${manifestId} group by 1`;
+  return Object.fromEntries(rows.map((row) => [row.event_type, row.n]));
+}

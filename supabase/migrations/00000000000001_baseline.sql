@@ -12616,7 +12616,8 @@ begin
       'carrier_code', r.carrier_code, 'currency', r.currency, 'amount', r.amount, 'collections', r.collections, 'reference', r.reference,
       'actor_id', r.actor_id))));
   perform money.post_journal('carrier_remittance', 'carrier_remittance', r.id, 'Cash remitted by ' || r.carrier_code,
-    array[money.carrier_account(r.carrier_code, r.currency::text), money.account_of('cash_on_hand', 'tenant', null, r.currency::text)],
+    array[money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code),
+      money.account_of('cash_on_hand', 'tenant', null, r.currency::text)],
     array[-r.amount, r.amount]);
   return to_jsonb(r) - '{tenant_id,actor_id,collections}'::text[] || jsonb_build_object('remitted_count', r.collections,
     'remitted_collections', (
@@ -12624,7 +12625,7 @@ begin
         'amount', c.amount, 'cod_amount', c.cod_amount, 'delivery_fee_amount', c.delivery_fee_amount) order by c.ordinality)
       from unnest(v_rows) with ordinality c),
     'still_owed', (select a.balance from money.accounts a
-      where a.tenant_id = v_tenant and a.id = money.carrier_account(r.carrier_code, r.currency::text)));
+      where a.tenant_id = v_tenant and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
 end $$;
 
 -- What is owed in each currency from the kept totals, [{currency, amount, collections}]; wanted: {carrier_code, currency?}.
@@ -13163,8 +13164,9 @@ grant execute on function private.topup_ask(uuid, numeric, text, text) to barid_
 -- writer of accounts, journals and entries; definers, since nobody else may touch those tables.
 
 -- The id of an account of the caller's tenant, opened when it does not exist yet.
--- kind, owner_type, owner (user id, null for the tenant itself), currency.
-create or replace function money.account_of(kind text, owner_type text, owner uuid, currency text) returns uuid
+-- kind, owner_type, owner (user id; null for the tenant itself and for carriers), currency, the carrier's code for what
+-- an external carrier owes.
+create or replace function money.account_of(kind text, owner_type text, owner uuid, currency text, carrier text default null) returns uuid
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_variable
 declare
@@ -13175,38 +13177,16 @@ begin
     -- Two statements, because `is not distinct from` opens no index: it would read the accounts of every driver.
     if owner is null then
       select a.id into v_id from money.accounts a
-      where a.tenant_id = v_tenant and a.kind = kind and a.owner_type = owner_type and a.owner_user_id is null and a.currency = currency;
+      where a.tenant_id = v_tenant and a.kind = kind and a.owner_type = owner_type and a.owner_user_id is null and a.currency = currency
+        and a.carrier_code is not distinct from carrier;
     else
       select a.id into v_id from money.accounts a
       where a.tenant_id = v_tenant and a.kind = kind and a.owner_type = owner_type and a.owner_user_id = owner and a.currency = currency;
     end if;
     exit when v_id is not null;
-    insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, floor)
-    -- Nobody can hand over cash that he does not hold.
-    values (v_tenant, kind, owner_type, owner, currency, case when kind in ('wallet', 'driver_cash') then 0 end)
-    on conflict do nothing
-    returning id into v_id;
-    exit when v_id is not null;
-  end loop;
-  return v_id;
-end $$;
-
--- The id of the account of what an external carrier owes the caller's tenant, opened when it does not exist yet.
-create or replace function money.carrier_account(carrier_code text, currency text) returns uuid
-language plpgsql security definer set search_path = '' as $$
-#variable_conflict use_variable
-declare
-  v_tenant uuid := app.tenant_id();
-  v_id uuid;
-begin
-  for attempt in 1..2 loop
-    select a.id into v_id from money.accounts a
-    where a.tenant_id = v_tenant and a.kind = 'carrier_cash' and a.owner_type = 'carrier' and a.owner_user_id is null
-      and a.currency = currency and a.carrier_code = carrier_code;
-    exit when v_id is not null;
-    -- Nobody can pay more than he owes.
-    insert into money.accounts (tenant_id, kind, owner_type, carrier_code, currency, floor)
-    values (v_tenant, 'carrier_cash', 'carrier', carrier_code, currency, 0)
+    insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, carrier_code, currency, floor)
+    -- Nobody can hand over cash that he does not hold, or pay more than he owes.
+    values (v_tenant, kind, owner_type, owner, carrier, currency, case when kind in ('wallet', 'driver_cash', 'carrier_cash') then 0 end)
     on conflict do nothing
     returning id into v_id;
     exit when v_id is not null;
@@ -13367,7 +13347,7 @@ begin
     else (select c.exponent from tenancy.currencies c where c.code = decimals_of.currency) end;
 end $$;
 
-grant execute on function money.account_of(text, text, uuid, text), money.post(jsonb),
+grant execute on function money.account_of(text, text, uuid, text, text), money.post(jsonb),
   money.post_journal(text, text, uuid, text, uuid[], numeric[]) to barid_caller;
 
 -- Locks accounts of the caller's tenant in the order of their ids and answers their balances,
@@ -13539,7 +13519,8 @@ begin
   on conflict on constraint carrier_cash_already_collected do nothing
   returning id into v_row;
   if v_row is not null then
-    perform money.cash_book(d, 'dropoff', 'carrier_collection', v_row, money.carrier_account(s.carrier_code, d.currency::text));
+    perform money.cash_book(d, 'dropoff', 'carrier_collection', v_row,
+      money.account_of('carrier_cash', 'carrier', null, d.currency::text, s.carrier_code));
   end if;
 end $$;
 

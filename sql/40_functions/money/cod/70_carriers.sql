@@ -109,7 +109,8 @@ begin
       'carrier_code', r.carrier_code, 'currency', r.currency, 'amount', r.amount, 'collections', r.collections, 'reference', r.reference,
       'actor_id', r.actor_id))));
   perform money.post_journal('carrier_remittance', 'carrier_remittance', r.id, 'Cash remitted by ' || r.carrier_code,
-    array[money.carrier_account(r.carrier_code, r.currency::text), money.account_of('cash_on_hand', 'tenant', null, r.currency::text)],
+    array[money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code),
+      money.account_of('cash_on_hand', 'tenant', null, r.currency::text)],
     array[-r.amount, r.amount]);
   return to_jsonb(r) - '{tenant_id,actor_id,collections}'::text[] || jsonb_build_object('remitted_count', r.collections,
     'remitted_collections', (
@@ -117,7 +118,7 @@ begin
         'amount', c.amount, 'cod_amount', c.cod_amount, 'delivery_fee_amount', c.delivery_fee_amount) order by c.ordinality)
       from unnest(v_rows) with ordinality c),
     'still_owed', (select a.balance from money.accounts a
-      where a.tenant_id = v_tenant and a.id = money.carrier_account(r.carrier_code, r.currency::text)));
+      where a.tenant_id = v_tenant and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
 end $$;
 
 -- What is owed in each currency from the kept totals, [{currency, amount, collections}]; wanted: {carrier_code, currency?}.

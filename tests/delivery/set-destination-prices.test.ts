@@ -8,14 +8,11 @@ import { newTenant, saveSettings, type Tenant } from "../support/people.ts";
 import { newDestination, requestTo, setDestination } from "../support/set-destination.ts";
 
 let tenant: Tenant;
-let service: string;
-let branch: string;
-let wallet: string;
 let request: ReturnType<typeof requestTo>;
 
 beforeAll(async () => {
   const made = await newDestination();
-  ({ tenant, service, branch, wallet } = made);
+  tenant = made.tenant;
   request = requestTo(made);
 });
 

@@ -15,13 +15,11 @@ import {
 } from "../support/set-destination.ts";
 
 let tenant: Tenant;
-let service: string;
-let branch: string;
 let request: ReturnType<typeof requestTo>;
 
 beforeAll(async () => {
   const made = await newDestination();
-  ({ tenant, service, branch } = made);
+  tenant = made.tenant;
   request = requestTo(made);
 });
 

@@ -58,12 +58,11 @@ begin
     order by a.created_at desc limit 1);
 end $$;
 
--- The administrators' view of one order: snake_case.
-create or replace function storefront.order_for_admin(o storefront.storefront_orders) returns jsonb
+-- What was agreed when an order was placed, for administrators: who bought what.
+create or replace function storefront.order_agreed(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  return to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id,changed}'::text[]
-    || jsonb_build_object(
+  return jsonb_build_object(
     'customer', (
       select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'email', p.email, 'phone', p.phone)
       from tenancy.profiles p where p.id = o.user_id),
@@ -75,7 +74,15 @@ begin
         order by i.position), '[]')
       from storefront.storefront_order_items i
       left join warehousing.inventory_items w on w.tenant_id = i.tenant_id and w.id = i.inventory_item_id
-      where i.tenant_id = o.tenant_id and i.order_id = o.id),
+      where i.tenant_id = o.tenant_id and i.order_id = o.id));
+end $$;
+
+-- How an order stands, for administrators: its row, its payments, its history and its delivery.
+create or replace function storefront.order_standing(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id,changed}'::text[]
+    || jsonb_build_object(
     'payments', (
       select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
         'amount', p.amount, 'gateway_code', p.gateway_code, 'gateway_transaction_id', p.gateway_transaction_id,
@@ -86,6 +93,13 @@ begin
         'updated_by', h.updated_by) order by h.id), '[]')
       from storefront.storefront_order_history h where h.tenant_id = o.tenant_id and h.order_id = o.id),
     'delivery_assignment', storefront.order_assignment(o));
+end $$;
+
+-- The administrators' view of one order: snake_case.
+create or replace function storefront.order_for_admin(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return storefront.order_agreed(o) || storefront.order_standing(o);
 end $$;
 
 -- {order_id} -> the order. Fails: order_not_found.

@@ -228,11 +228,13 @@ function wantedOf(list: ListDeclaration, query: ListQuery, names: string[]): str
   if (!list.tally || names.some((name) => !list.tally!.filters.includes(name))) return null;
   // Narrowed twice by one column: both must hold, which a tally cannot say.
   if (new Set(names).size < names.length) return null;
-  const pairs = names.map((name) => {
+  const asked = names.map((name) => {
     const source = name in query.column_filters ? "column" : "param";
-    return `'${name}', $1 #>> '{${source},${name}}'`;
+    const { kept } = (source === "column" ? list.columns : list.params)![name]!;
+    return kept?.(`($1 #> '{${source},${name}}')`) ??
+      `jsonb_build_object('${name}', $1 #>> '{${source},${name}}')`;
   });
-  return `jsonb_build_object(${pairs.join(", ")})`;
+  return asked.join(" || ") || "'{}'::jsonb";
 }
 
 function statementFor(list: ListDeclaration, query: ListQuery): string {

@@ -4316,6 +4316,13 @@ begin
   return v_first;
 end $$;
 
+-- A number with zeros in front, up to so many digits; one that has more is told whole.
+create or replace function app.padded(number bigint, digits integer) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+  return lpad(number::text, greatest(digits, length(number::text)), '0');
+end $$;
+
 -- A settings group of the caller's tenant, {} when it was never saved.
 create or replace function app.settings(module text, group_key text) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -6686,7 +6693,7 @@ begin
     -- Somebody may have written the next number by hand.
     while v_reference is null or exists (select from warehousing.picking_orders p
         where p.tenant_id = d.tenant_id and p.reference_number = v_reference) loop
-      v_reference := 'PKO-' || lpad(app.take_numbers('picking_order')::text, 6, '0');
+      v_reference := 'PKO-' || app.padded(app.take_numbers('picking_order'), 6);
     end loop;
     -- The items of a parcel, where each lies; whatever is missing is one and the same refusal.
     begin
@@ -8654,7 +8661,7 @@ end $$;
 create or replace function delivery.manifest_number(number bigint) returns text
 language plpgsql immutable set search_path = '' as $$
 begin
-  return 'TM-' || lpad(number::text, greatest(6, length(number::text)), '0');
+  return 'TM-' || app.padded(number, 6);
 end $$;
 
 -- sql/40_functions/delivery/manifests/74_proofs.sql
@@ -15932,13 +15939,21 @@ end $$;
 -- caller still has to read through the policies.
 create or replace function private.orders_matching(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  -- The code that all numbers of a market begin with is in the index once for each: what follows is looked up there.
+  v_rare text := case when part ~ '^[0-9]*-[0-9]{3,}$' and exists (
+      select from storefront.markets m where m.tenant_id = v_tenant and right(m.code::text, position('-' in part) - 1) = split_part(part, '-', 1))
+    then split_part(part, '-', 2) else part end;
 begin
   -- Executed as text, so that each search is planned for its own pattern. A number and an id have no space, so what
-  -- matches both written together matches one of them, unless the text has one.
+  -- matches both written together matches one of them, unless the text has one. What is asked in full is asked of an
+  -- expression, which the index does not know.
   return query execute $query$
     select o.id from storefront.storefront_orders o
-    where o.tenant_id = $1 and (o.order_number || ' ' || o.id::text) operator(pg_catalog.~~*) $2 and $3 !~ ' '
-  $query$ using app.tenant_id(), app.contains_pattern(part), part;
+    where o.tenant_id = $1 and (o.order_number || ' ' || o.id::text) operator(pg_catalog.~~*) $2
+      and (o.order_number || ' ' || o.id::text || '') operator(pg_catalog.~~*) $3 and $4 !~ ' '
+  $query$ using v_tenant, app.contains_pattern(v_rare), app.contains_pattern(part), part;
 end $$;
 grant execute on function private.orders_matching(text) to barid_caller;
 
@@ -16163,7 +16178,7 @@ begin
   end if;
   insert into storefront.storefront_orders (id, tenant_id, order_number, market_id, user_id, cart_id, payment_method, payment_method_type_id,
     delivery_service_id, currency, subtotal, shipping_cost, total_price, total_items, address_id, shipping_address, city, customer_notes, back_ref)
-  values (v_order, v_tenant, v_market.code || '-' || lpad(app.take_numbers('storefront_order')::text, 6, '0'), v_market.id, v_cart.customer_id,
+  values (v_order, v_tenant, v_market.code || '-' || app.padded(app.take_numbers('storefront_order'), 6), v_market.id, v_cart.customer_id,
     v_cart.id, v_method.type, v_method.id, (input ->> 'delivery_service_id')::uuid, (app.currency()).code, v_subtotal, v_fee, v_subtotal + v_fee,
     v_items, (v_address ->> 'id')::uuid, v_address - 'id', v_address ->> 'city', input ->> 'customer_notes', input ->> 'back_ref');
   insert into storefront.storefront_order_items (tenant_id, order_id, variant_id, product_id, position, product_name, sku, attributes, images,
@@ -17947,7 +17962,7 @@ begin
   perform warehousing.require_ends(v_lines, v_source, v_destination);
   while v_reference is null or (not input ? 'reference_number' and exists (
       select from warehousing.inventory_transfers t where t.tenant_id = v_tenant and t.reference_number = v_reference)) loop
-    v_reference := 'INT-' || lpad(app.take_numbers('inventory_transfer')::text, 6, '0');
+    v_reference := 'INT-' || app.padded(app.take_numbers('inventory_transfer'), 6);
   end loop;
   insert into warehousing.inventory_transfers (id, tenant_id, reference_number, source_warehouse_id, destination_warehouse_id, notes, performed_by)
   values (v_id, v_tenant, v_reference, v_source, v_destination, input ->> 'notes', app.user_id());
@@ -18248,7 +18263,7 @@ begin
   -- Somebody may have written the next number by hand.
   while v_reference is null or (not input ? 'reference_number' and exists (
       select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.reference_number = v_reference)) loop
-    v_reference := 'PKO-' || lpad(app.take_numbers('picking_order')::text, 6, '0');
+    v_reference := 'PKO-' || app.padded(app.take_numbers('picking_order'), 6);
   end loop;
   insert into warehousing.picking_orders (tenant_id, reference_number, external_reference, warehouse_id, order_type, priority, status,
     picking_progress, notes, due_date, assigned_to, created_by)
@@ -18372,7 +18387,7 @@ begin
   end if;
   perform private.parcel_items_known(v_parcel.id);
   insert into warehousing.receiving_orders (tenant_id, reference_number, warehouse_id, source, delivery_id, exception_id, created_by)
-  values (d.tenant_id, 'RCV-' || lpad(app.take_numbers('receiving_order')::text, 6, '0'), warehouse, source, d.id, exception, app.user_id())
+  values (d.tenant_id, 'RCV-' || app.padded(app.take_numbers('receiving_order'), 6), warehouse, source, d.id, exception, app.user_id())
   returning id into v_id;
   insert into warehousing.receiving_order_items (tenant_id, receiving_order_id, position, warehouse_id, item_id, quantity)
   select d.tenant_id, v_id, i.position, warehouse, i.item_id, i.quantity
@@ -18950,7 +18965,7 @@ begin
     v_code := null;
     while v_code is null or exists (select from warehousing.bins b
         where b.tenant_id = s.tenant_id and b.warehouse_id = s.warehouse_id and b.code = v_code) loop
-      v_code := v_line.kind || '-' || lpad(app.take_numbers('sorting_location')::text, 6, '0');
+      v_code := v_line.kind || '-' || app.padded(app.take_numbers('sorting_location'), 6);
     end loop;
     insert into warehousing.bins (tenant_id, warehouse_id, code, name, location_type, capacity, is_temporary)
     values (s.tenant_id, s.warehouse_id, v_code, initcap(v_line.kind) || ' ' || v_line.destination_value, v_line.kind, v_line.capacity, true)
@@ -20419,7 +20434,7 @@ begin
   end loop;
   while w.waybill_number is null or exists (
       select from warehousing.waybills x where x.tenant_id = app.tenant_id() and x.waybill_number = w.waybill_number) loop
-    w.waybill_number := 'WB-' || lpad(app.take_numbers('waybill')::text, 6, '0');
+    w.waybill_number := 'WB-' || app.padded(app.take_numbers('waybill'), 6);
   end loop;
   insert into warehousing.waybills (tenant_id, waybill_number, source_warehouse_id, destination_warehouse_id, notes, created_by)
   values (app.tenant_id(), w.waybill_number, v_source, w.destination_warehouse_id, input ->> 'notes', app.user_id())
@@ -21345,7 +21360,7 @@ select app.tenant_table('money.payment_webhook_events', own => '{}', writes => '
 grant update (resolution, resolution_note, resolved_by, resolved_at) on money.payment_webhook_events to barid_caller;
 select app.touched('money.payment_gateways');
 
-select app.counted('storefront_orders', 'storefront.storefront_orders', '{status_group}');
+select app.counted('storefront_orders', 'storefront.storefront_orders', '{status_group,status}');
 
 -- sql/50_policies/40_integration.sql
 

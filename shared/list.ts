@@ -168,20 +168,17 @@ function readColumnFilters(text: string | undefined, columns: Filters): Record<s
 
 async function run(list: ListDeclaration, db: Database, query: ListQuery): Promise<ListPage> {
   const { walk } = query;
-  const found = await db.read<
-    { rows: Record<string, unknown>[]; total: number; summary?: unknown }
-  >(
-    statementFor(list, query),
-    {
-      search: query.search ?? null,
-      param: query.filters,
-      column: query.column_filters,
-      limit: walk?.size ?? query.limit,
-      offset: walk ? 0 : Math.min((query.page - 1) * query.limit, Number.MAX_SAFE_INTEGER),
-      since: walk?.since,
-      after: walk?.after,
-    },
-  );
+  const { statement, keepPlan } = statementFor(list, query);
+  const found = await db.read<Omit<ListPage, "page" | "limit">>(statement, {
+    keep_plan: keepPlan,
+    search: query.search ?? null,
+    param: query.filters,
+    column: query.column_filters,
+    limit: walk?.size ?? query.limit,
+    offset: walk ? 0 : Math.min((query.page - 1) * query.limit, Number.MAX_SAFE_INTEGER),
+    since: walk?.since,
+    after: walk?.after,
+  });
   if (!walk) return { ...found, page: query.page, limit: query.limit };
   advance(walk, found.rows);
   walk.summary ??= found.summary;
@@ -237,7 +234,9 @@ function wantedOf(list: ListDeclaration, query: ListQuery, names: string[]): str
   return asked.join(" || ") || "'{}'::jsonb";
 }
 
-function statementFor(list: ListDeclaration, query: ListQuery): string {
+// A plan is kept where one index serves whatever the values are: all rows, or those of columns that totals are kept
+// by. Of a text or a time a rare value and a common one want different plans.
+function statementFor(list: ListDeclaration, query: ListQuery) {
   const { conditions, preferred, sets } = conditionsOf(list, query);
   const order = query.walk ? walkOrder(list, query.walk) : [
     ...preferred.map(({ condition }) => `coalesce(${condition}, false) desc`),
@@ -282,9 +281,12 @@ function statementFor(list: ListDeclaration, query: ListQuery): string {
     : pageOf(columns);
   const asked = sets.map(({ name, sql }) => `${name} (id) as materialized (select ${sql})`);
   const before = asked.length ? `with ${asked.join(", ")} ` : "";
-  return `${before}select jsonb_build_object(
+  return {
+    statement: `${before}select jsonb_build_object(
     'rows', coalesce((select jsonb_agg(page.row) from (${page}) page), '[]'),
-    'total', ${total}${told})`;
+    'total', ${total}${told})`,
+    keepPlan: names.every((name) => list.tally?.filters.includes(name)),
+  };
 }
 
 function orderOf(list: ListDeclaration, query: ListQuery): string {

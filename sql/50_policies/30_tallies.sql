@@ -21,3 +21,4 @@ select app.counted('carrier_collections', 'money.carrier_collections', '{carrier
 select app.counted('picking_orders', 'warehousing.picking_orders', '{warehouse_id,status}');
 select app.counted('waybills', 'warehousing.waybills', '{status,source_warehouse_id,destination_warehouse_id}');
 select app.counted('package_transfers', 'warehousing.package_transfers', '{mode,operation_type,source_warehouse_id,destination_warehouse_id}');
+select app.counted('stock', 'warehousing.stock', '{warehouse_id,status}', 'quantity');

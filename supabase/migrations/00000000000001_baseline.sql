@@ -1683,7 +1683,7 @@ create unique index if not exists stock_place on warehousing.stock
 -- A serial number is in one place.
 create unique index if not exists serial_number_taken on warehousing.stock (tenant_id, item_id, serial_number) where serial_number is not null and quantity > 0;
 create index if not exists stock_of_item on warehousing.stock (tenant_id, item_id, warehouse_id, status);
--- Rows outlive their quantity, since movements name them: counting looks at those that hold something.
+-- Rows outlive their quantity, since movements name them: what a warehouse holds is looked for among the others.
 create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status) include (quantity) where quantity > 0;
 create index if not exists stock_of_bin on warehousing.stock (tenant_id, warehouse_id, bin_id);
 create index if not exists stock_reserved on warehousing.stock (tenant_id, reserved_for_id) where reserved_for_id is not null;
@@ -5603,51 +5603,67 @@ language sql stable set search_path = '' as $$
   order by e.created_at desc, e.id
 $$;
 
--- True when deliveries have an open exception, or are missing from a waybill and nobody has said why.
-create or replace function delivery.has_open_exception(delivery_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
+-- What is true of a parcel does not depend on who asks: the next three are definers, each statement names the
+-- caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.
+
+-- True when a delivery has an open exception, or is missing from a waybill and nobody has said why.
+create or replace function private.has_open_exception(delivery_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
 begin
-  return (
-    select exists (select from delivery.delivery_exceptions e
-        where e.tenant_id = app.tenant_id() and e.delivery_id = has_open_exception.delivery_id and e.status = 'open')
-      or exists (select from warehousing.waybill_discrepancies w
-        where w.tenant_id = app.tenant_id() and w.delivery_id = has_open_exception.delivery_id and w.status = 'open'));
+  return exists (select from delivery.delivery_exceptions e
+      where e.tenant_id = v_tenant and e.delivery_id = has_open_exception.delivery_id and e.status = 'open')
+    or exists (select from warehousing.waybill_discrepancies w
+      where w.tenant_id = v_tenant and w.delivery_id = has_open_exception.delivery_id and w.status = 'open');
 end $$;
 
 -- True when a delivery that leaves a warehouse is ready for a driver: one completed picking order, all that is
 -- in the parcel reserved for it, and no receipt of it still expected.
-create or replace function delivery.is_prepared(d delivery.deliveries) returns boolean
-language plpgsql stable set search_path = '' as $$
+create or replace function private.is_prepared(d delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_parcel uuid := delivery.parcel_of(d);
+  v_picked uuid;
 begin
-  return (
-    select not exists (select from warehousing.receiving_orders r
-        where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending')
-      and exists (
-        select from warehousing.picking_orders p
-        where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.status = 'completed'
-          and exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d))
-          and not exists (
-            select from delivery.delivery_items i
-            where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d)
-            group by i.item_id
-            having sum(i.quantity) > coalesce((
-              select sum(s.quantity) from warehousing.stock s
-              where s.tenant_id = d.tenant_id and s.reserved_for_id = p.id and s.item_id = i.item_id), 0))));
+  -- Most that are asked about are not picked yet: nothing else is looked up for them.
+  for v_picked in select p.id from warehousing.picking_orders p
+    where p.tenant_id = v_tenant and p.delivery_id = d.id and p.status = 'completed'
+  loop
+    if exists (select from delivery.delivery_items i where i.tenant_id = v_tenant and i.delivery_id = v_parcel)
+      and not exists (
+        select from delivery.delivery_items i
+        where i.tenant_id = v_tenant and i.delivery_id = v_parcel
+        group by i.item_id
+        having sum(i.quantity) > coalesce((
+          select sum(s.quantity) from warehousing.stock s
+          where s.tenant_id = v_tenant and s.reserved_for_id = v_picked and s.item_id = i.item_id), 0))
+    then
+      return not exists (select from warehousing.receiving_orders r
+        where r.tenant_id = v_tenant and r.delivery_id = d.id and r.status = 'pending');
+    end if;
+  end loop;
+  return false;
 end $$;
 
 -- True when things of the same parcel have an open exception on another of its legs, or on the delivery it comes back from.
-create or replace function delivery.has_item_exception_beside(d delivery.deliveries) returns boolean
-language plpgsql stable set search_path = '' as $$
+create or replace function private.has_item_exception_beside(d delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
 declare
+  v_tenant uuid := app.tenant_id();
   v_beside uuid[] := array(
     select o.id from delivery.deliveries o
-    where o.tenant_id = d.tenant_id and o.id <> d.id
+    where o.tenant_id = v_tenant and o.id <> d.id
       and (o.parent_id = d.parent_id or o.id = d.original_delivery_id or o.parent_id = d.original_delivery_id));
 begin
-  return exists (
+  return v_beside <> '{}' and exists (
     select from delivery.delivery_exceptions e
-    where e.tenant_id = d.tenant_id and e.delivery_id = any (v_beside) and e.status = 'open' and jsonb_array_length(e.items) > 0);
+    where e.tenant_id = v_tenant and e.delivery_id = any (v_beside) and e.status = 'open' and jsonb_array_length(e.items) > 0);
 end $$;
+
+grant execute on function private.has_open_exception(uuid), private.is_prepared(delivery.deliveries),
+  private.has_item_exception_beside(delivery.deliveries) to barid_caller;
 
 -- Of these deliveries the ones that may not be given to a driver now, with the first reason:
 --   delivery_has_open_exception         an exception of its own, or missing from a waybill
@@ -5667,10 +5683,10 @@ begin
   select p.id, p.problem
   from (
     select d.id, case
-      when delivery.has_open_exception(d.id) then 'delivery_has_open_exception'
-      when d.parent_id is not null and delivery.has_open_exception(d.parent_id) then 'parent_exception_open'
-      when delivery.leaves_warehouse(d) and delivery.has_item_exception_beside(d) then 'warehouse_item_exception_open'
-      when delivery.leaves_warehouse(d) and not delivery.is_prepared(d) then 'warehouse_preparation_inconsistent'
+      when private.has_open_exception(d.id) then 'delivery_has_open_exception'
+      when d.parent_id is not null and private.has_open_exception(d.parent_id) then 'parent_exception_open'
+      when delivery.leaves_warehouse(d) and private.has_item_exception_beside(d) then 'warehouse_item_exception_open'
+      when delivery.leaves_warehouse(d) and not private.is_prepared(d) then 'warehouse_preparation_inconsistent'
       -- It travels to another warehouse first.
       when exists (select from warehousing.waybill_deliveries w
         where w.tenant_id = d.tenant_id and w.delivery_id = delivery.parcel_of(d) and w.is_open) then 'warehouse_preparation_inconsistent'
@@ -6893,7 +6909,7 @@ begin
   end if;
   perform private.receipts_call_off(l.id) from delivery.deliveries l
   where l.tenant_id = e.tenant_id and (l.id = e.delivery_id or l.parent_id = e.delivery_id) and l.status in ('picked_up', 'in_transit')
-    and not delivery.has_open_exception(l.id) and (l.parent_id is null or not delivery.has_open_exception(l.parent_id));
+    and not private.has_open_exception(l.id) and (l.parent_id is null or not private.has_open_exception(l.parent_id));
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'delivery_exception.resolved', 'source_module', 'delivery',
     'entity_type', 'delivery_exception', 'entity_id', v_id, 'event_data', jsonb_build_object('exception_id', v_id,
       'delivery_id', e.delivery_id, 'resolution', input ->> 'resolution', 'actor_id', app.user_id()))));
@@ -12630,11 +12646,12 @@ begin
       'carrier_code', r.carrier_code, 'currency', r.currency, 'amount', r.amount, 'collections', r.collections, 'reference', r.reference,
       'actor_id', r.actor_id))));
   perform money.post_journal('carrier_remittance', 'carrier_remittance', r.id, 'Cash remitted by ' || r.carrier_code,
-    array[money.carrier_account(r.carrier_code, r.currency::text), money.account_of('cash_on_hand', 'tenant', null, r.currency::text)],
+    array[money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code),
+      money.account_of('cash_on_hand', 'tenant', null, r.currency::text)],
     array[-r.amount, r.amount]);
   return money.carrier_remittance(r.id) || jsonb_build_object(
     'still_owed', (select a.balance from money.accounts a
-      where a.tenant_id = v_tenant and a.id = money.carrier_account(r.carrier_code, r.currency::text)));
+      where a.tenant_id = v_tenant and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
 end $$;
 
 -- A carrier's payment with what it paid, in the order the cash was taken; null for one that the caller does not see.
@@ -13206,8 +13223,9 @@ grant execute on function private.topup_ask(uuid, numeric, text, text) to barid_
 -- writer of accounts, journals and entries; definers, since nobody else may touch those tables.
 
 -- The id of an account of the caller's tenant, opened when it does not exist yet.
--- kind, owner_type, owner (user id, null for the tenant itself), currency.
-create or replace function money.account_of(kind text, owner_type text, owner uuid, currency text) returns uuid
+-- kind, owner_type, owner (user id; null for the tenant itself and for carriers), currency, the carrier's code for what
+-- an external carrier owes.
+create or replace function money.account_of(kind text, owner_type text, owner uuid, currency text, carrier text default null) returns uuid
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_variable
 declare
@@ -13218,38 +13236,16 @@ begin
     -- Two statements, because `is not distinct from` opens no index: it would read the accounts of every driver.
     if owner is null then
       select a.id into v_id from money.accounts a
-      where a.tenant_id = v_tenant and a.kind = kind and a.owner_type = owner_type and a.owner_user_id is null and a.currency = currency;
+      where a.tenant_id = v_tenant and a.kind = kind and a.owner_type = owner_type and a.owner_user_id is null and a.currency = currency
+        and a.carrier_code is not distinct from carrier;
     else
       select a.id into v_id from money.accounts a
       where a.tenant_id = v_tenant and a.kind = kind and a.owner_type = owner_type and a.owner_user_id = owner and a.currency = currency;
     end if;
     exit when v_id is not null;
-    insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, floor)
-    -- Nobody can hand over cash that he does not hold.
-    values (v_tenant, kind, owner_type, owner, currency, case when kind in ('wallet', 'driver_cash') then 0 end)
-    on conflict do nothing
-    returning id into v_id;
-    exit when v_id is not null;
-  end loop;
-  return v_id;
-end $$;
-
--- The id of the account of what an external carrier owes the caller's tenant, opened when it does not exist yet.
-create or replace function money.carrier_account(carrier_code text, currency text) returns uuid
-language plpgsql security definer set search_path = '' as $$
-#variable_conflict use_variable
-declare
-  v_tenant uuid := app.tenant_id();
-  v_id uuid;
-begin
-  for attempt in 1..2 loop
-    select a.id into v_id from money.accounts a
-    where a.tenant_id = v_tenant and a.kind = 'carrier_cash' and a.owner_type = 'carrier' and a.owner_user_id is null
-      and a.currency = currency and a.carrier_code = carrier_code;
-    exit when v_id is not null;
-    -- Nobody can pay more than he owes.
-    insert into money.accounts (tenant_id, kind, owner_type, carrier_code, currency, floor)
-    values (v_tenant, 'carrier_cash', 'carrier', carrier_code, currency, 0)
+    insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, carrier_code, currency, floor)
+    -- Nobody can hand over cash that he does not hold, or pay more than he owes.
+    values (v_tenant, kind, owner_type, owner, carrier, currency, case when kind in ('wallet', 'driver_cash', 'carrier_cash') then 0 end)
     on conflict do nothing
     returning id into v_id;
     exit when v_id is not null;
@@ -13410,7 +13406,7 @@ begin
     else (select c.exponent from tenancy.currencies c where c.code = decimals_of.currency) end;
 end $$;
 
-grant execute on function money.account_of(text, text, uuid, text), money.post(jsonb),
+grant execute on function money.account_of(text, text, uuid, text, text), money.post(jsonb),
   money.post_journal(text, text, uuid, text, uuid[], numeric[]) to barid_caller;
 
 -- Locks accounts of the caller's tenant in the order of their ids and answers their balances,
@@ -13582,7 +13578,8 @@ begin
   on conflict on constraint carrier_cash_already_collected do nothing
   returning id into v_row;
   if v_row is not null then
-    perform money.cash_book(d, 'dropoff', 'carrier_collection', v_row, money.carrier_account(s.carrier_code, d.currency::text));
+    perform money.cash_book(d, 'dropoff', 'carrier_collection', v_row,
+      money.account_of('carrier_cash', 'carrier', null, d.currency::text, s.carrier_code));
   end if;
 end $$;
 
@@ -13713,15 +13710,42 @@ end $$;
 
 -- The same for a list: `statement` is written by the list engine from declared columns only; every
 -- value a client sent is inside `params`, which the statement reads as $1.
+-- With params.keep_plan the connection keeps the plan: under the policies planning a page costs as much as reading it.
 create or replace function private.read(claims jsonb, rule jsonb, statement text, params jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_language text := private.enter(claims, rule);
+  v_plan text := 'list_' || md5(statement);
   v_answer jsonb;
 begin
-  execute statement into v_answer using params;
+  if params -> 'keep_plan' is distinct from 'true' then
+    execute statement into v_answer using params;
+  else
+    begin
+      execute format('execute %I (%L)', v_plan, params) into v_answer;
+    exception when invalid_sql_statement_name then
+      perform private.plan_keep(v_plan, statement);
+      execute format('execute %I (%L)', v_plan, params) into v_answer;
+    end;
+  end if;
   return jsonb_build_object('data', v_answer, 'language', v_language, 'call_id', claims ->> 'call_id',
     'version', case when rule ? 'version' then private.version_of(rule -> 'version') end);
+end $$;
+
+-- Prepares a statement of a list for the caller's role, under a name that is its own. A plan holds up to a megabyte, so
+-- a connection keeps 24 of them: the one asked for most rarely makes room. Whichever client of a pooler comes next to
+-- this connection finds it, and one that finds it gone prepares it again.
+create or replace function private.plan_keep(name text, statement text) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_rare text;
+begin
+  for v_rare in select p.name from pg_catalog.pg_prepared_statements p where p.name like 'list\_%'
+    order by (p.generic_plans + p.custom_plans) / (1 + extract(epoch from clock_timestamp() - p.prepare_time)) desc offset 23
+  loop
+    execute format('deallocate %I', v_rare);
+  end loop;
+  execute format('prepare %I (jsonb) as %s', name, statement);
 end $$;
 
 -- Only the checks that come before the input's: asked when the input is already known to be wrong.
@@ -13731,6 +13755,7 @@ begin
   return jsonb_build_object('language', private.enter(claims, rule), 'call_id', claims ->> 'call_id');
 end $$;
 
+grant execute on function private.plan_keep(text, text) to barid_caller;
 grant execute on function private.call(jsonb, jsonb, text, jsonb), private.read(jsonb, jsonb, text, jsonb),
   private.check(jsonb, jsonb) to barid_api;
 
@@ -18039,14 +18064,15 @@ begin
   return jsonb_build_object(
     'warehouse', jsonb_build_object('id', v_warehouse.id, 'name', v_warehouse.name, 'code', v_warehouse.code),
     'status', (
-      select jsonb_build_object('available_units', coalesce(sum(s.units) filter (where s.status = 'available'), 0),
-        'reserved_units', coalesce(sum(s.units) filter (where s.status = 'reserved'), 0),
-        'damaged_units', coalesce(sum(s.units) filter (where s.status = 'damaged'), 0),
-        'expired_units', coalesce(sum(s.units) filter (where s.status = 'expired'), 0),
-        'other_units', coalesce(sum(s.units) filter (where s.status not in ('available', 'reserved', 'damaged', 'expired')), 0),
-        'total_units', coalesce(sum(s.units), 0))
-      from (select x.status, sum(x.quantity) as units from warehousing.stock x
-        where x.tenant_id = v_tenant and x.warehouse_id = v_warehouse.id and x.quantity > 0 group by x.status) s),
+      -- Kept totals: a warehouse has as many rows as it has places and things.
+      select jsonb_build_object('available_units', coalesce(sum(u.units) filter (where u.status = 'available'), 0),
+        'reserved_units', coalesce(sum(u.units) filter (where u.status = 'reserved'), 0),
+        'damaged_units', coalesce(sum(u.units) filter (where u.status = 'damaged'), 0),
+        'expired_units', coalesce(sum(u.units) filter (where u.status = 'expired'), 0),
+        'other_units', coalesce(sum(u.units) filter (where u.status not in ('available', 'reserved', 'damaged', 'expired')), 0),
+        'total_units', coalesce(sum(u.units), 0))
+      from (select k.key as status, (k.value ->> 'amount')::bigint as units
+        from jsonb_each(app.tally_by('stock', 'status', jsonb_build_object('warehouse_id', v_warehouse.id))) k) u),
     'recent_activity', (
       select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'type', case t.transaction_type
           when 'initial_stock' then 'inventory_initial_stock' when 'receive' then 'inventory_received' when 'pick' then 'inventory_picked'
@@ -18695,7 +18721,7 @@ begin
   join delivery.assignments a on a.tenant_id = h.tenant_id and a.id = h.assignment_id and a.status in ('assigned', 'accepted')
   join warehousing.picking_orders p on p.tenant_id = h.tenant_id and p.id = h.picking_order_id and p.status = 'completed'
   where h.tenant_id = (select app.tenant_id()) and h.delivery_id = any (deliveries) and h.status = 'pending' and h.driver_id is not null
-    and not delivery.has_open_exception(h.delivery_id)
+    and not private.has_open_exception(h.delivery_id)
   order by h.created_at desc limit 1;
   return v_found;
 end $$;
@@ -19846,7 +19872,7 @@ begin
       when coalesce(p.current_warehouse_id, case when p.status in ('draft', 'pending') and p.delivery_flow <> 'pnd_parent'
         then p.pickup_warehouse_id end) <> v_source then 'wrong_source_warehouse'
       when not warehousing.parcel_is_movable(p, l, use) then 'not_transferable_status'
-      when delivery.has_open_exception(p.id) or (l.id is not null and delivery.has_open_exception(l.id)) then 'open_exception'
+      when private.has_open_exception(p.id) or (l.id is not null and private.has_open_exception(l.id)) then 'open_exception'
       -- Out of a warehouse goes the whole parcel; a delivery from door to door may have nothing on a shelf.
       when use = 'waybill' and (l.id is not null or delivery.leaves_warehouse(p)) and exists (
         select from delivery.delivery_items i
@@ -21363,6 +21389,7 @@ select app.counted('carrier_collections', 'money.carrier_collections', '{carrier
 select app.counted('picking_orders', 'warehousing.picking_orders', '{warehouse_id,status}');
 select app.counted('waybills', 'warehousing.waybills', '{status,source_warehouse_id,destination_warehouse_id}');
 select app.counted('package_transfers', 'warehousing.package_transfers', '{mode,operation_type,source_warehouse_id,destination_warehouse_id}');
+select app.counted('stock', 'warehousing.stock', '{warehouse_id,status}', 'quantity');
 
 -- sql/50_policies/35_orders.sql
 

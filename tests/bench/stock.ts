@@ -243,6 +243,7 @@ async function benchDashboard(bench: Bench, report: Report): Promise<void> {
       here!.id
     } and b.code like 'BENCH-%' and i.tenant_id = ${tenantId} and i.sku like 'BENCH-%'`;
   });
+  await sql`select private.tally_rebuild('stock')`;
   await sql`vacuum analyze warehousing.stock`;
   const see = (warehouse: string) =>
     p95(() => get(bench, `/warehousing/dashboard?warehouse_id=${warehouse}`));

@@ -3,9 +3,9 @@ import type { Body, Person } from "../support/api.ts";
 import { sql } from "../support/db.ts";
 import { checkAll, handedTo, move, moves } from "../support/deliveries.ts";
 import { newPackage, newStaff, newStagedPackage, newYard, type Yard } from "../support/packages.ts";
+import { itsDetails, scanKeys, scanned } from "../support/package-scan.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 
-const path = "/warehousing/package-scan";
 let tenant: Tenant;
 let yard: Yard;
 
@@ -14,34 +14,7 @@ beforeAll(async () => {
   yard = await newYard(tenant);
 });
 
-async function scan(barcode: string, person: Person = tenant.warehouse): Promise<Body> {
-  const answer = await person.get(`${path}/${encodeURIComponent(barcode)}`);
-  expect(answer).toSucceed(200);
-  return answer.body;
-}
-const details = (id: string) => ({
-  action: "open_delivery",
-  entity_id: id,
-  reason: "delivery_details_available",
-});
-const keys = [
-  "action",
-  "delivery",
-  "delivery_target",
-  "entity_id",
-  "handoff",
-  "inbound_deliveries",
-  "items",
-  "message",
-  "outbound_deliveries",
-  "reason",
-  "receiving_order",
-  "return_delivery",
-  "return_target",
-  "scanned_barcode",
-  "success",
-  "warehouse_context",
-];
+const scan = (barcode: string, person?: Person): Promise<Body> => scanned(tenant, barcode, person);
 
 /** Fails at the door and comes back; the receipt that waits for it. */
 async function broughtBack(leg: string): Promise<string> {
@@ -77,7 +50,7 @@ describe("a parcel that comes back", () => {
     });
     expect(received).toSucceed(200);
     expect(await scan(parent.barcode)).toMatchObject({
-      ...details(parent.id),
+      ...itsDetails(parent.id),
       delivery: { next_action: "execute" },
       receiving_order: null,
     });
@@ -98,7 +71,7 @@ describe("a parcel that comes back", () => {
       await tenant.warehouse.put(`/warehousing/receiving-orders/${order}`, { status: "received" }),
     ).toSucceed(200);
     const body = await scan(parent.barcode);
-    expect(body).toMatchObject({ ...details(parent.id), delivery: { next_action: "none" } });
+    expect(body).toMatchObject({ ...itsDetails(parent.id), delivery: { next_action: "none" } });
     expect(body.items[0]).toMatchObject({
       has_exception: true,
       has_open_exception: true,
@@ -144,7 +117,7 @@ describe("a parcel that comes back", () => {
     const order = await broughtBack(b);
     const body = await scan(parent.barcode, tenant.staff);
     expect(body).toMatchObject({
-      ...details(parent.id),
+      ...itsDetails(parent.id),
       receiving_order: { id: order },
       warehouse_context: { can_act: false },
     });
@@ -169,9 +142,9 @@ describe("a parcel and its return", () => {
     const { parent, back } = await withReturn();
     const body = await scan(parent.barcode);
     expect(body).toMatchObject({
-      ...details(parent.id),
+      ...itsDetails(parent.id),
       delivery: { id: parent.id, status: "returned", is_active: false, next_action: "none" },
-      delivery_target: details(parent.id),
+      delivery_target: itsDetails(parent.id),
       return_delivery: {
         id: back.id,
         barcode: back.barcode,
@@ -179,13 +152,13 @@ describe("a parcel and its return", () => {
         is_active: true,
         next_action: "execute",
       },
-      return_target: details(back.id),
+      return_target: itsDetails(back.id),
     });
-    expect(Object.keys(body).sort()).toEqual(keys);
+    expect(Object.keys(body).sort()).toEqual(scanKeys);
     // The handoff is the return's: the original never opens it.
     const handoff = await handedTo(yard, back.id);
     expect(await scan(parent.barcode)).toMatchObject({
-      delivery_target: details(parent.id),
+      delivery_target: itsDetails(parent.id),
       handoff: null,
       return_delivery: { next_action: "handoff" },
       return_target: {
@@ -208,7 +181,7 @@ describe("a parcel and its return", () => {
       return_delivery: null,
       return_target: null,
       original_delivery: { id: parent.id },
-      original_target: details(parent.id),
+      original_target: itsDetails(parent.id),
       handoff: { id: handoff, delivery_id: back.id, driver_id: tenant.driver.id },
     });
     expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`, {})).toSucceed(200);

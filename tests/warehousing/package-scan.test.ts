@@ -4,10 +4,10 @@ import type { Body, Person } from "../support/api.ts";
 import { sql } from "../support/db.ts";
 import { deliveryIn } from "../support/deliveries.ts";
 import { newPackage, newStagedPackage, newYard, type Yard } from "../support/packages.ts";
+import { itsDetails, packageScan, scanKeys, scanned } from "../support/package-scan.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import { expectGuarded } from "../support/promises.ts";
 
-const path = "/warehousing/package-scan";
 let tenant: Tenant;
 let yard: Yard;
 
@@ -16,43 +16,16 @@ beforeAll(async () => {
   yard = await newYard(tenant);
 });
 
-async function scan(barcode: string, person: Person = tenant.warehouse): Promise<Body> {
-  const answer = await person.get(`${path}/${encodeURIComponent(barcode)}`);
-  expect(answer).toSucceed(200);
-  return answer.body;
-}
-const details = (id: string) => ({
-  action: "open_delivery",
-  entity_id: id,
-  reason: "delivery_details_available",
-});
-const keys = [
-  "action",
-  "delivery",
-  "delivery_target",
-  "entity_id",
-  "handoff",
-  "inbound_deliveries",
-  "items",
-  "message",
-  "outbound_deliveries",
-  "reason",
-  "receiving_order",
-  "return_delivery",
-  "return_target",
-  "scanned_barcode",
-  "success",
-  "warehouse_context",
-];
+const scan = (barcode: string, person?: Person): Promise<Body> => scanned(tenant, barcode, person);
 
 describe("a scan", () => {
   test("of a door-to-door delivery shows it and opens it", async () => {
     const parcel = await newPackage(yard);
     const body = await scan(parcel.barcode);
-    expect(Object.keys(body).sort()).toEqual(keys);
+    expect(Object.keys(body).sort()).toEqual(scanKeys);
     expect(body).toMatchObject({
       success: true,
-      ...details(parcel.id),
+      ...itsDetails(parcel.id),
       scanned_barcode: parcel.barcode,
       delivery: {
         id: parcel.id,
@@ -63,7 +36,7 @@ describe("a scan", () => {
         is_active: true,
         next_action: "assign",
       },
-      delivery_target: details(parcel.id),
+      delivery_target: itsDetails(parcel.id),
       return_delivery: null,
       return_target: null,
       warehouse_context: { warehouse_id: yard.warehouse, relation: "source", can_act: true },
@@ -97,10 +70,10 @@ describe("a scan", () => {
     expect((await scan("A/B 100%")).delivery.id).toBe(spaced.id);
     const foreign = await newPackage(await newYard(await newTenant()), { barcode: "FOREIGN-1" });
     for (const unknown of ["nothing", foreign.barcode, "99999999999999999999", "%"]) {
-      const answer = await tenant.warehouse.get(`${path}/${encodeURIComponent(unknown)}`);
+      const answer = await tenant.warehouse.get(`${packageScan}/${encodeURIComponent(unknown)}`);
       expect(answer, unknown).toFailWith(404, "delivery_not_found");
     }
-    const long = await tenant.warehouse.get(`${path}/${"x".repeat(101)}`);
+    const long = await tenant.warehouse.get(`${packageScan}/${"x".repeat(101)}`);
     expect(long).toFailWith(400, "validation_failed");
     expect(long.body.field).toBe("delivery_barcode");
   });
@@ -129,7 +102,7 @@ describe("a scan", () => {
     const { parent, a, b } = await newStagedPackage(yard);
     const body = await scan(parent.barcode);
     expect(body).toMatchObject({
-      ...details(parent.id),
+      ...itsDetails(parent.id),
       delivery: { id: parent.id, delivery_flow: "pnd_parent", next_action: "execute" },
       inbound_deliveries: [{ id: a, status: "delivered", next_action: "none", is_active: false }],
       outbound_deliveries: [{ id: b, status: "pending", next_action: "execute", is_active: true }],
@@ -164,15 +137,15 @@ describe("a scan", () => {
         (select count(*) from warehousing.inventory_transactions where tenant_id = ${tenant.id}) as moves`;
     const [before] = await state();
     await scan(parent.barcode);
-    expect(await tenant.warehouse.post(path, { barcodes: [parent.barcode] })).toSucceed(200);
+    expect(await tenant.warehouse.post(packageScan, { barcodes: [parent.barcode] })).toSucceed(200);
     expect((await state())[0]).toEqual(before);
   });
 
   test("is for the warehouse's people, in every language", async () => {
-    await expectGuarded({ method: "GET", path: `${path}/X` }, {
+    await expectGuarded({ method: "GET", path: `${packageScan}/X` }, {
       denied: [tenant.driver, tenant.customer, tenant.institution],
     });
-    await expectGuarded({ method: "POST", path, body: { barcodes: ["X"] } }, {
+    await expectGuarded({ method: "POST", path: packageScan, body: { barcodes: ["X"] } }, {
       denied: [tenant.driver, tenant.customer, tenant.institution],
     });
     const parcel = await newPackage(yard);
@@ -180,7 +153,7 @@ describe("a scan", () => {
       expect((await scan(parcel.barcode, person)).delivery.id).toBe(parcel.id);
     }
     for (const [language, word] of [["ar", "توصيل"], ["ku", "گەیاندن"]] as const) {
-      const answer = await tenant.ops.get(`${path}/nothing`, { query: { language } });
+      const answer = await tenant.ops.get(`${packageScan}/nothing`, { query: { language } });
       expect(answer.body.message).toContain(word);
     }
   });
@@ -191,11 +164,11 @@ describe("a scanner that was offline", () => {
     const one = await newPackage(yard);
     const { parent } = await newStagedPackage(yard);
     const barcodes = [one.barcode, "nothing", parent.barcode, one.barcode];
-    const answer = await tenant.staff.post(path, { barcodes });
+    const answer = await tenant.staff.post(packageScan, { barcodes });
     expect(answer).toSucceed(200);
     const singles = await Promise.all(
       barcodes.map(async (barcode) => {
-        const single = await tenant.staff.get(`${path}/${barcode}`);
+        const single = await tenant.staff.get(`${packageScan}/${barcode}`);
         if (single.status === 200) return single.body;
         return {
           success: false,
@@ -211,11 +184,11 @@ describe("a scanner that was offline", () => {
         barcodes: Array(201).fill("X"),
       }, "barcodes"], [{ barcodes: [7] }, "barcodes.0"]] as const
     ) {
-      const wrong = await tenant.staff.post(path, sent);
+      const wrong = await tenant.staff.post(packageScan, sent);
       expect(wrong).toFailWith(400, "validation_failed");
       expect(wrong.body.field).toBe(field);
     }
-    const many = await tenant.staff.post(path, {
+    const many = await tenant.staff.post(packageScan, {
       barcodes: Array.from({ length: 200 }, (_, i) => (i % 2 ? one.barcode : randomUUID())),
     });
     expect(many.body.results).toHaveLength(200);

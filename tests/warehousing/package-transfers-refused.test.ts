@@ -4,33 +4,23 @@ import type { Body } from "../support/api.ts";
 import { sql } from "../support/db.ts";
 import { assign } from "../support/deliveries.ts";
 import { newPackage, newStagedPackage, newYard, whereIs, type Yard } from "../support/packages.ts";
+import { packageTransfers as path, transferSteps } from "../support/package-transfers.ts";
+import { withKey } from "../support/waybills.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import { expectGuarded, expectRefused, expectReplayed } from "../support/promises.ts";
 import { newItem, stockIn } from "../support/warehouses.ts";
 
-const path = "/warehousing/package-transfers";
 let tenant: Tenant;
 let yard: Yard;
+let { body, post, countOf } = {} as ReturnType<typeof transferSteps>;
 let foreign: Yard;
 
 beforeAll(async () => {
   tenant = await newTenant();
   yard = await newYard(tenant);
+  ({ body, post, countOf } = transferSteps(tenant, yard));
   foreign = await newYard(await newTenant());
 });
-
-const key = () => ({ headers: { "idempotency-key": randomUUID() } });
-const body = (mode: string, more: object = {}) => ({
-  mode,
-  source_warehouse_id: yard.warehouse,
-  destination_warehouse_id: yard.there,
-  ...more,
-});
-const post = (sent: object, options?: { headers: Record<string, string> }) =>
-  tenant.warehouse.post(path, sent, options);
-const countOf = async (table: string) =>
-  (await sql.unsafe(`select count(*)::int from ${table} where tenant_id = '${tenant.id}'`))[0]
-    .count as number;
 
 describe("what may not move", () => {
   test("is told with its reason, in the caller's language, here and by validate", async () => {
@@ -44,7 +34,7 @@ describe("what may not move", () => {
     expect(
       await post(
         body("delivery_operation", { operation_type: "waybill", delivery_ids: [taken.id] }),
-        key(),
+        withKey(),
       ),
     ).toSucceed(201);
     const broken = await newPackage(yard);
@@ -119,10 +109,13 @@ describe("what may not move", () => {
       before,
     );
     const sent = body("delivery_operation", { operation_type: "waybill", ...selection });
-    const none = await post({ ...sent, package_barcodes: ["nothing", elsewhere.barcode] }, key());
+    const none = await post(
+      { ...sent, package_barcodes: ["nothing", elsewhere.barcode] },
+      withKey(),
+    );
     expect(none).toFailWith(400, "no_transferable_packages");
     expect(none.body.rejected.map((r: Body) => r.reason)).toContain("wrong_source_warehouse");
-    const made = await post(sent, key());
+    const made = await post(sent, withKey());
     expect(made).toSucceed(201);
     expect(made.body.rejected.map((r: Body) => r.reason)).toEqual(rejected);
     expect(made.body.delivery_ids).toEqual([fit.id]);

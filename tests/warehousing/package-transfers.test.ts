@@ -1,30 +1,19 @@
-import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
 import { newPackage, newStagedPackage, newYard, whereIs, type Yard } from "../support/packages.ts";
+import { transferSteps } from "../support/package-transfers.ts";
+import { withKey } from "../support/waybills.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 
-const path = "/warehousing/package-transfers";
 let tenant: Tenant;
 let yard: Yard;
+let { body, post, countOf } = {} as ReturnType<typeof transferSteps>;
 
 beforeAll(async () => {
   tenant = await newTenant();
   yard = await newYard(tenant);
+  ({ body, post, countOf } = transferSteps(tenant, yard));
 });
-
-const key = () => ({ headers: { "idempotency-key": randomUUID() } });
-const body = (mode: string, more: object = {}) => ({
-  mode,
-  source_warehouse_id: yard.warehouse,
-  destination_warehouse_id: yard.there,
-  ...more,
-});
-const post = (sent: object, options?: { headers: Record<string, string> }) =>
-  tenant.warehouse.post(path, sent, options);
-const countOf = async (table: string) =>
-  (await sql.unsafe(`select count(*)::int from ${table} where tenant_id = '${tenant.id}'`))[0]
-    .count as number;
 
 describe("system only", () => {
   test("notes the route on each delivery, by barcode first and then by code, and makes nothing else", async () => {
@@ -111,7 +100,7 @@ describe("a waybill", () => {
     const parcel = await newPackage(yard);
     const answer = await post(
       body("delivery_operation", { operation_type: "waybill", package_barcodes: [parcel.barcode] }),
-      key(),
+      withKey(),
     );
     expect(answer).toSucceed(201);
     expect(answer.body).toMatchObject({
@@ -150,7 +139,7 @@ describe("a waybill", () => {
       }),
       destination_warehouse_id: undefined,
     };
-    const answer = await post(sent, key());
+    const answer = await post(sent, withKey());
     expect(answer).toSucceed(201);
     expect(answer.body.operation_result.destination_lock).toEqual({
       warehouse_id: yard.there,
@@ -160,7 +149,7 @@ describe("a waybill", () => {
       expect.objectContaining({ value: elsewhere.id, reason: "destination_mismatch" }),
     ]);
     const other = await newPackage(yard);
-    const without = await post({ ...sent, delivery_ids: [other.id] }, key());
+    const without = await post({ ...sent, delivery_ids: [other.id] }, withKey());
     expect(without).toFailWith(400, "destination_warehouse_required");
   });
 });

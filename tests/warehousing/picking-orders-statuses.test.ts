@@ -2,36 +2,19 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
 import { newAddress } from "../support/make.ts";
 import { newService } from "../support/money.ts";
+import { line, pickingOrders as path, pickingSteps } from "../support/picking.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import { checkStock, inTenant, newShelf, type Shelf, unitsOf } from "../support/warehouses.ts";
 
-const path = "/warehousing/picking-orders";
 let tenant: Tenant;
 let shelf: Shelf;
+let { newOrder } = {} as ReturnType<typeof pickingSteps>;
 
 beforeAll(async () => {
   tenant = await newTenant();
   shelf = await newShelf(tenant, 1_000);
+  ({ newOrder } = pickingSteps(tenant, shelf));
 });
-
-const line = (at: Shelf, more: object = {}) => ({
-  item_id: at.item,
-  bin_id: at.bin,
-  quantity: 2,
-  ...more,
-});
-const wanted = (more: Record<string, unknown> = {}, at = shelf) => ({
-  warehouse_id: at.warehouse,
-  order_type: "individual",
-  status: "pending",
-  item_details: [line(at)],
-  ...more,
-});
-async function newOrder(more: Record<string, unknown> = {}, at = shelf) {
-  const answer = await tenant.ops.post(path, wanted(more, at));
-  expect(answer).toSucceed(201);
-  return answer.body.order;
-}
 
 describe("the statuses", () => {
   const all = ["pending", "in_progress", "completed", "handed_off", "cancelled"] as const;

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
+import { line, pickingOrders as path, pickingSteps } from "../support/picking.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import { expectGuarded, expectNoSuch, expectRefused, expectReplayed } from "../support/promises.ts";
 import {
@@ -14,36 +15,18 @@ import {
   unitsOf,
 } from "../support/warehouses.ts";
 
-const path = "/warehousing/picking-orders";
 let tenant: Tenant;
 let other: Tenant;
 let shelf: Shelf;
+let { wanted, newOrder } = {} as ReturnType<typeof pickingSteps>;
 let foreign: Shelf;
 
 beforeAll(async () => {
   [tenant, other] = [await newTenant(), await newTenant()];
   shelf = await newShelf(tenant, 1_000);
+  ({ wanted, newOrder } = pickingSteps(tenant, shelf));
   foreign = await newShelf(other, 10);
 });
-
-const line = (at: Shelf, more: object = {}) => ({
-  item_id: at.item,
-  bin_id: at.bin,
-  quantity: 2,
-  ...more,
-});
-const wanted = (more: Record<string, unknown> = {}, at = shelf) => ({
-  warehouse_id: at.warehouse,
-  order_type: "individual",
-  status: "pending",
-  item_details: [line(at)],
-  ...more,
-});
-async function newOrder(more: Record<string, unknown> = {}, at = shelf) {
-  const answer = await tenant.ops.post(path, wanted(more, at));
-  expect(answer).toSucceed(201);
-  return answer.body.order;
-}
 async function countOf(tenantId: string): Promise<number> {
   const [row] = await sql`select count(*)::int as n from warehousing.picking_orders
     where tenant_id = ${tenantId}`;

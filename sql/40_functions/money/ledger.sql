@@ -2,8 +2,9 @@
 -- writer of accounts, journals and entries; definers, since nobody else may touch those tables.
 
 -- The id of an account of the caller's tenant, opened when it does not exist yet.
--- kind, owner_type, owner (user id, null for the tenant itself), currency.
-create or replace function money.account_of(kind text, owner_type text, owner uuid, currency text) returns uuid
+-- kind, owner_type, owner (user id; null for the tenant itself and for carriers), currency, the carrier's code for what
+-- an external carrier owes.
+create or replace function money.account_of(kind text, owner_type text, owner uuid, currency text, carrier text default null) returns uuid
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_variable
 declare
@@ -14,38 +15,16 @@ begin
     -- Two statements, because `is not distinct from` opens no index: it would read the accounts of every driver.
     if owner is null then
       select a.id into v_id from money.accounts a
-      where a.tenant_id = v_tenant and a.kind = kind and a.owner_type = owner_type and a.owner_user_id is null and a.currency = currency;
+      where a.tenant_id = v_tenant and a.kind = kind and a.owner_type = owner_type and a.owner_user_id is null and a.currency = currency
+        and a.carrier_code is not distinct from carrier;
     else
       select a.id into v_id from money.accounts a
       where a.tenant_id = v_tenant and a.kind = kind and a.owner_type = owner_type and a.owner_user_id = owner and a.currency = currency;
     end if;
     exit when v_id is not null;
-    insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, floor)
-    -- Nobody can hand over cash that he does not hold.
-    values (v_tenant, kind, owner_type, owner, currency, case when kind in ('wallet', 'driver_cash') then 0 end)
-    on conflict do nothing
-    returning id into v_id;
-    exit when v_id is not null;
-  end loop;
-  return v_id;
-end $$;
-
--- The id of the account of what an external carrier owes the caller's tenant, opened when it does not exist yet.
-create or replace function money.carrier_account(carrier_code text, currency text) returns uuid
-language plpgsql security definer set search_path = '' as $$
-#variable_conflict use_variable
-declare
-  v_tenant uuid := app.tenant_id();
-  v_id uuid;
-begin
-  for attempt in 1..2 loop
-    select a.id into v_id from money.accounts a
-    where a.tenant_id = v_tenant and a.kind = 'carrier_cash' and a.owner_type = 'carrier' and a.owner_user_id is null
-      and a.currency = currency and a.carrier_code = carrier_code;
-    exit when v_id is not null;
-    -- Nobody can pay more than he owes.
-    insert into money.accounts (tenant_id, kind, owner_type, carrier_code, currency, floor)
-    values (v_tenant, 'carrier_cash', 'carrier', carrier_code, currency, 0)
+    insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, carrier_code, currency, floor)
+    -- Nobody can hand over cash that he does not hold, or pay more than he owes.
+    values (v_tenant, kind, owner_type, owner, carrier, currency, case when kind in ('wallet', 'driver_cash', 'carrier_cash') then 0 end)
     on conflict do nothing
     returning id into v_id;
     exit when v_id is not null;
@@ -206,7 +185,7 @@ begin
     else (select c.exponent from tenancy.currencies c where c.code = decimals_of.currency) end;
 end $$;
 
-grant execute on function money.account_of(text, text, uuid, text), money.post(jsonb),
+grant execute on function money.account_of(text, text, uuid, text, text), money.post(jsonb),
   money.post_journal(text, text, uuid, text, uuid[], numeric[]) to barid_caller;
 
 -- Locks accounts of the caller's tenant in the order of their ids and answers their balances,

@@ -139,7 +139,8 @@ begin
   on conflict on constraint carrier_cash_already_collected do nothing
   returning id into v_row;
   if v_row is not null then
-    perform money.cash_book(d, 'dropoff', 'carrier_collection', v_row, money.carrier_account(s.carrier_code, d.currency::text));
+    perform money.cash_book(d, 'dropoff', 'carrier_collection', v_row,
+      money.account_of('carrier_cash', 'carrier', null, d.currency::text, s.carrier_code));
   end if;
 end $$;
 

@@ -65,7 +65,7 @@ begin
   end if;
   perform private.receipts_call_off(l.id) from delivery.deliveries l
   where l.tenant_id = e.tenant_id and (l.id = e.delivery_id or l.parent_id = e.delivery_id) and l.status in ('picked_up', 'in_transit')
-    and not delivery.has_open_exception(l.id) and (l.parent_id is null or not delivery.has_open_exception(l.parent_id));
+    and not private.has_open_exception(l.id) and (l.parent_id is null or not private.has_open_exception(l.parent_id));
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'delivery_exception.resolved', 'source_module', 'delivery',
     'entity_type', 'delivery_exception', 'entity_id', v_id, 'event_data', jsonb_build_object('exception_id', v_id,
       'delivery_id', e.delivery_id, 'resolution', input ->> 'resolution', 'actor_id', app.user_id()))));

@@ -107,11 +107,12 @@ begin
       'carrier_code', r.carrier_code, 'currency', r.currency, 'amount', r.amount, 'collections', r.collections, 'reference', r.reference,
       'actor_id', r.actor_id))));
   perform money.post_journal('carrier_remittance', 'carrier_remittance', r.id, 'Cash remitted by ' || r.carrier_code,
-    array[money.carrier_account(r.carrier_code, r.currency::text), money.account_of('cash_on_hand', 'tenant', null, r.currency::text)],
+    array[money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code),
+      money.account_of('cash_on_hand', 'tenant', null, r.currency::text)],
     array[-r.amount, r.amount]);
   return money.carrier_remittance(r.id) || jsonb_build_object(
     'still_owed', (select a.balance from money.accounts a
-      where a.tenant_id = v_tenant and a.id = money.carrier_account(r.carrier_code, r.currency::text)));
+      where a.tenant_id = v_tenant and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
 end $$;
 
 -- A carrier's payment with what it paid, in the order the cash was taken; null for one that the caller does not see.

@@ -19,14 +19,15 @@ begin
   return jsonb_build_object(
     'warehouse', jsonb_build_object('id', v_warehouse.id, 'name', v_warehouse.name, 'code', v_warehouse.code),
     'status', (
-      select jsonb_build_object('available_units', coalesce(sum(s.units) filter (where s.status = 'available'), 0),
-        'reserved_units', coalesce(sum(s.units) filter (where s.status = 'reserved'), 0),
-        'damaged_units', coalesce(sum(s.units) filter (where s.status = 'damaged'), 0),
-        'expired_units', coalesce(sum(s.units) filter (where s.status = 'expired'), 0),
-        'other_units', coalesce(sum(s.units) filter (where s.status not in ('available', 'reserved', 'damaged', 'expired')), 0),
-        'total_units', coalesce(sum(s.units), 0))
-      from (select x.status, sum(x.quantity) as units from warehousing.stock x
-        where x.tenant_id = v_tenant and x.warehouse_id = v_warehouse.id and x.quantity > 0 group by x.status) s),
+      -- Kept totals: a warehouse has as many rows as it has places and things.
+      select jsonb_build_object('available_units', coalesce(sum(u.units) filter (where u.status = 'available'), 0),
+        'reserved_units', coalesce(sum(u.units) filter (where u.status = 'reserved'), 0),
+        'damaged_units', coalesce(sum(u.units) filter (where u.status = 'damaged'), 0),
+        'expired_units', coalesce(sum(u.units) filter (where u.status = 'expired'), 0),
+        'other_units', coalesce(sum(u.units) filter (where u.status not in ('available', 'reserved', 'damaged', 'expired')), 0),
+        'total_units', coalesce(sum(u.units), 0))
+      from (select k.key as status, (k.value ->> 'amount')::bigint as units
+        from jsonb_each(app.tally_by('stock', 'status', jsonb_build_object('warehouse_id', v_warehouse.id))) k) u),
     'recent_activity', (
       select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'type', case t.transaction_type
           when 'initial_stock' then 'inventory_initial_stock' when 'receive' then 'inventory_received' when 'pick' then 'inventory_picked'

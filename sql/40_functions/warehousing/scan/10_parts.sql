@@ -28,7 +28,7 @@ begin
   join delivery.assignments a on a.tenant_id = h.tenant_id and a.id = h.assignment_id and a.status in ('assigned', 'accepted')
   join warehousing.picking_orders p on p.tenant_id = h.tenant_id and p.id = h.picking_order_id and p.status = 'completed'
   where h.tenant_id = (select app.tenant_id()) and h.delivery_id = any (deliveries) and h.status = 'pending' and h.driver_id is not null
-    and not delivery.has_open_exception(h.delivery_id)
+    and not private.has_open_exception(h.delivery_id)
   order by h.created_at desc limit 1;
   return v_found;
 end $$;

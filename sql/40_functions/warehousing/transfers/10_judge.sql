@@ -86,7 +86,7 @@ begin
       when coalesce(p.current_warehouse_id, case when p.status in ('draft', 'pending') and p.delivery_flow <> 'pnd_parent'
         then p.pickup_warehouse_id end) <> v_source then 'wrong_source_warehouse'
       when not warehousing.parcel_is_movable(p, l, use) then 'not_transferable_status'
-      when delivery.has_open_exception(p.id) or (l.id is not null and delivery.has_open_exception(l.id)) then 'open_exception'
+      when private.has_open_exception(p.id) or (l.id is not null and private.has_open_exception(l.id)) then 'open_exception'
       -- Out of a warehouse goes the whole parcel; a delivery from door to door may have nothing on a shelf.
       when use = 'waybill' and (l.id is not null or delivery.leaves_warehouse(p)) and exists (
         select from delivery.delivery_items i

@@ -4,9 +4,9 @@
  * the apostrophe before formulas, and the columns that nobody can set.
  */
 import { type CsvError, parse } from "csv-parse/sync";
-import { unguarded } from "./csv.ts";
+import type { z } from "zod";
+import { unguarded } from "./csv-cells.ts";
 import { columnsOf } from "./csv-columns.ts";
-import type { CsvBody } from "./endpoint.ts";
 import { AppError, type ErrorCode } from "./errors.ts";
 import { accept, bodyBytesMax, readBytes, typeOf } from "./input.ts";
 
@@ -15,6 +15,12 @@ export interface LineError {
   line: number;
   code: ErrorCode;
   params: Record<string, unknown>;
+}
+
+/** A file as a body: what each line is, and how many there may be. */
+export interface CsvBody {
+  line: z.ZodType;
+  linesMax: number;
 }
 
 /** A file as its schema sees it: what each line says, and what is wrong with the others. */

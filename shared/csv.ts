@@ -5,6 +5,7 @@
  */
 import type { Access } from "./access.ts";
 import { z } from "zod";
+import { csvLine } from "./csv-cells.ts";
 import { type AnyEndpoint, type Endpoint, endpoint, type Result } from "./endpoint.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { List } from "./list.ts";
@@ -15,29 +16,6 @@ const byteOrderMark = "\ufeff";
 
 /** A column: its heading, and where in a row its value stands (`delivery_details.customer_name`). */
 export type Columns = Readonly<Record<string, string>>;
-
-/** One line of the file. */
-export function csvLine(values: unknown[]): string {
-  return values.map(cell).join(",") + "\r\n";
-}
-
-function cell(value: unknown): string {
-  if (value === null || value === undefined) return "";
-  if (typeof value === "number" || typeof value === "boolean") return String(value);
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  const safe = guarded(text);
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-/** A text that no spreadsheet runs: one more apostrophe before what begins like a formula, also behind apostrophes. */
-function guarded(text: string): string {
-  return /^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-}
-
-/** The text that was guarded. */
-export function unguarded(cell: string): string {
-  return /^'+[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell;
-}
 
 /** The value at a path of keys. */
 function at(row: unknown, path: string): unknown {

@@ -4,7 +4,7 @@
  */
 import type { z } from "zod";
 import type { Access } from "./access.ts";
-import type { CsvFile } from "./csv-read.ts";
+import type { CsvBody, CsvFile } from "./csv-read.ts";
 import type { Database } from "./db.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Language, MessageKey } from "./i18n/index.ts";
@@ -89,12 +89,6 @@ export interface Endpoint<
   /** Not for clients: left out of the API reference. */
   internal?: true;
   run(context: Run<P, Q, B>): Promise<Result>;
-}
-
-/** A file as a body: what each line is, and how many there may be. */
-export interface CsvBody {
-  line: Schema;
-  linesMax: number;
 }
 
 /** A row of a table with `updated_at`: by an id of the path, or the tenant's only one. */

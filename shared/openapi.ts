@@ -1,7 +1,8 @@
 /** Endpoints to an OpenAPI 3.1 document, from the same schemas that judge the requests. */
 import { z } from "zod";
 import { columnsOf } from "./csv-columns.ts";
-import { type AnyEndpoint, type CsvBody, impliedCodes, readsOnly } from "./endpoint.ts";
+import type { CsvBody } from "./csv-read.ts";
+import { type AnyEndpoint, impliedCodes, readsOnly } from "./endpoint.ts";
 import { commonCodes, type ErrorCode, publicFieldsOf, statusOf } from "./errors.ts";
 import { template } from "./i18n/index.ts";
 import { listOf } from "./declared-lists.ts";

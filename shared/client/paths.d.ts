@@ -10952,6 +10952,18 @@ export interface operations {
                             carrier_code: string | null;
                             /** @enum {string} */
                             carrier_type: "internal" | "external";
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
                             cod_amount: number;
                             collections: {
                                 [key: string]: unknown;

@@ -6392,21 +6392,24 @@ begin
   update delivery.deliveries x set status = 'picked_up', picked_up_at = clock_timestamp(), status_reason = null, status_notes = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
   perform delivery.delivery_proofs_keep(d, 'pickup', input -> 'proof');
-  perform delivery.require_cash(private.parcel_terms(d), 'pickup', input -> 'cash_collected');
+  perform delivery.require_cash(d, 'pickup', input -> 'cash_collected');
   perform money.cash_collected(delivery.parcel_of(d), 'pickup', a.driver_id);
 end $$;
 
--- What is said to be collected must be what is due; said nothing, it is what is due.
--- cash: {cod?, delivery_fee?} or null. Fails: cash_amount_mismatch.
-create or replace function delivery.require_cash(parcel delivery.deliveries, stage text, cash jsonb) returns void
+-- What is said to be collected must be what is still to be taken; said nothing, it is that.
+-- cash: {cod?, delivery_fee?} or null. Fails: cash_amount_mismatch {due: {cod, delivery_fee, currency}}.
+create or replace function delivery.require_cash(d delivery.deliveries, stage text, cash jsonb) returns void
 language plpgsql stable set search_path = '' as $$
 declare
-  v_due record := money.cash_due(parcel, stage);
+  v_due jsonb;
 begin
-  if coalesce(jsonb_typeof(cash), 'null') <> 'null' and (coalesce((cash ->> 'cod')::numeric, 0) <> v_due.cod
-      or coalesce((cash ->> 'delivery_fee')::numeric, 0) <> v_due.delivery_fee) then
-    perform app.fail('cash_amount_mismatch', jsonb_build_object('field', 'cash_collected', 'due',
-      jsonb_build_object('cod', v_due.cod, 'delivery_fee', v_due.delivery_fee, 'currency', parcel.currency)));
+  if coalesce(jsonb_typeof(cash), 'null') = 'null' then
+    return;
+  end if;
+  v_due := private.cash_to_take(d, stage);
+  if coalesce((cash ->> 'cod')::numeric, 0) <> (v_due ->> 'cod')::numeric
+      or coalesce((cash ->> 'delivery_fee')::numeric, 0) <> (v_due ->> 'delivery_fee')::numeric then
+    perform app.fail('cash_amount_mismatch', jsonb_build_object('field', 'cash_collected', 'due', v_due));
   end if;
 end $$;
 
@@ -6464,7 +6467,7 @@ begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
   if v_door then
     v_due := money.cash_due(v_parcel, 'dropoff');
-    perform delivery.require_cash(v_parcel, 'dropoff', input -> 'cash_collected');
+    perform delivery.require_cash(d, 'dropoff', input -> 'cash_collected');
     if a.driver_id is null and v_due.cod + v_due.delivery_fee > 0 then
       select s.id into v_shipment from integration.carrier_shipments s
       where s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status in ('booked', 'cancelling') and s.cash_due > 0;
@@ -6971,6 +6974,7 @@ begin
         'status', r.status, 'delivery_flow', r.delivery_flow) order by r.created_at), '[]')
       from delivery.deliveries r where r.tenant_id = d.tenant_id and r.original_delivery_id = v_parcel),
     'proof_requirements', jsonb_build_object('pickup', delivery.proof_needs(d, 'pickup'), 'delivery', delivery.proof_needs(d, 'delivery')),
+    'cash_due', jsonb_build_object('pickup', private.cash_to_take(d, 'pickup'), 'delivery', private.cash_to_take(d, 'dropoff')),
     'policy', (select delivery.service_policy(s) from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id)));
 end $$;
 
@@ -13528,6 +13532,24 @@ begin
     then d.delivery_fee else 0 end;
 end $$;
 
+-- What is still to be taken in cash where a delivery begins ('pickup') or ends ('dropoff'): what is due for its parcel
+-- until it was taken; a leg into a warehouse ends before the door. {cod, delivery_fee, currency}
+-- A definer: the driver of the last leg sees neither the parcel nor what the first one took.
+create or replace function private.cash_to_take(d delivery.deliveries, stage text) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_parcel delivery.deliveries := private.parcel_terms(d);
+  v_due record := money.cash_due(v_parcel, stage);
+  v_to_take boolean := not (stage = 'dropoff' and d.delivery_flow = 'pnd_inbound')
+    and not exists (select from money.cod_collections c
+      where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and c.collection_stage = cash_to_take.stage)
+    and not exists (select from money.carrier_collections c
+      where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and stage = 'dropoff');
+begin
+  return jsonb_build_object('cod', case when v_to_take then v_due.cod else 0 end,
+    'delivery_fee', case when v_to_take then v_due.delivery_fee else 0 end, 'currency', v_parcel.currency);
+end $$;
+
 -- Books the cash a driver took for a parcel at a stage: one row of cash, and what money.cash_book does. Nothing due,
 -- or taken at that stage before: nothing happens.
 create or replace function money.cash_collected(p_parcel uuid, p_stage text, p_driver uuid) returns void
@@ -13617,6 +13639,8 @@ begin
   where p.amount > 0;
   perform money.post(v_cash);
 end $$;
+
+grant execute on function private.cash_to_take(delivery.deliveries, text) to barid_caller;
 
 -- sql/40_functions/money/verify.sql
 

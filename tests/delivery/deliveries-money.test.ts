@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Person } from "../support/api.ts";
 import { sql } from "../support/db.ts";
 import {
   assign,
@@ -36,7 +37,36 @@ const rowsOf = (id: string) =>
 const paymentsOf = (id: string) =>
   sql`select type, status, payment_method, amount from money.payments where delivery_id = ${id} order by type`;
 
+const due = (cod: number, delivery_fee: number) => ({ cod, delivery_fee, currency: "IQD" });
+const dueOf = async (person: Person, id: string) =>
+  (await person.get(`${path}/${id}`)).body.delivery.cash_due;
+
 describe("cash", () => {
+  test("that is due is told to who carries the parcel, at either end, until it was taken", async () => {
+    const { id } = await newDelivery(ground, { payer_type: "sender", cod_amount: 50_000 });
+    await assign(tenant, id);
+    expect(await dueOf(tenant.driver, id)).toEqual({
+      pickup: due(0, 2000),
+      delivery: due(50_000, 0),
+    });
+    await moves(tenant.driver, id, "pickup");
+    expect(await dueOf(tenant.driver, id)).toEqual({ pickup: due(0, 0), delivery: due(50_000, 0) });
+    const staged = await newDelivery(ground, {
+      staged: true,
+      warehouse_id: ground.warehouse,
+      payer_type: "receiver",
+      cod_amount: 3000,
+    });
+    expect(await dueOf(tenant.ops, staged.id)).toEqual({
+      pickup: due(0, 0),
+      delivery: due(3000, 2000),
+    });
+    expect(await dueOf(tenant.ops, staged.legs[0].id)).toEqual({
+      pickup: due(0, 0),
+      delivery: due(0, 0),
+    });
+  });
+
   test("of a sender who pays the fee is taken with the parcel, the COD at the door", async () => {
     const { id } = await newDelivery(ground, { payer_type: "sender", cod_amount: 50_000 });
     await assign(tenant, id);
@@ -105,8 +135,15 @@ describe("cash", () => {
     });
     expect(await rowsOf(parent.id)).toMatchObject([{ collection_stage: "pickup", amount: 2000 }]);
     const handoff = await handedTo(ground, b, tenant.driver2);
-    expect(await tenant.driver2.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+    // What the first leg took is not due again, which its driver need not know.
+    expect(await dueOf(tenant.driver2, b)).toEqual({ pickup: due(0, 0), delivery: due(3000, 0) });
+    expect(
+      await tenant.driver2.post(`/delivery/handoffs/${handoff}/pickup`, {
+        cash_collected: { cod: 0, delivery_fee: 0 },
+      }),
+    ).toSucceed();
     await moves(tenant.driver2, b, ["complete", { cash_collected: { cod: 3000 } }]);
+    expect(await dueOf(tenant.driver2, b)).toEqual({ pickup: due(0, 0), delivery: due(0, 0) });
     expect(await rowsOf(parent.id)).toMatchObject([
       { collection_stage: "pickup", driver_id: tenant.driver.id },
       { collection_stage: "dropoff", cod_amount: 3000, driver_id: tenant.driver2.id },

@@ -1,4 +1,5 @@
-import { csvEndpoint, csvFile, csvLine } from "../../../shared/csv.ts";
+import { csvEndpoint, csvFile } from "../../../shared/csv.ts";
+import { csvLine } from "../../../shared/csv-cells.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { collections, shown } from "./list.ts";
 import { cashPeople, office } from "./people.ts";

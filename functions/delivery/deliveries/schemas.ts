@@ -223,6 +223,7 @@ export const DeliveryRow = z.object({
 });
 
 const Needs = z.object({ photo_required: z.boolean(), signature_required: z.boolean() });
+const Cash = z.object({ cod: z.number(), delivery_fee: z.number(), currency: z.string() });
 
 export const DeliveryDetail = DeliveryRow.extend({
   package_details: JsonObject.nullable(),
@@ -238,6 +239,8 @@ export const DeliveryDetail = DeliveryRow.extend({
   handoff: JsonObject.nullable(),
   returns: z.array(JsonObject),
   proof_requirements: z.object({ pickup: Needs, delivery: Needs }),
+  /** What is still to be taken in cash where this delivery begins and where it ends. */
+  cash_due: z.object({ pickup: Cash, delivery: Cash }),
   policy: JsonObject.nullable(),
 });
 

@@ -89,6 +89,24 @@ begin
     then d.delivery_fee else 0 end;
 end $$;
 
+-- What is still to be taken in cash where a delivery begins ('pickup') or ends ('dropoff'): what is due for its parcel
+-- until it was taken; a leg into a warehouse ends before the door. {cod, delivery_fee, currency}
+-- A definer: the driver of the last leg sees neither the parcel nor what the first one took.
+create or replace function private.cash_to_take(d delivery.deliveries, stage text) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_parcel delivery.deliveries := private.parcel_terms(d);
+  v_due record := money.cash_due(v_parcel, stage);
+  v_to_take boolean := not (stage = 'dropoff' and d.delivery_flow = 'pnd_inbound')
+    and not exists (select from money.cod_collections c
+      where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and c.collection_stage = cash_to_take.stage)
+    and not exists (select from money.carrier_collections c
+      where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and stage = 'dropoff');
+begin
+  return jsonb_build_object('cod', case when v_to_take then v_due.cod else 0 end,
+    'delivery_fee', case when v_to_take then v_due.delivery_fee else 0 end, 'currency', v_parcel.currency);
+end $$;
+
 -- Books the cash a driver took for a parcel at a stage: one row of cash, and what money.cash_book does. Nothing due,
 -- or taken at that stage before: nothing happens.
 create or replace function money.cash_collected(p_parcel uuid, p_stage text, p_driver uuid) returns void
@@ -178,3 +196,5 @@ begin
   where p.amount > 0;
   perform money.post(v_cash);
 end $$;
+
+grant execute on function private.cash_to_take(delivery.deliveries, text) to barid_caller;

@@ -15,21 +15,24 @@ begin
   update delivery.deliveries x set status = 'picked_up', picked_up_at = clock_timestamp(), status_reason = null, status_notes = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
   perform delivery.delivery_proofs_keep(d, 'pickup', input -> 'proof');
-  perform delivery.require_cash(private.parcel_terms(d), 'pickup', input -> 'cash_collected');
+  perform delivery.require_cash(d, 'pickup', input -> 'cash_collected');
   perform money.cash_collected(delivery.parcel_of(d), 'pickup', a.driver_id);
 end $$;
 
--- What is said to be collected must be what is due; said nothing, it is what is due.
--- cash: {cod?, delivery_fee?} or null. Fails: cash_amount_mismatch.
-create or replace function delivery.require_cash(parcel delivery.deliveries, stage text, cash jsonb) returns void
+-- What is said to be collected must be what is still to be taken; said nothing, it is that.
+-- cash: {cod?, delivery_fee?} or null. Fails: cash_amount_mismatch {due: {cod, delivery_fee, currency}}.
+create or replace function delivery.require_cash(d delivery.deliveries, stage text, cash jsonb) returns void
 language plpgsql stable set search_path = '' as $$
 declare
-  v_due record := money.cash_due(parcel, stage);
+  v_due jsonb;
 begin
-  if coalesce(jsonb_typeof(cash), 'null') <> 'null' and (coalesce((cash ->> 'cod')::numeric, 0) <> v_due.cod
-      or coalesce((cash ->> 'delivery_fee')::numeric, 0) <> v_due.delivery_fee) then
-    perform app.fail('cash_amount_mismatch', jsonb_build_object('field', 'cash_collected', 'due',
-      jsonb_build_object('cod', v_due.cod, 'delivery_fee', v_due.delivery_fee, 'currency', parcel.currency)));
+  if coalesce(jsonb_typeof(cash), 'null') = 'null' then
+    return;
+  end if;
+  v_due := private.cash_to_take(d, stage);
+  if coalesce((cash ->> 'cod')::numeric, 0) <> (v_due ->> 'cod')::numeric
+      or coalesce((cash ->> 'delivery_fee')::numeric, 0) <> (v_due ->> 'delivery_fee')::numeric then
+    perform app.fail('cash_amount_mismatch', jsonb_build_object('field', 'cash_collected', 'due', v_due));
   end if;
 end $$;
 
@@ -87,7 +90,7 @@ begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
   if v_door then
     v_due := money.cash_due(v_parcel, 'dropoff');
-    perform delivery.require_cash(v_parcel, 'dropoff', input -> 'cash_collected');
+    perform delivery.require_cash(d, 'dropoff', input -> 'cash_collected');
     if a.driver_id is null and v_due.cod + v_due.delivery_fee > 0 then
       select s.id into v_shipment from integration.carrier_shipments s
       where s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status in ('booked', 'cancelling') and s.cash_due > 0;

@@ -23,8 +23,8 @@ export default defineConfig({
  */
 function isDriversOwn(error: object): boolean {
   const { code, query, message, stack } = error as Record<string, string | undefined>;
-  const asksForTypes = ["ECONNRESET", "ECONNREFUSED"].includes(code ?? "") &&
-    (query ?? "").includes("pg_catalog.pg_type");
+  const broken = /^(ECONN|EPIPE|CONNECTION_)/.test(code ?? "");
+  const asksForTypes = broken && (query ?? "").includes("pg_catalog.pg_type");
   const sendsToNobody = /null \(reading 'write'\)/.test(message ?? "") &&
     (stack ?? "").includes("node_modules/postgres/");
   return asksForTypes || sendsToNobody;

@@ -67,8 +67,16 @@ export interface Database {
   };
 }
 
-/** The database for one request. */
-export function openDatabase(claims: Claims, rule: Rule, idempotencyKey?: string): Database {
+/**
+ * The database for one request. `gone`: aborted when the client left. What was not begun by then is not begun any more:
+ * his repetition may have had its answer already, and that is the one he goes by.
+ */
+export function openDatabase(
+  claims: Claims,
+  rule: Rule,
+  idempotencyKey?: string,
+  gone?: AbortSignal,
+): Database {
   const seen: Database["seen"] = {
     replayed: false,
     jobs: false,
@@ -76,20 +84,18 @@ export function openDatabase(claims: Claims, rule: Rule, idempotencyKey?: string
     language: null,
     version: null,
   };
+  let begun = false;
   const ask = async (kind: Statement, work: string, input: unknown, key?: string) => {
     const sent = key === undefined ? claims : { ...claims, idempotency_key: key };
-    const answer = await execute(
-      kind,
-      sent,
-      rule,
-      work,
-      input,
-      Boolean(rule.reads_only) || key !== undefined,
-    ).catch((error) => {
+    const answer = await execute(kind, { claims: sent, rule, work, input }, {
+      safeToRepeat: Boolean(rule.reads_only) || key !== undefined,
+      abandoned: () => !begun && gone?.aborted === true,
+    }).catch((error) => {
       // A refusal tells the tenant's language as an answer does.
       if (error instanceof AppError && error.language) seen.language = error.language;
       throw error;
     });
+    begun ||= kind !== "check";
     seen.language = answer.language;
     seen.version = answer.version ?? null;
     seen.replayed ||= answer.replayed ?? false;
@@ -192,19 +198,31 @@ const lostAttemptsMax = 2;
 let calls = 0;
 const processId = crypto.randomUUID();
 
+interface Asked {
+  claims: Claims;
+  rule: Rule;
+  work: string;
+  input: unknown;
+}
+
+interface Patience {
+  /** Doing it twice is doing it once. */
+  safeToRepeat: boolean;
+  /** Nobody waits for it any more. */
+  abandoned(): boolean;
+}
+
 async function execute(
   kind: Statement,
-  claims: Claims,
-  rule: Rule,
-  work: string,
-  input: unknown,
-  safeToRepeat: boolean,
+  { claims, ...asked }: Asked,
+  { safeToRepeat, abandoned }: Patience,
 ): Promise<Answer> {
   for (let attempt = 1;; attempt++) {
     const callId = `${processId}/${++calls}`;
-    const request = JSON.stringify({ claims: { ...claims, call_id: callId }, rule, work, input });
+    const request = JSON.stringify({ claims: { ...claims, call_id: callId }, ...asked });
     try {
       return await withConnection(async (sql) => {
+        if (abandoned()) throw unavailable();
         const rows = await send(sql, kind, request);
         const answer = rows[0]?.answer as Answer | undefined;
         if (answer?.call_id !== callId) throw new ForeignAnswer();

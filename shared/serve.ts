@@ -163,7 +163,12 @@ async function answer(
     const claims = claimsOf(actor, endpoint, start, params, operation);
     await admit(actor, endpoint, request);
     trace.tenant = claims.asked_tenant_id ?? claims.tenant_id;
-    const db = openDatabase(claims, ruleOf(endpoint, params, request), keyOf(endpoint, request));
+    const db = openDatabase(
+      claims,
+      ruleOf(endpoint, params, request),
+      keyOf(endpoint, request),
+      request.signal,
+    );
     const language = () => start.asked ?? (isLanguage(db.seen.language) ? db.seen.language : "en");
     let context: Run<undefined, undefined, undefined>;
     try {

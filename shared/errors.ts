@@ -278,6 +278,7 @@ const definitions = {
   carrier_unavailable: 502,
   carrier_collects_no_cash: { status: 409, fields: ["amount", "currency"] },
   sender_cash_not_collected: { status: 409, fields: ["amount", "currency"] },
+  remittance_not_found: 404,
   remittance_exceeds_owed: { status: 409, fields: ["field", "owed", "currency"] },
   remittance_amount_mismatch: { status: 409, fields: ["field", "expected", "currency"] },
   remittance_reference_exists: 409,

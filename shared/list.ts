@@ -191,9 +191,10 @@ async function run(list: ListDeclaration, db: Database, query: ListQuery): Promi
   };
 }
 
+type Condition = { name: string; sql: string; value: string; kept?: Filter["kept"] };
 /** The conditions of a list, by the name of what they narrow by. */
 function conditionsOf(list: ListDeclaration, query: ListQuery) {
-  const conditions: { name: string; sql: string }[] = [];
+  const conditions: Condition[] = [];
   const preferred: { name: string; condition: string }[] = [];
   const sets: { name: string; sql: string }[] = [];
   const once = (sql: string) => {
@@ -202,9 +203,10 @@ function conditionsOf(list: ListDeclaration, query: ListQuery) {
     return name;
   };
   const use = (source: "param" | "column", name: string, filter: Filter) => {
-    const condition = filter.condition(`($1 #> '{${source},${name}}')`, once);
+    const value = `($1 #> '{${source},${name}}')`;
+    const condition = filter.condition(value, once);
     if (filter.prefers) preferred.push({ name: filter.prefers, condition });
-    else conditions.push({ name, sql: `(${condition})` });
+    else conditions.push({ name, sql: `(${condition})`, value, kept: filter.kept });
   };
   for (const name of Object.keys(query.filters)) {
     const filter = list.params![name];
@@ -215,25 +217,23 @@ function conditionsOf(list: ListDeclaration, query: ListQuery) {
   if (query.search && list.search) {
     const pattern = "app.contains_pattern($1 ->> 'search')";
     const matches = list.search.map((column) => `r.${column}::text ilike ${pattern}`);
-    conditions.push({ name: "search", sql: `(${matches.join(" or ")})` });
+    conditions.push({ name: "search", sql: `(${matches.join(" or ")})`, value: pattern });
   }
   return { conditions, preferred, sets };
 }
 
 /** `{column: value}` for the tally, as long as only columns it is kept by narrow the rows. */
-function wantedOf(list: ListDeclaration, query: ListQuery, names: string[]): string | null {
-  if (!list.tally || names.some((name) => !list.tally!.filters.includes(name))) return null;
+function wantedOf({ tally }: ListDeclaration, conditions: Condition[]): string | null {
+  if (!tally || conditions.some(({ name }) => !tally.filters.includes(name))) return null;
   // Narrowed twice by one column: both must hold, which a tally cannot say.
-  if (new Set(names).size < names.length) return null;
-  const pairs = names.map((name) => {
-    const source = name in query.column_filters ? "column" : "param";
-    return `'${name}', $1 #>> '{${source},${name}}'`;
-  });
-  return `jsonb_build_object(${pairs.join(", ")})`;
+  if (new Set(conditions.map(({ name }) => name)).size < conditions.length) return null;
+  return conditions.map(({ name, value, kept }) =>
+    kept?.(value) ?? `jsonb_build_object('${name}', ${value} #>> '{}')`
+  ).join(" || ") || "'{}'::jsonb";
 }
 
 // A plan is kept where one index serves whatever the values are: all rows, or those of columns that totals are kept
-// by. Of a text or a time a rare value and a common one want different plans.
+// by. Of a text or a time a rare value and a common one want different plans; so do words of more columns than one.
 function statementFor(list: ListDeclaration, query: ListQuery) {
   const { conditions, preferred, sets } = conditionsOf(list, query);
   const order = query.walk ? walkOrder(list, query.walk) : [
@@ -254,8 +254,7 @@ function statementFor(list: ListDeclaration, query: ListQuery) {
   const row = ["to_jsonb(r)", ...hidden.map((column) => `'${column}'`)].join(" - ");
   const placed = query.walk ? ` || jsonb_build_object('place', ${placeOf(list, query.walk)})` : "";
   const counted = `(select count(*) from ${list.view} r where ${where})`;
-  const names = conditions.map(({ name }) => name);
-  const wanted = wantedOf(list, query, names);
+  const wanted = wantedOf(list, conditions);
   const readers = list.tally?.readers ?? "app.sees_tenant()";
   const total = query.walk ? "0" : wanted === null ? counted : `case when (select ${readers})
     then (app.tally('${list.tally!.name}', ${wanted}) ->> 'entries')::bigint else ${counted} end`;
@@ -263,7 +262,7 @@ function statementFor(list: ListDeclaration, query: ListQuery) {
   const told = summary && query.walk?.summary === undefined
     ? `, 'summary', ${
       summary.sql(`${list.view} r where ${rowsWhere(summary.ignores)}`, {
-        wanted: wantedOf(list, query, names.filter((name) => !summary.ignores?.includes(name))),
+        wanted: wantedOf(list, conditions.filter(({ name }) => !summary.ignores?.includes(name))),
       })
     }`
     : "";
@@ -283,7 +282,7 @@ function statementFor(list: ListDeclaration, query: ListQuery) {
     statement: `${before}select jsonb_build_object(
     'rows', coalesce((select jsonb_agg(page.row) from (${page}) page), '[]'),
     'total', ${total}${told})`,
-    keepPlan: names.every((name) => list.tally?.filters.includes(name)),
+    keepPlan: conditions.every(({ name, kept }) => !kept && list.tally?.filters.includes(name)),
   };
 }
 

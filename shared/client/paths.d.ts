@@ -107,13 +107,37 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List what a carrier paid of the cash it collected
+         * @description Who: permission view:tenant or manage:tenant.
+         */
+        get: operations["get_carriers_tenant_carrier_code_remittances"];
         put?: never;
         /**
          * Enter what a carrier paid of the cash it collected; all of it or nothing
          * @description Who: permission manage:tenant.
          */
         post: operations["post_carriers_tenant_carrier_code_remittances"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/carriers/tenant/{carrier_code}/remittances/{remittance_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a payment of a carrier with the collections it paid
+         * @description Who: permission view:tenant or manage:tenant.
+         */
+        get: operations["get_carriers_tenant_carrier_code_remittances_remittance_id"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -6815,6 +6839,87 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    get_carriers_tenant_carrier_code_remittances: {
+        parameters: {
+            query?: {
+                column_filters?: string;
+                currency?: string;
+                format?: "json" | "csv";
+                from_date?: string;
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                limit?: string;
+                page?: number;
+                search?: string;
+                sort_by?: "remitted_at" | "amount";
+                sort_order?: "asc" | "desc";
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+                to_date?: string;
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path: {
+                carrier_code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success; with `format=csv` the rows as text/csv */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        limit: number;
+                        message: string;
+                        page: number;
+                        remittances: {
+                            amount: number;
+                            carrier_code: string;
+                            cod_amount: number;
+                            currency: string;
+                            delivery_fee_amount: number;
+                            entered_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            };
+                            /** Format: uuid */
+                            id: string;
+                            notes: string | null;
+                            reference: string;
+                            /** Format: date-time */
+                            remitted_at: string;
+                            remitted_count: number;
+                        }[];
+                        /** @constant */
+                        success: true;
+                        summary: {
+                            remitted: {
+                                amount: number;
+                                currency: string;
+                                remittances: number;
+                            }[];
+                        };
+                        total: number;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400_9"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     post_carriers_tenant_carrier_code_remittances: {
         parameters: {
             query?: {
@@ -6862,6 +6967,11 @@ export interface operations {
                             cod_amount: number;
                             currency: string;
                             delivery_fee_amount: number;
+                            entered_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            };
                             /** Format: uuid */
                             id: string;
                             notes: string | null;
@@ -6957,6 +7067,96 @@ export interface operations {
             };
             413: components["responses"]["413"];
             415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_carriers_tenant_carrier_code_remittances_remittance_id: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path: {
+                carrier_code: string;
+                remittance_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message: string;
+                        remittance: {
+                            amount: number;
+                            carrier_code: string;
+                            cod_amount: number;
+                            currency: string;
+                            delivery_fee_amount: number;
+                            entered_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            };
+                            /** Format: uuid */
+                            id: string;
+                            notes: string | null;
+                            reference: string;
+                            /** Format: date-time */
+                            remitted_at: string;
+                            remitted_collections: {
+                                amount: number;
+                                /** Format: uuid */
+                                carrier_collection_id: string;
+                                cod_amount: number;
+                                delivery_code: number;
+                                delivery_fee_amount: number;
+                                /** Format: uuid */
+                                delivery_id: string;
+                            }[];
+                            remitted_count: number;
+                        };
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            /**
+             * @description `remittance_not_found`: No such payment of this carrier.
+             *
+             *     `tenant_not_found`: This company does not exist.
+             */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "remittance_not_found" | "tenant_not_found";
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];

@@ -20,6 +20,9 @@ create table if not exists money.carrier_remittances (
   constraint remittance_reference_exists unique (tenant_id, carrier_code, reference),
   foreign key (tenant_id, actor_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
 );
+create index if not exists carrier_remittances_recent
+  on money.carrier_remittances (tenant_id, carrier_code, remitted_at desc nulls last, id desc);
+create index if not exists carrier_remittances_amount on money.carrier_remittances (tenant_id, carrier_code, amount desc nulls last, id desc);
 create index if not exists carrier_remittances_actor on money.carrier_remittances (tenant_id, actor_id);
 create index if not exists carrier_remittances_carrier on money.carrier_remittances (carrier_code);
 create index if not exists carrier_remittances_currency on money.carrier_remittances (currency);

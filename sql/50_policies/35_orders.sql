@@ -31,4 +31,4 @@ select app.tenant_table('money.payment_webhook_events', own => '{}', writes => '
 grant update (resolution, resolution_note, resolved_by, resolved_at) on money.payment_webhook_events to barid_caller;
 select app.touched('money.payment_gateways');
 
-select app.counted('storefront_orders', 'storefront.storefront_orders', '{status_group}');
+select app.counted('storefront_orders', 'storefront.storefront_orders', '{status_group,status}');

@@ -3085,6 +3085,9 @@ create table if not exists money.carrier_remittances (
   constraint remittance_reference_exists unique (tenant_id, carrier_code, reference),
   foreign key (tenant_id, actor_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
 );
+create index if not exists carrier_remittances_recent
+  on money.carrier_remittances (tenant_id, carrier_code, remitted_at desc nulls last, id desc);
+create index if not exists carrier_remittances_amount on money.carrier_remittances (tenant_id, carrier_code, amount desc nulls last, id desc);
 create index if not exists carrier_remittances_actor on money.carrier_remittances (tenant_id, actor_id);
 create index if not exists carrier_remittances_carrier on money.carrier_remittances (carrier_code);
 create index if not exists carrier_remittances_currency on money.carrier_remittances (currency);
@@ -3637,6 +3640,15 @@ select c.id, c.carrier_code, c.delivery_id, c.delivery_code, c.tracking_number, 
 from money.carrier_collections c
 left join money.carrier_remittances r on r.tenant_id = c.tenant_id and r.id = c.remittance_id;
 grant select on money.carrier_collections_list to barid_caller;
+
+-- What carriers paid of it, as its list shows it.
+drop view if exists money.carrier_remittances_list cascade;
+create view money.carrier_remittances_list with (security_invoker = true) as
+select r.id, r.carrier_code, r.amount, r.cod_amount, r.delivery_fee_amount, r.currency, r.reference, r.notes, r.remitted_at,
+  r.collections as remitted_count, jsonb_build_object('id', r.actor_id, 'full_name', p.full_name) as entered_by
+from money.carrier_remittances r
+left join tenancy.profiles p on p.id = r.actor_id;
+grant select on money.carrier_remittances_list to barid_caller;
 
 -- sql/30_views/money/40_cash_handovers.sql
 
@@ -4314,6 +4326,13 @@ begin
   on conflict (tenant_id, counter) do update set value = c.value + excluded.value
   returning c.value - take_numbers.quantity + 1 into v_first;
   return v_first;
+end $$;
+
+-- A number with zeros in front, up to so many digits; one that has more is told whole.
+create or replace function app.padded(number bigint, digits integer) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+  return lpad(number::text, greatest(digits, length(number::text)), '0');
 end $$;
 
 -- A settings group of the caller's tenant, {} when it was never saved.
@@ -5792,7 +5811,7 @@ begin
   d.institution_user_id := v_people.institution_user_id;
   d.payer_type := input ->> 'payer_type';
   d.payment_method := input ->> 'payment_method';
-  -- Of a storefront order, said by storefront.order_dispatch() alone: no client names it.
+  -- Of a storefront order, said by storefront.order_delivery_terms() alone: no client names it.
   d.order_id := (input ->> 'order_id')::uuid;
   d.cod_amount := coalesce((input ->> 'cod_amount')::numeric, 0);
   d.currency := v_currency.code;
@@ -5991,21 +6010,34 @@ begin
     input := input || jsonb_build_object('warehouse_id', delivery.staging_of(input)) - '{pickup_warehouse_id,dropoff_warehouse_id}'::text[];
   end if;
   d := delivery.delivery_terms(input);
-  d.id := gen_random_uuid();
   d.original_delivery_id := (input ->> 'original_delivery_id')::uuid;
-  d.status := coalesce(input ->> 'status', 'pending');
+  d.status := input ->> 'status';
+  d.barcode := input ->> 'barcode';
   if v_staged then
     d.delivery_flow := 'pnd_parent';
     d.staging_warehouse_id := (input ->> 'warehouse_id')::uuid;
   end if;
+  -- By itself: what reads in the statement that writes would not see it.
+  d.id := delivery.delivery_write(d);
+  return delivery.delivery_made(d.id);
+end $$;
+
+-- Numbers a delivery whose terms are known, writes it and, unless it is a draft, orders it. From its number to the end of
+-- the transaction nobody else of the tenant gets one. -> its id
+-- Fails: insufficient_wallet_balance, delivery_barcode_taken, return_already_exists, invalid_package.
+create or replace function delivery.delivery_write(d delivery.deliveries) returns uuid
+language plpgsql set search_path = '' as $$
+begin
+  d.id := gen_random_uuid();
+  d.status := coalesce(d.status, 'pending');
   d.delivery_code := app.take_numbers('delivery_code');
-  d.barcode := coalesce(input ->> 'barcode', delivery.barcode_of_code(d.delivery_code));
+  d.barcode := coalesce(d.barcode, delivery.barcode_of_code(d.delivery_code));
   perform delivery.delivery_insert(d);
   perform delivery.delivery_items_write(d);
   if d.status = 'pending' then
     perform delivery.delivery_order(d);
   end if;
-  return delivery.delivery_made(d.id);
+  return d.id;
 end $$;
 
 -- The barcode of a delivery that came with none.
@@ -6692,7 +6724,7 @@ begin
     -- Somebody may have written the next number by hand.
     while v_reference is null or exists (select from warehousing.picking_orders p
         where p.tenant_id = d.tenant_id and p.reference_number = v_reference) loop
-      v_reference := 'PKO-' || lpad(app.take_numbers('picking_order')::text, 6, '0');
+      v_reference := 'PKO-' || app.padded(app.take_numbers('picking_order'), 6);
     end loop;
     -- The items of a parcel, where each lies; whatever is missing is one and the same refusal.
     begin
@@ -8661,7 +8693,7 @@ end $$;
 create or replace function delivery.manifest_number(number bigint) returns text
 language plpgsql immutable set search_path = '' as $$
 begin
-  return 'TM-' || lpad(number::text, greatest(6, length(number::text)), '0');
+  return 'TM-' || app.padded(number, 6);
 end $$;
 
 -- sql/40_functions/delivery/manifests/74_proofs.sql
@@ -12580,9 +12612,7 @@ end $$;
 -- Enters a carrier's payment, all of it or nothing: what it covers is owed no more, and the money goes from the
 -- carrier's account to the tenant's own till.
 -- {carrier_code, amount, currency, reference, notes?, carrier_collection_ids? | delivery_ids?}
--- -> {id, carrier_code, amount, cod_amount, delivery_fee_amount, currency, reference, notes, remitted_at, remitted_count,
---     remitted_collections: [{carrier_collection_id, delivery_id, delivery_code, amount, cod_amount, delivery_fee_amount}],
---     still_owed}
+-- -> see carrier_remittance(), and still_owed: what the carrier owes after it in this currency
 -- Fails: forbidden, carrier_not_found, too_many_decimals, settlement_amount_mismatch (the cash is in another currency),
 -- remittance_reference_exists, and what carrier_rows_locked and carrier_rows_paid fail with.
 create or replace function money.carrier_remit(input jsonb) returns jsonb
@@ -12623,13 +12653,42 @@ begin
     array[money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code),
       money.account_of('cash_on_hand', 'tenant', null, r.currency::text)],
     array[-r.amount, r.amount]);
-  return to_jsonb(r) - '{tenant_id,actor_id,collections}'::text[] || jsonb_build_object('remitted_count', r.collections,
-    'remitted_collections', (
-      select jsonb_agg(jsonb_build_object('carrier_collection_id', c.id, 'delivery_id', c.delivery_id, 'delivery_code', c.delivery_code,
-        'amount', c.amount, 'cod_amount', c.cod_amount, 'delivery_fee_amount', c.delivery_fee_amount) order by c.ordinality)
-      from unnest(v_rows) with ordinality c),
+  return money.carrier_remittance(r.id) || jsonb_build_object(
     'still_owed', (select a.balance from money.accounts a
       where a.tenant_id = v_tenant and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
+end $$;
+
+-- A carrier's payment with what it paid, in the order the cash was taken; null for one that the caller does not see.
+-- -> {id, carrier_code, amount, cod_amount, delivery_fee_amount, currency, reference, notes, remitted_at, remitted_count, entered_by,
+--     remitted_collections: [{carrier_collection_id, delivery_id, delivery_code, amount, cod_amount, delivery_fee_amount}]}
+create or replace function money.carrier_remittance(remittance_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return (
+    select jsonb_build_object('id', r.id, 'carrier_code', r.carrier_code, 'amount', r.amount, 'cod_amount', r.cod_amount,
+      'delivery_fee_amount', r.delivery_fee_amount, 'currency', r.currency, 'reference', r.reference, 'notes', r.notes,
+      'remitted_at', r.remitted_at, 'remitted_count', r.collections,
+      'entered_by', jsonb_build_object('id', r.actor_id, 'full_name', (select p.full_name from tenancy.profiles p where p.id = r.actor_id)),
+      'remitted_collections', (
+        select coalesce(jsonb_agg(jsonb_build_object('carrier_collection_id', c.id, 'delivery_id', c.delivery_id, 'delivery_code', c.delivery_code,
+          'amount', c.amount, 'cod_amount', c.cod_amount, 'delivery_fee_amount', c.delivery_fee_amount) order by c.collected_at, c.id), '[]')
+        from money.carrier_collections c where c.tenant_id = r.tenant_id and c.remittance_id = r.id))
+    from money.carrier_remittances r
+    where r.tenant_id = v_tenant and r.id = carrier_remittance.remittance_id);
+end $$;
+
+-- {carrier_code, remittance_id} -> see carrier_remittance(). Fails: remittance_not_found (unknown, or another carrier's).
+create or replace function money.carrier_remittance_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_found jsonb := money.carrier_remittance((input ->> 'remittance_id')::uuid);
+begin
+  if v_found ->> 'carrier_code' is distinct from input ->> 'carrier_code' then
+    perform app.fail('remittance_not_found');
+  end if;
+  return v_found;
 end $$;
 
 -- What is owed in each currency from the kept totals, [{currency, amount, collections}]; wanted: {carrier_code, currency?}.
@@ -15930,12 +15989,11 @@ begin
     order by a.created_at desc limit 1);
 end $$;
 
--- The administrators' view of one order: snake_case.
-create or replace function storefront.order_for_admin(o storefront.storefront_orders) returns jsonb
+-- What was agreed when an order was placed, for administrators: who bought what.
+create or replace function storefront.order_agreed(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  return to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id,changed}'::text[]
-    || jsonb_build_object(
+  return jsonb_build_object(
     'customer', (
       select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'email', p.email, 'phone', p.phone)
       from tenancy.profiles p where p.id = o.user_id),
@@ -15947,7 +16005,15 @@ begin
         order by i.position), '[]')
       from storefront.storefront_order_items i
       left join warehousing.inventory_items w on w.tenant_id = i.tenant_id and w.id = i.inventory_item_id
-      where i.tenant_id = o.tenant_id and i.order_id = o.id),
+      where i.tenant_id = o.tenant_id and i.order_id = o.id));
+end $$;
+
+-- How an order stands, for administrators: its row, its payments, its history and its delivery.
+create or replace function storefront.order_standing(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id,changed}'::text[]
+    || jsonb_build_object(
     'payments', (
       select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
         'amount', p.amount, 'gateway_code', p.gateway_code, 'gateway_transaction_id', p.gateway_transaction_id,
@@ -15958,6 +16024,13 @@ begin
         'updated_by', h.updated_by) order by h.id), '[]')
       from storefront.storefront_order_history h where h.tenant_id = o.tenant_id and h.order_id = o.id),
     'delivery_assignment', storefront.order_assignment(o));
+end $$;
+
+-- The administrators' view of one order: snake_case.
+create or replace function storefront.order_for_admin(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return storefront.order_agreed(o) || storefront.order_standing(o);
 end $$;
 
 -- {order_id} -> the order. Fails: order_not_found.
@@ -15994,13 +16067,21 @@ end $$;
 -- caller still has to read through the policies.
 create or replace function private.orders_matching(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  -- The code that all numbers of a market begin with is in the index once for each: what follows is looked up there.
+  v_rare text := case when part ~ '^[0-9]*-[0-9]{3,}$' and exists (
+      select from storefront.markets m where m.tenant_id = v_tenant and right(m.code::text, position('-' in part) - 1) = split_part(part, '-', 1))
+    then split_part(part, '-', 2) else part end;
 begin
   -- Executed as text, so that each search is planned for its own pattern. A number and an id have no space, so what
-  -- matches both written together matches one of them, unless the text has one.
+  -- matches both written together matches one of them, unless the text has one. What is asked in full is asked of an
+  -- expression, which the index does not know.
   return query execute $query$
     select o.id from storefront.storefront_orders o
-    where o.tenant_id = $1 and (o.order_number || ' ' || o.id::text) operator(pg_catalog.~~*) $2 and $3 !~ ' '
-  $query$ using app.tenant_id(), app.contains_pattern(part), part;
+    where o.tenant_id = $1 and (o.order_number || ' ' || o.id::text) operator(pg_catalog.~~*) $2
+      and (o.order_number || ' ' || o.id::text || '') operator(pg_catalog.~~*) $3 and $4 !~ ' '
+  $query$ using v_tenant, app.contains_pattern(v_rare), app.contains_pattern(part), part;
 end $$;
 grant execute on function private.orders_matching(text) to barid_caller;
 
@@ -16225,7 +16306,7 @@ begin
   end if;
   insert into storefront.storefront_orders (id, tenant_id, order_number, market_id, user_id, cart_id, payment_method, payment_method_type_id,
     delivery_service_id, currency, subtotal, shipping_cost, total_price, total_items, address_id, shipping_address, city, customer_notes, back_ref)
-  values (v_order, v_tenant, v_market.code || '-' || lpad(app.take_numbers('storefront_order')::text, 6, '0'), v_market.id, v_cart.customer_id,
+  values (v_order, v_tenant, v_market.code || '-' || app.padded(app.take_numbers('storefront_order'), 6), v_market.id, v_cart.customer_id,
     v_cart.id, v_method.type, v_method.id, (input ->> 'delivery_service_id')::uuid, (app.currency()).code, v_subtotal, v_fee, v_subtotal + v_fee,
     v_items, (v_address ->> 'id')::uuid, v_address - 'id', v_address ->> 'city', input ->> 'customer_notes', input ->> 'back_ref');
   insert into storefront.storefront_order_items (tenant_id, order_id, variant_id, product_id, position, product_name, sku, attributes, images,
@@ -16293,89 +16374,125 @@ begin
   return o;
 end $$;
 
--- What of an order is kept in stock: [{item_id, quantity}].
-create or replace function storefront.order_stock_lines(o storefront.storefront_orders) returns jsonb
+-- What an order takes out of stock, an entry for each item: [{inventory_item_id, quantity}]; null is what is not kept there.
+create or replace function storefront.order_goods(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select coalesce(jsonb_agg(jsonb_build_object('item_id', l.item_id, 'quantity', l.quantity, 'field', 'order_id') order by l.item_id), '[]')
+    select coalesce(jsonb_agg(jsonb_build_object('inventory_item_id', g.item_id, 'quantity', g.quantity) order by g.item_id), '[]')
     from (
       select i.inventory_item_id as item_id, sum(i.quantity) as quantity from storefront.storefront_order_items i
-      where i.tenant_id = o.tenant_id and i.order_id = o.id and i.inventory_item_id is not null group by 1
-    ) l);
+      where i.tenant_id = o.tenant_id and i.order_id = o.id group by 1
+    ) g);
 end $$;
 
--- Makes the delivery of an order: from the warehouse that holds its goods to the address of the order, at the fee the
--- customer was told. Cash on delivery is the whole total: goods and fee. -> the delivery's id
--- Fails: staging_warehouse_required (no warehouse to send from), what delivery_create fails with.
-create or replace function storefront.order_dispatch(o storefront.storefront_orders, warehouse uuid) returns uuid
+-- Writes down where an order goes, as an address of its own. -> its id
+create or replace function storefront.order_dropoff(o storefront.storefront_orders) returns uuid
 language plpgsql set search_path = '' as $$
 declare
-  v_to uuid;
   v_place jsonb := o.shipping_address;
-  v_from uuid;
-  v_supply jsonb;
-  v_lines jsonb;
+  v_id uuid;
 begin
-  select jsonb_agg(jsonb_build_object('inventory_item_id', i.inventory_item_id, 'quantity', i.quantity)) into v_lines
-  from storefront.storefront_order_items i where i.tenant_id = o.tenant_id and i.order_id = o.id;
-  v_supply := private.order_supply(v_lines);
-  select w.address_id into v_from from warehousing.warehouses w
-  where w.tenant_id = o.tenant_id and w.id = coalesce(warehouse, (v_supply ->> 'warehouse_id')::uuid);
-  if v_from is null then
-    perform app.fail('staging_warehouse_required', '{"field": "warehouse_id"}');
-  end if;
   insert into delivery.addresses (tenant_id, title, full_address, city, country, latitude, longitude, contact_info, owner_user_id, in_address_book)
   values (o.tenant_id, jsonb_build_object('en', o.order_number), v_place ->> 'full_address', v_place ->> 'city', v_place ->> 'country',
     (v_place ->> 'latitude')::double precision, (v_place ->> 'longitude')::double precision, coalesce(v_place -> 'contact_info', '{}'),
     o.user_id, false)
-  returning id into v_to;
-  return (delivery.delivery_create(storefront.order_trip(o.delivery_service_id::text, v_supply, v_place) - '{pickup,dropoff}'::text[]
+  returning id into v_id;
+  return v_id;
+end $$;
+
+-- The terms of the delivery of an order: from a warehouse to the address of the order, at the fee the customer was told.
+-- Cash on delivery is the whole total: goods and fee. -> the delivery, not written
+-- Fails: staging_warehouse_required (no warehouse to send from), what delivery_terms fails with.
+create or replace function storefront.order_delivery_terms(o storefront.storefront_orders, supply jsonb, warehouse uuid, dropoff uuid)
+returns delivery.deliveries
+language plpgsql set search_path = '' as $$
+declare
+  v_place jsonb := o.shipping_address;
+  v_from uuid := (select w.address_id from warehousing.warehouses w where w.tenant_id = o.tenant_id and w.id = warehouse);
+begin
+  if v_from is null then
+    perform app.fail('staging_warehouse_required', '{"field": "warehouse_id"}');
+  end if;
+  return delivery.delivery_terms(storefront.order_trip(o.delivery_service_id::text, supply, v_place) - '{pickup,dropoff}'::text[]
     || jsonb_build_object('order_id', o.id, 'delivery_fee', o.shipping_cost, 'customer_id', o.user_id, 'payer_type', 'sender',
       'payment_method', 'wallet', 'cod_amount', case when o.payment_method = 'cash_on_delivery' then o.total_price else 0 end,
-      'pickup_address_id', v_from, 'dropoff_address_id', v_to, 'external_reference_id', o.order_number, 'notes', o.customer_notes,
+      'pickup_address_id', v_from, 'dropoff_address_id', dropoff, 'external_reference_id', o.order_number, 'notes', o.customer_notes,
       'promised_at', o.estimated_delivery, 'recipient', jsonb_strip_nulls(jsonb_build_object('phone', v_place #>> '{contact_info,phone}',
-        'name', (select p.full_name from tenancy.profiles p where p.id = o.user_id))))) ->> 'id')::uuid;
+        'name', (select p.full_name from tenancy.profiles p where p.id = o.user_id)))));
 end $$;
 
 -- Approves an order: its goods are set aside, and where the market says so its delivery is made. Wallets and gateways
--- must have paid; cash is paid at the door. Stock is locked before the delivery is numbered: the delivery leaves from
--- where the goods were found, and nobody takes stock after a delivery's number.
+-- must have paid; cash is paid at the door. What others want as well is locked last and for as short as can be: when
+-- too little is there it fails before anything is made, and what needs no lock is worked out before. Stock is locked
+-- before the delivery is numbered: the delivery leaves from where the goods were found, and nobody takes stock after a
+-- delivery's number. Plans are kept, since making them costs more than an approval's work.
 -- {order_id, admin_notes?, estimated_delivery_date?} -> {order, inventory_reserved, delivery_assigned}
--- Fails: order_not_found, order_not_pending, order_not_paid, insufficient_stock, what order_dispatch fails with.
+-- Fails: order_not_found, order_not_pending, order_not_paid, insufficient_stock, what order_delivery_terms and
+-- delivery_write fail with.
 create or replace function storefront.order_approve(input jsonb) returns jsonb
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = '' set plan_cache_mode = force_generic_plan as $$
 declare
   o storefront.storefront_orders := storefront.order_hold((input ->> 'order_id')::uuid);
+  v_goods jsonb;
+  v_supply jsonb;
   v_lines jsonb;
   v_reserved jsonb := '[]';
-  v_delivery uuid;
+  v_sends boolean;
+  v_guess uuid;
+  v_warehouse uuid;
+  v_dropoff uuid;
+  d delivery.deliveries;
+  v_agreed jsonb;
+  v_answer jsonb;
 begin
   if o.status not in ('pending', 'awaiting_approval') then
     perform app.fail('order_not_pending', jsonb_build_object('status', o.status));
   elsif o.payment_method <> 'cash_on_delivery' and o.payment_status <> 'paid' then
     perform app.fail('order_not_paid', jsonb_build_object('payment_status', o.payment_status));
   end if;
-  v_lines := storefront.order_stock_lines(o);
-  if v_lines <> '[]' then
-    v_reserved := warehousing.stock_reserve('order', o.id, v_lines);
+  v_goods := storefront.order_goods(o);
+  v_supply := private.order_supply(v_goods);
+  if v_supply ->> 'short' is not null then
+    perform app.fail('insufficient_stock', jsonb_build_object('field', 'order_id', 'item_id', v_supply -> 'short'));
   end if;
   o.estimated_delivery := coalesce(app.day_start(input ->> 'estimated_delivery_date'), o.estimated_delivery);
-  if (select app.boolean_or(m.settings -> 'auto_create_delivery', false) from storefront.markets m
-      where m.tenant_id = o.tenant_id and m.id = o.market_id) then
-    v_delivery := storefront.order_dispatch(o, (
+  v_sends := (select app.boolean_or(m.settings -> 'auto_create_delivery', false) from storefront.markets m
+    where m.tenant_id = o.tenant_id and m.id = o.market_id);
+  v_guess := (v_supply ->> 'warehouse_id')::uuid;
+  if v_sends then
+    v_dropoff := storefront.order_dropoff(o);
+    if v_guess is not null then
+      d := storefront.order_delivery_terms(o, v_supply, v_guess, v_dropoff);
+    end if;
+  end if;
+  v_agreed := storefront.order_agreed(o);
+
+  v_lines := (select jsonb_agg(jsonb_build_object('item_id', g.inventory_item_id, 'quantity', g.quantity, 'field', 'order_id')
+      order by g.inventory_item_id)
+    from jsonb_to_recordset(v_goods) as g (inventory_item_id uuid, quantity bigint) where g.inventory_item_id is not null);
+  if v_lines is not null then
+    v_reserved := warehousing.stock_reserve('order', o.id, v_lines);
+  end if;
+  if v_sends then
+    v_warehouse := coalesce((
       select r.warehouse_id from jsonb_to_recordset(v_reserved) as r (warehouse_id uuid, quantity bigint)
-      group by 1 order by sum(r.quantity) desc, 1 limit 1));
+      group by 1 order by sum(r.quantity) desc, 1 limit 1), v_guess);
+    if v_warehouse is distinct from v_guess or v_guess is null then
+      d := storefront.order_delivery_terms(o, v_supply, v_warehouse, v_dropoff);
+    end if;
+    o.delivery_id := delivery.delivery_write(d);
   end if;
   update storefront.storefront_orders x set status = 'confirmed', approved_at = now(), approved_by = app.user_id(),
     admin_notes = coalesce(input ->> 'admin_notes', x.admin_notes), status_note = input ->> 'admin_notes',
-    estimated_delivery = o.estimated_delivery, delivery_id = v_delivery
+    estimated_delivery = o.estimated_delivery, delivery_id = o.delivery_id
   where x.tenant_id = o.tenant_id and x.id = o.id
   returning * into o;
-  return jsonb_build_object('order', storefront.order_for_admin(o), 'inventory_reserved', v_reserved <> '[]',
-    'delivery_assigned', jsonb_build_object('delivery_id', v_delivery,
-      'driver_assigned', coalesce((storefront.order_assignment(o) ->> 'driver_assigned')::boolean, false),
-      'tracking_number', storefront.order_assignment(o) ->> 'tracking_number'));
+  v_answer := storefront.order_standing(o) || v_agreed;
+  return jsonb_build_object('order', v_answer, 'inventory_reserved', v_reserved <> '[]',
+    'delivery_assigned', jsonb_build_object('delivery_id', o.delivery_id,
+      'driver_assigned', coalesce((v_answer #>> '{delivery_assignment,driver_assigned}')::boolean, false),
+      'tracking_number', v_answer #>> '{delivery_assignment,tracking_number}'));
 end $$;
 
 -- Sends a confirmed order by the shop's own means: what was set aside leaves. {order_id, note?} -> the order
@@ -17973,7 +18090,7 @@ begin
   perform warehousing.require_ends(v_lines, v_source, v_destination);
   while v_reference is null or (not input ? 'reference_number' and exists (
       select from warehousing.inventory_transfers t where t.tenant_id = v_tenant and t.reference_number = v_reference)) loop
-    v_reference := 'INT-' || lpad(app.take_numbers('inventory_transfer')::text, 6, '0');
+    v_reference := 'INT-' || app.padded(app.take_numbers('inventory_transfer'), 6);
   end loop;
   insert into warehousing.inventory_transfers (id, tenant_id, reference_number, source_warehouse_id, destination_warehouse_id, notes, performed_by)
   values (v_id, v_tenant, v_reference, v_source, v_destination, input ->> 'notes', app.user_id());
@@ -18275,7 +18392,7 @@ begin
   -- Somebody may have written the next number by hand.
   while v_reference is null or (not input ? 'reference_number' and exists (
       select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.reference_number = v_reference)) loop
-    v_reference := 'PKO-' || lpad(app.take_numbers('picking_order')::text, 6, '0');
+    v_reference := 'PKO-' || app.padded(app.take_numbers('picking_order'), 6);
   end loop;
   insert into warehousing.picking_orders (tenant_id, reference_number, external_reference, warehouse_id, order_type, priority, status,
     picking_progress, notes, due_date, assigned_to, created_by)
@@ -18399,7 +18516,7 @@ begin
   end if;
   perform private.parcel_items_known(v_parcel.id);
   insert into warehousing.receiving_orders (tenant_id, reference_number, warehouse_id, source, delivery_id, exception_id, created_by)
-  values (d.tenant_id, 'RCV-' || lpad(app.take_numbers('receiving_order')::text, 6, '0'), warehouse, source, d.id, exception, app.user_id())
+  values (d.tenant_id, 'RCV-' || app.padded(app.take_numbers('receiving_order'), 6), warehouse, source, d.id, exception, app.user_id())
   returning id into v_id;
   insert into warehousing.receiving_order_items (tenant_id, receiving_order_id, position, warehouse_id, item_id, quantity)
   select d.tenant_id, v_id, i.position, warehouse, i.item_id, i.quantity
@@ -18977,7 +19094,7 @@ begin
     v_code := null;
     while v_code is null or exists (select from warehousing.bins b
         where b.tenant_id = s.tenant_id and b.warehouse_id = s.warehouse_id and b.code = v_code) loop
-      v_code := v_line.kind || '-' || lpad(app.take_numbers('sorting_location')::text, 6, '0');
+      v_code := v_line.kind || '-' || app.padded(app.take_numbers('sorting_location'), 6);
     end loop;
     insert into warehousing.bins (tenant_id, warehouse_id, code, name, location_type, capacity, is_temporary)
     values (s.tenant_id, s.warehouse_id, v_code, initcap(v_line.kind) || ' ' || v_line.destination_value, v_line.kind, v_line.capacity, true)
@@ -20446,7 +20563,7 @@ begin
   end loop;
   while w.waybill_number is null or exists (
       select from warehousing.waybills x where x.tenant_id = app.tenant_id() and x.waybill_number = w.waybill_number) loop
-    w.waybill_number := 'WB-' || lpad(app.take_numbers('waybill')::text, 6, '0');
+    w.waybill_number := 'WB-' || app.padded(app.take_numbers('waybill'), 6);
   end loop;
   insert into warehousing.waybills (tenant_id, waybill_number, source_warehouse_id, destination_warehouse_id, notes, created_by)
   values (app.tenant_id(), w.waybill_number, v_source, w.destination_warehouse_id, input ->> 'notes', app.user_id())
@@ -21373,7 +21490,7 @@ select app.tenant_table('money.payment_webhook_events', own => '{}', writes => '
 grant update (resolution, resolution_note, resolved_by, resolved_at) on money.payment_webhook_events to barid_caller;
 select app.touched('money.payment_gateways');
 
-select app.counted('storefront_orders', 'storefront.storefront_orders', '{status_group}');
+select app.counted('storefront_orders', 'storefront.storefront_orders', '{status_group,status}');
 
 -- sql/50_policies/40_integration.sql
 

@@ -16,10 +16,12 @@ export async function benchOrders(report: Report): Promise<void> {
   try {
     const token = await openShop(bench, bench.tenantId);
     const asker = { stack: bench.stack, token };
+    const [{ code }] = await bench.stack.sql`select code from storefront.markets
+      where tenant_id = ${bench.tenantId}`;
     const measure = () =>
       p95s({
         "list of 20 with totals": () => get(asker, newest),
-        "found by number": (i) => get(asker, `${newest}&search=BENCH-${1_000 + i}`),
+        "found by number": (i) => get(asker, `${newest}&search=${code}-00${1_000 + i}`),
         "of a status": () => get(asker, `${newest}&status=shipped`),
       });
     await fillOrders(bench, 0, small);
@@ -83,11 +85,13 @@ export async function fillOrders(bench: Bench, from: number, to: number): Promis
       tx`insert into storefront.storefront_orders (tenant_id, order_number, market_id, user_id, cart_id, status, payment_method,
         payment_method_type_id, delivery_service_id, currency, subtotal, total_price, total_items, shipping_address, city,
         delivered_at, created_at)
-      select o.tenant_id, 'BENCH-' || n, o.market_id, o.user_id, gen_random_uuid(),
+      select o.tenant_id, m.code || '-' || app.padded(n, 6), o.market_id, o.user_id, gen_random_uuid(),
         (array['pending', 'confirmed', 'shipped', 'delivered', 'completed'])[1 + n % 5], o.payment_method, o.payment_method_type_id,
         o.delivery_service_id, o.currency, 1000 + n % 9000, 1000 + n % 9000, 1 + n % 9, o.shipping_address, o.city,
         case when n % 5 > 2 then now() - n * interval '1 minute' end, now() - n * interval '1 minute'
-      from storefront.storefront_orders o, generate_series(${from + 1}::int, ${to}::int) n
+      from storefront.storefront_orders o
+      join storefront.markets m on m.tenant_id = o.tenant_id and m.id = o.market_id
+      cross join generate_series(${from + 1}::int, ${to}::int) n
       where o.tenant_id = ${tenantId} and o.order_number = 'BENCH'`,
   );
 }

@@ -60,6 +60,7 @@ describe("a payment", () => {
       notes: "July",
       remitted_at: expect.any(String),
       remitted_count: 2,
+      entered_by: { id: tenant.admin.id, full_name: expect.any(String) },
       remitted_collections: [row(one, 9_000, 7_000), row(two, 2_000, 0)],
       still_owed: owed - 11_000,
     });

@@ -66,6 +66,7 @@ beforeAll(async () => {
 const found = async (query: Record<string, unknown>) => {
   const answer = await shop.tenant.admin.get(path, { query: { limit: 100, ...query } as never });
   expect(answer).toSucceed(200);
+  expect(answer.body.pagination.total).toBe(answer.body.orders.length);
   return answer.body.orders.map(({ id }: { id: string }) => ids.indexOf(id));
 };
 

@@ -48,10 +48,14 @@ test("fifty approvals for ten in stock: exactly ten, the others are told why", a
   expect(answers.filter(({ status, body }) => status === 409 && body.code === "insufficient_stock"))
     .toHaveLength(40);
   expect(await unitsOf(shop.shelf.item)).toEqual({ reserved: 10 });
-  const [{ confirmed, deliveries }] = await sql`select
+  const [{ confirmed, deliveries, numbers, addresses }] = await sql`select
     (select count(*)::int from storefront.storefront_orders where tenant_id = ${shop.tenant.id} and status = 'confirmed') as confirmed,
-    (select count(*)::int from delivery.deliveries where tenant_id = ${shop.tenant.id}) as deliveries`;
-  expect([confirmed, deliveries]).toEqual([10, 10]);
+    (select count(*)::int from delivery.deliveries where tenant_id = ${shop.tenant.id}) as deliveries,
+    (select array_agg(delivery_code::int order by delivery_code) from delivery.deliveries where tenant_id = ${shop.tenant.id}) as numbers,
+    (select count(*)::int from delivery.addresses where tenant_id = ${shop.tenant.id}
+      and owner_user_id = ${shop.tenant.customer.id}) as addresses`;
+  expect([confirmed, deliveries, addresses]).toEqual([10, 10, 10]);
+  expect(numbers).toEqual(Array.from({ length: 10 }, (_, index) => index + 1));
   await checkAll(shop.tenant);
 }, 180_000);
 

@@ -1,6 +1,6 @@
-// Cash on delivery: nine deliveries under the three cash rules, three settlements, three receipts.
+// Cash on delivery: nine deliveries under the three cash rules, three settlements, three receipts; and one that a carrier brings.
 // node tests/walkthrough/cash.mjs
-import { randomUUID } from "node:crypto";
+import { createHmac, randomUUID } from "node:crypto";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -133,7 +133,56 @@ for (
   );
 }
 
-say("The reconciliation: rows, sums of drivers and the ledger say the same");
+say("One goes with an external carrier, which collects at its door and owes it");
+await call(admin, "PATCH", "carriers/tenant/simulated", { is_enabled: true });
+const { webhook } = await call(admin, "POST", "carriers/tenant/simulated/rotate-secret", {});
+const { delivery: parcel } = await call(ops, "POST", "delivery/deliveries", {
+  ...rules[2],
+  carrier_type: "external",
+  carrier_code: "simulated",
+  customer_id: customer.id,
+  delivery_service_id: standard.id,
+  pickup_address_id: place("Mansour"),
+  dropoff_address_id: place("Doura"),
+  payment_method: "cash",
+  unit_size: 1,
+  recipient: { name: "كرار عباس", phone: "+9647712345679" },
+});
+const { shipment } = await call(ops, "POST", `carriers/shipments/${parcel.id}`, {
+  carrier_code: "simulated",
+});
+check("what it is told to collect", shipment.cash_due, parcel.price + parcel.cod_amount);
+for (const status of ["picked_up", "delivered"]) {
+  check(
+    `its report, ${status}`,
+    (await report(shipment.tracking_number, status)).outcome,
+    "applied",
+  );
+}
+const cash = "carriers/tenant/simulated";
+const owed = await call(dispatcher, "GET", `${cash}/collections?delivery_id=${parcel.id}`);
+check("what it collected", owed.collections[0].amount, shipment.cash_due);
+show(`it owes ${money(owed.summary.owed[0].amount)} of this parcel`);
+
+say("It pays by bank transfer; the administrator enters it, and finds it again");
+const reference = `TRX-${parcel.delivery_code}`;
+const { remittance } = await call(admin, "POST", `${cash}/remittances`, {
+  amount: shipment.cash_due,
+  currency: "IQD",
+  reference,
+  delivery_ids: [parcel.id],
+});
+show(`${money(remittance.amount)} entered, it still owes ${money(remittance.still_owed)}`);
+const paid = await call(dispatcher, "GET", `${cash}/remittances?search=${reference}`);
+check(
+  "payments found by its reference",
+  paid.remittances.map(({ id, remitted_count }) => [id, remitted_count]),
+  [[remittance.id, 1]],
+);
+const whole = await call(dispatcher, "GET", `${cash}/remittances/${remittance.id}`);
+check("the parcel it paid", whole.remittance.remitted_collections[0].delivery_id, parcel.id);
+
+say("The reconciliation: rows, sums of drivers and carriers, and the ledger say the same");
 const proof = await call(dispatcher, "GET", "delivery/cod-reconciliation");
 for (const driver of proof.drivers) {
   show(
@@ -143,6 +192,13 @@ for (const driver of proof.drivers) {
       `by wallet ${money(driver.settled_by_wallet)}, in hand ${money(driver.in_hand)}, ledger ${
         money(driver.ledger)
       }`,
+  );
+}
+for (const carrier of proof.carriers) {
+  show(
+    `${carrier.carrier_code}: collected ${money(carrier.collected)}, remitted ${
+      money(carrier.remitted)
+    }, owed ${money(carrier.owed)}, ledger ${money(carrier.ledger)}`,
   );
 }
 check("reconciled", proof.reconciled, true);
@@ -160,4 +216,12 @@ async function settle(action, body, person = driver1) {
     true,
   );
   return data;
+}
+
+/** What the carrier reports of a parcel, under its signature. */
+async function report(tracking_number, status) {
+  const body = JSON.stringify({ event_id: randomUUID(), tracking_number, status });
+  const signature = createHmac("sha256", webhook.secret).update(body).digest("hex");
+  const headers = { "content-type": "application/json", "x-carrier-signature": signature };
+  return await (await fetch(webhook.url, { method: "POST", headers, body })).json();
 }

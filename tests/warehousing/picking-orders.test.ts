@@ -85,6 +85,17 @@ describe("making an order", () => {
     expect(read.body.order).toEqual(answer.body.order);
   });
 
+  test("numbers go on after the millionth", async () => {
+    const busy = await newTenant();
+    const at = await newShelf(busy, 10);
+    const numberOf = async () =>
+      (await busy.ops.post(path, wanted({}, at))).body.order.reference_number;
+    expect(await numberOf()).toBe("PKO-000001");
+    await sql`update app.counters set value = 999999
+      where tenant_id = ${busy.id} and counter = 'picking_order'`;
+    expect([await numberOf(), await numberOf()]).toEqual(["PKO-1000000", "PKO-1000001"]);
+  });
+
   test("takes a number of the client's once, and steps over it when its own turn comes", async () => {
     const { reference_number } = await newOrder();
     const next = `PKO-${String(Number(reference_number.slice(4)) + 1).padStart(6, "0")}`;

@@ -1,7 +1,16 @@
 import { can } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { ids } from "../../../shared/schemas.ts";
 import { CarrierParams } from "../tenant/schemas.ts";
-import { collectionsOf, CollectionsResponse, Remit, RemittanceResponse } from "./schemas.ts";
+import {
+  collectionsOf,
+  CollectionsResponse,
+  Remit,
+  RemittanceResponse,
+  remittancesOf,
+  RemittancesResponse,
+  RemittedResponse,
+} from "./schemas.ts";
 
 /** Cash that external carriers took at the door: what they owe, and what they pay of it. */
 export const carrierCash: AnyEndpoint[] = [
@@ -20,13 +29,39 @@ export const carrierCash: AnyEndpoint[] = [
     },
   }),
   endpoint({
+    method: "get",
+    path: "/tenant/:carrier_code/remittances",
+    summary: "List what a carrier paid of the cash it collected",
+    access: can("view:tenant", "manage:tenant"),
+    params: CarrierParams,
+    query: remittancesOf.query,
+    response: RemittancesResponse,
+    errors: ["invalid_column_filters"],
+    async run({ db, params, query }) {
+      const { rows, ...page } = await remittancesOf.run(db, params.carrier_code, query);
+      return { remittances: rows, ...page };
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/tenant/:carrier_code/remittances/:remittance_id",
+    summary: "Read a payment of a carrier with the collections it paid",
+    access: can("view:tenant", "manage:tenant"),
+    params: CarrierParams.extend(ids("remittance_id").shape),
+    response: RemittanceResponse,
+    errors: ["remittance_not_found"],
+    run: async ({ db, params }) => ({
+      remittance: await db.call("money.carrier_remittance_get", params),
+    }),
+  }),
+  endpoint({
     method: "post",
     path: "/tenant/:carrier_code/remittances",
     summary: "Enter what a carrier paid of the cash it collected; all of it or nothing",
     access: can("manage:tenant"),
     params: CarrierParams,
     body: Remit,
-    response: RemittanceResponse,
+    response: RemittedResponse,
     status: 201,
     errors: [
       "carrier_not_found",

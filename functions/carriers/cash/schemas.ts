@@ -101,22 +101,23 @@ const declared = {
   },
 } satisfies ListDeclaration;
 
-/** What a client may send; the carrier is of the path. */
-const asked = defineList(declared);
-const ofCarrier = defineList({
-  ...declared,
-  params: { ...declared.params, carrier_code: equal("carrier_code") },
-});
-
-/** The collections of one carrier, the newest first. */
-export const collectionsOf: {
+/** A list of what is one carrier's: a client filters by all but the carrier, which is of the path. */
+function ofCarrier(declared: ListDeclaration): {
   query: List["query"];
   run(db: Database, carrier: string, query: ListQuery): Promise<ListPage>;
-} = {
-  query: asked.query,
-  run: (db, carrier_code, query) =>
-    ofCarrier.run(db, { ...query, filters: { ...query.filters, carrier_code } }),
-};
+} {
+  const asked = defineList(declared);
+  const params = { ...declared.params, carrier_code: equal("carrier_code") };
+  const list = defineList({ ...declared, params });
+  return {
+    query: asked.query,
+    run: (db, carrier_code, query) =>
+      list.run(db, { ...query, filters: { ...query.filters, carrier_code } }),
+  };
+}
+
+/** The collections of one carrier, the newest first. */
+export const collectionsOf = ofCarrier(declared);
 
 /**
  * What a carrier paid. The same meaning has the same form: ids stand in order, and what is not said is left out, since
@@ -152,27 +153,82 @@ function ordered(field: string, ids: string[] | null | undefined): Record<string
   return { [field]: distinct };
 }
 
-export const RemittanceResponse = z.object({
-  remittance: z.strictObject({
-    id: Id,
-    carrier_code: CarrierCode,
+export const Remittance = z.strictObject({
+  id: Id,
+  carrier_code: CarrierCode,
+  /** What the carrier paid, in `currency`. */
+  amount: z.number(),
+  cod_amount: z.number(),
+  delivery_fee_amount: z.number(),
+  currency: z.string(),
+  /** The carrier's number of the payment. */
+  reference: z.string(),
+  notes: z.string().nullable(),
+  remitted_at: Timestamp,
+  /** How many collections it paid. */
+  remitted_count: z.int(),
+  entered_by: z.strictObject({ id: Id, full_name: z.string().nullable() }),
+});
+
+const WithCollections = Remittance.extend({
+  remitted_collections: z.array(z.strictObject({
+    carrier_collection_id: Id,
+    delivery_id: Id,
+    delivery_code: z.number(),
     amount: z.number(),
     cod_amount: z.number(),
     delivery_fee_amount: z.number(),
-    currency: z.string(),
-    reference: z.string(),
-    notes: z.string().nullable(),
-    remitted_at: Timestamp,
-    remitted_count: z.int(),
-    remitted_collections: z.array(z.strictObject({
-      carrier_collection_id: Id,
-      delivery_id: Id,
-      delivery_code: z.number(),
-      amount: z.number(),
-      cod_amount: z.number(),
-      delivery_fee_amount: z.number(),
-    })),
+  })),
+});
+
+export const RemittanceResponse = z.object({ remittance: WithCollections });
+
+export const RemittedResponse = z.object({
+  remittance: WithCollections.extend({
     /** What the carrier owes after it, in this currency. */
     still_owed: z.number(),
+  }),
+});
+
+/** The payments of one carrier, the newest first. */
+export const remittancesOf = ofCarrier({
+  view: "money.carrier_remittances_list",
+  search: ["reference"],
+  sort: ["remitted_at", "amount"],
+  params: {
+    currency: { ...equal("currency"), schema: Currency },
+    from_date: sinceDay("remitted_at"),
+    to_date: untilDay("remitted_at"),
+  },
+  columns: {
+    reference: contains("reference"),
+    notes: contains("notes"),
+    currency: equal("currency"),
+    amount: number("amount"),
+    cod_amount: number("cod_amount"),
+    delivery_fee_amount: number("delivery_fee_amount"),
+    remitted_count: number("remitted_count"),
+    remitted_at: days("remitted_at"),
+  },
+  readBy: "remitted_at",
+  limit: { default: 20, max: 100 },
+  summary: {
+    sql: (rows) =>
+      `(select jsonb_build_object('remitted', coalesce(jsonb_agg(jsonb_build_object('currency', p.currency,
+        'amount', p.amount, 'remittances', p.remittances) order by p.currency), '[]')) from (
+        select r.currency, sum(r.amount) as amount, count(*) as remittances from ${rows} group by r.currency) p)`,
+  },
+});
+
+export const RemittancesResponse = z.object({
+  remittances: z.array(Remittance),
+  page: z.int(),
+  limit: z.int(),
+  total: z.int(),
+  /** Over the same filters. */
+  summary: z.object({
+    remitted: z.array(
+      z.strictObject({ currency: z.string(), amount: z.number(), remittances: z.int() }),
+    ),
   }),
 });

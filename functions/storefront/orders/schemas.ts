@@ -151,6 +151,10 @@ const status: Filter = {
     return `r.status_group = case ${word} when 'delivered' then 'completed' else ${word} end
       and (${word} <> 'delivered' or r.status = 'delivered')`;
   },
+  kept: (value) => {
+    const word = `(${value} #>> '{}')`;
+    return `jsonb_build_object(case ${word} when 'delivered' then 'status' else 'status_group' end, ${word})`;
+  },
 };
 const sortColumns = {
   createdAt: "created_at",
@@ -186,7 +190,7 @@ export const adminOrders = defineList({
     totalItems: number("total_items"),
     createdAt: period("created_at"),
   },
-  tally: { name: "storefront_orders", filters: [] },
+  tally: { name: "storefront_orders", filters: ["status"] },
   summary: { sql: () => "storefront.order_stats()", ignores: [] },
   limit: { default: 10, max: 100 },
 });

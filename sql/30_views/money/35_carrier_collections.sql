@@ -7,3 +7,12 @@ select c.id, c.carrier_code, c.delivery_id, c.delivery_code, c.tracking_number, 
 from money.carrier_collections c
 left join money.carrier_remittances r on r.tenant_id = c.tenant_id and r.id = c.remittance_id;
 grant select on money.carrier_collections_list to barid_caller;
+
+-- What carriers paid of it, as its list shows it.
+drop view if exists money.carrier_remittances_list cascade;
+create view money.carrier_remittances_list with (security_invoker = true) as
+select r.id, r.carrier_code, r.amount, r.cod_amount, r.delivery_fee_amount, r.currency, r.reference, r.notes, r.remitted_at,
+  r.collections as remitted_count, jsonb_build_object('id', r.actor_id, 'full_name', p.full_name) as entered_by
+from money.carrier_remittances r
+left join tenancy.profiles p on p.id = r.actor_id;
+grant select on money.carrier_remittances_list to barid_caller;

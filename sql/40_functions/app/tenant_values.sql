@@ -13,6 +13,13 @@ begin
   return v_first;
 end $$;
 
+-- A number with zeros in front, up to so many digits; one that has more is told whole.
+create or replace function app.padded(number bigint, digits integer) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+  return lpad(number::text, greatest(digits, length(number::text)), '0');
+end $$;
+
 -- A settings group of the caller's tenant, {} when it was never saved.
 create or replace function app.settings(module text, group_key text) returns jsonb
 language plpgsql stable set search_path = '' as $$

@@ -92,7 +92,7 @@ begin
   d.institution_user_id := v_people.institution_user_id;
   d.payer_type := input ->> 'payer_type';
   d.payment_method := input ->> 'payment_method';
-  -- Of a storefront order, said by storefront.order_dispatch() alone: no client names it.
+  -- Of a storefront order, said by storefront.order_delivery_terms() alone: no client names it.
   d.order_id := (input ->> 'order_id')::uuid;
   d.cod_amount := coalesce((input ->> 'cod_amount')::numeric, 0);
   d.currency := v_currency.code;

@@ -103,21 +103,34 @@ begin
     input := input || jsonb_build_object('warehouse_id', delivery.staging_of(input)) - '{pickup_warehouse_id,dropoff_warehouse_id}'::text[];
   end if;
   d := delivery.delivery_terms(input);
-  d.id := gen_random_uuid();
   d.original_delivery_id := (input ->> 'original_delivery_id')::uuid;
-  d.status := coalesce(input ->> 'status', 'pending');
+  d.status := input ->> 'status';
+  d.barcode := input ->> 'barcode';
   if v_staged then
     d.delivery_flow := 'pnd_parent';
     d.staging_warehouse_id := (input ->> 'warehouse_id')::uuid;
   end if;
+  -- By itself: what reads in the statement that writes would not see it.
+  d.id := delivery.delivery_write(d);
+  return delivery.delivery_made(d.id);
+end $$;
+
+-- Numbers a delivery whose terms are known, writes it and, unless it is a draft, orders it. From its number to the end of
+-- the transaction nobody else of the tenant gets one. -> its id
+-- Fails: insufficient_wallet_balance, delivery_barcode_taken, return_already_exists, invalid_package.
+create or replace function delivery.delivery_write(d delivery.deliveries) returns uuid
+language plpgsql set search_path = '' as $$
+begin
+  d.id := gen_random_uuid();
+  d.status := coalesce(d.status, 'pending');
   d.delivery_code := app.take_numbers('delivery_code');
-  d.barcode := coalesce(input ->> 'barcode', delivery.barcode_of_code(d.delivery_code));
+  d.barcode := coalesce(d.barcode, delivery.barcode_of_code(d.delivery_code));
   perform delivery.delivery_insert(d);
   perform delivery.delivery_items_write(d);
   if d.status = 'pending' then
     perform delivery.delivery_order(d);
   end if;
-  return delivery.delivery_made(d.id);
+  return d.id;
 end $$;
 
 -- The barcode of a delivery that came with none.

@@ -147,5 +147,5 @@ end $$;
 create or replace function delivery.manifest_number(number bigint) returns text
 language plpgsql immutable set search_path = '' as $$
 begin
-  return 'TM-' || lpad(number::text, greatest(6, length(number::text)), '0');
+  return 'TM-' || app.padded(number, 6);
 end $$;

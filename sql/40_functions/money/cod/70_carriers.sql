@@ -69,9 +69,7 @@ end $$;
 -- Enters a carrier's payment, all of it or nothing: what it covers is owed no more, and the money goes from the
 -- carrier's account to the tenant's own till.
 -- {carrier_code, amount, currency, reference, notes?, carrier_collection_ids? | delivery_ids?}
--- -> {id, carrier_code, amount, cod_amount, delivery_fee_amount, currency, reference, notes, remitted_at, remitted_count,
---     remitted_collections: [{carrier_collection_id, delivery_id, delivery_code, amount, cod_amount, delivery_fee_amount}],
---     still_owed}
+-- -> see carrier_remittance(), and still_owed: what the carrier owes after it in this currency
 -- Fails: forbidden, carrier_not_found, too_many_decimals, settlement_amount_mismatch (the cash is in another currency),
 -- remittance_reference_exists, and what carrier_rows_locked and carrier_rows_paid fail with.
 create or replace function money.carrier_remit(input jsonb) returns jsonb
@@ -112,13 +110,42 @@ begin
     array[money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code),
       money.account_of('cash_on_hand', 'tenant', null, r.currency::text)],
     array[-r.amount, r.amount]);
-  return to_jsonb(r) - '{tenant_id,actor_id,collections}'::text[] || jsonb_build_object('remitted_count', r.collections,
-    'remitted_collections', (
-      select jsonb_agg(jsonb_build_object('carrier_collection_id', c.id, 'delivery_id', c.delivery_id, 'delivery_code', c.delivery_code,
-        'amount', c.amount, 'cod_amount', c.cod_amount, 'delivery_fee_amount', c.delivery_fee_amount) order by c.ordinality)
-      from unnest(v_rows) with ordinality c),
+  return money.carrier_remittance(r.id) || jsonb_build_object(
     'still_owed', (select a.balance from money.accounts a
       where a.tenant_id = v_tenant and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
+end $$;
+
+-- A carrier's payment with what it paid, in the order the cash was taken; null for one that the caller does not see.
+-- -> {id, carrier_code, amount, cod_amount, delivery_fee_amount, currency, reference, notes, remitted_at, remitted_count, entered_by,
+--     remitted_collections: [{carrier_collection_id, delivery_id, delivery_code, amount, cod_amount, delivery_fee_amount}]}
+create or replace function money.carrier_remittance(remittance_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return (
+    select jsonb_build_object('id', r.id, 'carrier_code', r.carrier_code, 'amount', r.amount, 'cod_amount', r.cod_amount,
+      'delivery_fee_amount', r.delivery_fee_amount, 'currency', r.currency, 'reference', r.reference, 'notes', r.notes,
+      'remitted_at', r.remitted_at, 'remitted_count', r.collections,
+      'entered_by', jsonb_build_object('id', r.actor_id, 'full_name', (select p.full_name from tenancy.profiles p where p.id = r.actor_id)),
+      'remitted_collections', (
+        select coalesce(jsonb_agg(jsonb_build_object('carrier_collection_id', c.id, 'delivery_id', c.delivery_id, 'delivery_code', c.delivery_code,
+          'amount', c.amount, 'cod_amount', c.cod_amount, 'delivery_fee_amount', c.delivery_fee_amount) order by c.collected_at, c.id), '[]')
+        from money.carrier_collections c where c.tenant_id = r.tenant_id and c.remittance_id = r.id))
+    from money.carrier_remittances r
+    where r.tenant_id = v_tenant and r.id = carrier_remittance.remittance_id);
+end $$;
+
+-- {carrier_code, remittance_id} -> see carrier_remittance(). Fails: remittance_not_found (unknown, or another carrier's).
+create or replace function money.carrier_remittance_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_found jsonb := money.carrier_remittance((input ->> 'remittance_id')::uuid);
+begin
+  if v_found ->> 'carrier_code' is distinct from input ->> 'carrier_code' then
+    perform app.fail('remittance_not_found');
+  end if;
+  return v_found;
 end $$;
 
 -- What is owed in each currency from the kept totals, [{currency, amount, collections}]; wanted: {carrier_code, currency?}.

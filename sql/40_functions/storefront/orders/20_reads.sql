@@ -58,12 +58,11 @@ begin
     order by a.created_at desc limit 1);
 end $$;
 
--- The administrators' view of one order: snake_case.
-create or replace function storefront.order_for_admin(o storefront.storefront_orders) returns jsonb
+-- What was agreed when an order was placed, for administrators: who bought what.
+create or replace function storefront.order_agreed(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  return to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id,changed}'::text[]
-    || jsonb_build_object(
+  return jsonb_build_object(
     'customer', (
       select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'email', p.email, 'phone', p.phone)
       from tenancy.profiles p where p.id = o.user_id),
@@ -75,7 +74,15 @@ begin
         order by i.position), '[]')
       from storefront.storefront_order_items i
       left join warehousing.inventory_items w on w.tenant_id = i.tenant_id and w.id = i.inventory_item_id
-      where i.tenant_id = o.tenant_id and i.order_id = o.id),
+      where i.tenant_id = o.tenant_id and i.order_id = o.id));
+end $$;
+
+-- How an order stands, for administrators: its row, its payments, its history and its delivery.
+create or replace function storefront.order_standing(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id,changed}'::text[]
+    || jsonb_build_object(
     'payments', (
       select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
         'amount', p.amount, 'gateway_code', p.gateway_code, 'gateway_transaction_id', p.gateway_transaction_id,
@@ -86,6 +93,13 @@ begin
         'updated_by', h.updated_by) order by h.id), '[]')
       from storefront.storefront_order_history h where h.tenant_id = o.tenant_id and h.order_id = o.id),
     'delivery_assignment', storefront.order_assignment(o));
+end $$;
+
+-- The administrators' view of one order: snake_case.
+create or replace function storefront.order_for_admin(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return storefront.order_agreed(o) || storefront.order_standing(o);
 end $$;
 
 -- {order_id} -> the order. Fails: order_not_found.
@@ -122,12 +136,20 @@ end $$;
 -- caller still has to read through the policies.
 create or replace function private.orders_matching(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  -- The code that all numbers of a market begin with is in the index once for each: what follows is looked up there.
+  v_rare text := case when part ~ '^[0-9]*-[0-9]{3,}$' and exists (
+      select from storefront.markets m where m.tenant_id = v_tenant and right(m.code::text, position('-' in part) - 1) = split_part(part, '-', 1))
+    then split_part(part, '-', 2) else part end;
 begin
   -- Executed as text, so that each search is planned for its own pattern. A number and an id have no space, so what
-  -- matches both written together matches one of them, unless the text has one.
+  -- matches both written together matches one of them, unless the text has one. What is asked in full is asked of an
+  -- expression, which the index does not know.
   return query execute $query$
     select o.id from storefront.storefront_orders o
-    where o.tenant_id = $1 and (o.order_number || ' ' || o.id::text) operator(pg_catalog.~~*) $2 and $3 !~ ' '
-  $query$ using app.tenant_id(), app.contains_pattern(part), part;
+    where o.tenant_id = $1 and (o.order_number || ' ' || o.id::text) operator(pg_catalog.~~*) $2
+      and (o.order_number || ' ' || o.id::text || '') operator(pg_catalog.~~*) $3 and $4 !~ ' '
+  $query$ using v_tenant, app.contains_pattern(v_rare), app.contains_pattern(part), part;
 end $$;
 grant execute on function private.orders_matching(text) to barid_caller;

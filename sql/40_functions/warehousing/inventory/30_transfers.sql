@@ -92,7 +92,7 @@ begin
   perform warehousing.require_ends(v_lines, v_source, v_destination);
   while v_reference is null or (not input ? 'reference_number' and exists (
       select from warehousing.inventory_transfers t where t.tenant_id = v_tenant and t.reference_number = v_reference)) loop
-    v_reference := 'INT-' || lpad(app.take_numbers('inventory_transfer')::text, 6, '0');
+    v_reference := 'INT-' || app.padded(app.take_numbers('inventory_transfer'), 6);
   end loop;
   insert into warehousing.inventory_transfers (id, tenant_id, reference_number, source_warehouse_id, destination_warehouse_id, notes, performed_by)
   values (v_id, v_tenant, v_reference, v_source, v_destination, input ->> 'notes', app.user_id());

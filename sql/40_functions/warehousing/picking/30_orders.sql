@@ -39,7 +39,7 @@ begin
   -- Somebody may have written the next number by hand.
   while v_reference is null or (not input ? 'reference_number' and exists (
       select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.reference_number = v_reference)) loop
-    v_reference := 'PKO-' || lpad(app.take_numbers('picking_order')::text, 6, '0');
+    v_reference := 'PKO-' || app.padded(app.take_numbers('picking_order'), 6);
   end loop;
   insert into warehousing.picking_orders (tenant_id, reference_number, external_reference, warehouse_id, order_type, priority, status,
     picking_progress, notes, due_date, assigned_to, created_by)

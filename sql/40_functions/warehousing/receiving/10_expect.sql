@@ -39,7 +39,7 @@ begin
   end if;
   perform private.parcel_items_known(v_parcel.id);
   insert into warehousing.receiving_orders (tenant_id, reference_number, warehouse_id, source, delivery_id, exception_id, created_by)
-  values (d.tenant_id, 'RCV-' || lpad(app.take_numbers('receiving_order')::text, 6, '0'), warehouse, source, d.id, exception, app.user_id())
+  values (d.tenant_id, 'RCV-' || app.padded(app.take_numbers('receiving_order'), 6), warehouse, source, d.id, exception, app.user_id())
   returning id into v_id;
   insert into warehousing.receiving_order_items (tenant_id, receiving_order_id, position, warehouse_id, item_id, quantity)
   select d.tenant_id, v_id, i.position, warehouse, i.item_id, i.quantity

@@ -78,7 +78,7 @@ begin
     v_code := null;
     while v_code is null or exists (select from warehousing.bins b
         where b.tenant_id = s.tenant_id and b.warehouse_id = s.warehouse_id and b.code = v_code) loop
-      v_code := v_line.kind || '-' || lpad(app.take_numbers('sorting_location')::text, 6, '0');
+      v_code := v_line.kind || '-' || app.padded(app.take_numbers('sorting_location'), 6);
     end loop;
     insert into warehousing.bins (tenant_id, warehouse_id, code, name, location_type, capacity, is_temporary)
     values (s.tenant_id, s.warehouse_id, v_code, initcap(v_line.kind) || ' ' || v_line.destination_value, v_line.kind, v_line.capacity, true)

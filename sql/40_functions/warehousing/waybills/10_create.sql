@@ -118,7 +118,7 @@ begin
   end loop;
   while w.waybill_number is null or exists (
       select from warehousing.waybills x where x.tenant_id = app.tenant_id() and x.waybill_number = w.waybill_number) loop
-    w.waybill_number := 'WB-' || lpad(app.take_numbers('waybill')::text, 6, '0');
+    w.waybill_number := 'WB-' || app.padded(app.take_numbers('waybill'), 6);
   end loop;
   insert into warehousing.waybills (tenant_id, waybill_number, source_warehouse_id, destination_warehouse_id, notes, created_by)
   values (app.tenant_id(), w.waybill_number, v_source, w.destination_warehouse_id, input ->> 'notes', app.user_id())

@@ -94,8 +94,7 @@ export function openDatabase(
       // A refusal tells the tenant's language as an answer does.
       if (error instanceof AppError && error.language) seen.language = error.language;
       throw error;
-    });
-    begun ||= kind !== "check";
+    }).finally(() => begun ||= kind !== "check");
     seen.language = answer.language;
     seen.version = answer.version ?? null;
     seen.replayed ||= answer.replayed ?? false;

@@ -27,7 +27,7 @@ export const deliveries: Mutant[] = [
     from: "if v_line.code is null and v_line.unit_size > v_free then",
     to: "if false then",
     test: [
-      "tests/delivery/assignments-create.test.ts",
+      "tests/delivery/assignments-refusals.test.ts",
       "the driver: unknown, inactive, without a vehicle, or with one that is full",
     ],
   },
@@ -47,7 +47,7 @@ export const deliveries: Mutant[] = [
     from: "when l.id is not null then 'delivery_already_assigned'",
     to: "when false then 'delivery_already_assigned'",
     test: [
-      "tests/delivery/assignments-create.test.ts",
+      "tests/delivery/assignments-refusals.test.ts",
       "a second driver, and one that is on the way",
     ],
   },
@@ -79,8 +79,8 @@ export const deliveries: Mutant[] = [
   {
     name: "cash is not what is due",
     file: "sql/40_functions/delivery/deliveries/42_carry.sql",
-    from: "if coalesce(jsonb_typeof(cash), 'null') <> 'null' and",
-    to: "if false and",
+    from: "if coalesce(jsonb_typeof(cash), 'null') = 'null' then",
+    to: "if true then",
     test: [
       "tests/delivery/deliveries-money.test.ts",
       "that is not what is due refuses the completion and says what is",

@@ -6,6 +6,7 @@ const ledgerTest = "tests/sql/ledger.test.ts";
 const accounts = "sql/20_tables/50_money.sql";
 const settle = "sql/40_functions/money/cod/10_settle.sql";
 const settleTest = "tests/delivery/cod-settle.test.ts";
+const remitTest = "tests/delivery/cod-remit.test.ts";
 const events = "sql/40_functions/money/gateways/40_events.sql";
 const webhooksTest = "tests/payment/webhooks.test.ts";
 const keptAndPaysNothing = "%s is kept for somebody to look at, and pays nothing";
@@ -87,7 +88,7 @@ export const money: Mutant[] = [
     from: "c.id = any (v_ids) and c.status = 'collected'",
     to: "c.id = any (v_ids)",
     test: [
-      settleTest,
+      remitTest,
       "refuses drivers of two, rows of others, settled rows, repeated and no ids, and writes nothing",
     ],
   },
@@ -97,7 +98,7 @@ export const money: Mutant[] = [
     from: "and (c.driver_id = v_driver or v_office)",
     to: "",
     test: [
-      settleTest,
+      remitTest,
       "refuses drivers of two, rows of others, settled rows, repeated and no ids, and writes nothing",
     ],
   },

@@ -147,4 +147,14 @@ export const walls: Mutant[] = [
       "equal keys of two tenants, of two people and of two operations never meet",
     ],
   },
+  {
+    name: "what a client asked for is done after he left",
+    file: "shared/db.ts",
+    from: "if (abandoned()) throw unavailable();",
+    to: "",
+    test: [
+      "tests/shared/left.test.ts",
+      "a call whose client left while it waited for its turn is not made; its repetition is, once",
+    ],
+  },
 ];

@@ -16,6 +16,8 @@ const explained: Record<string, string> = {
     "writes triggers while a migration runs; nobody else may call it",
   "app.tenant_table(regclass,text[],text,boolean,text,text)":
     "writes policies while a migration runs; nobody else may do so",
+  "private.plan_keep(text,text)":
+    "the statement is one of private.read, prepared with its caller's own rights",
   "private.read(jsonb,jsonb,text,jsonb)":
     "the statement is a constant of the functions, every value in it a parameter",
   "private.restore_begin()": "the statement is made of the names of our own tables, quoted",

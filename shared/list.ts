@@ -192,6 +192,7 @@ async function run(list: ListDeclaration, db: Database, query: ListQuery): Promi
 }
 
 type Condition = { name: string; sql: string; value: string; kept?: Filter["kept"] };
+
 /** The conditions of a list, by the name of what they narrow by. */
 function conditionsOf(list: ListDeclaration, query: ListQuery) {
   const conditions: Condition[] = [];

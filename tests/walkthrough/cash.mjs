@@ -23,8 +23,8 @@ const rules = [
   { rule: "the receiver pays the fee at the door", payer_type: "receiver", cod_amount: 0 },
   { rule: "the receiver pays fee and COD", payer_type: "receiver", cod_amount: 40_000 },
 ];
-const deliveries = [];
-for (const { rule, ...terms } of [...rules, ...rules, ...rules]) {
+/** A delivery from Mansour to Doura that is paid in cash. */
+async function order(terms) {
   const { delivery } = await call(ops, "POST", "delivery/deliveries", {
     ...terms,
     customer_id: customer.id,
@@ -35,7 +35,12 @@ for (const { rule, ...terms } of [...rules, ...rules, ...rules]) {
     unit_size: 1,
     recipient: { name: "كرار عباس", phone: "+9647712345679" },
   });
-  deliveries.push({ ...delivery, rule });
+  return delivery;
+}
+
+const deliveries = [];
+for (const { rule, ...terms } of [...rules, ...rules, ...rules]) {
+  deliveries.push({ ...await order(terms), rule });
 }
 const bulk = await call(ops, "POST", "delivery/assignments/bulk", {
   driver_id: driver1.id,
@@ -136,17 +141,10 @@ for (
 say("One goes with an external carrier, which collects at its door and owes it");
 await call(admin, "PATCH", "carriers/tenant/simulated", { is_enabled: true });
 const { webhook } = await call(admin, "POST", "carriers/tenant/simulated/rotate-secret", {});
-const { delivery: parcel } = await call(ops, "POST", "delivery/deliveries", {
+const parcel = await order({
   ...rules[2],
   carrier_type: "external",
   carrier_code: "simulated",
-  customer_id: customer.id,
-  delivery_service_id: standard.id,
-  pickup_address_id: place("Mansour"),
-  dropoff_address_id: place("Doura"),
-  payment_method: "cash",
-  unit_size: 1,
-  recipient: { name: "كرار عباس", phone: "+9647712345679" },
 });
 const { shipment } = await call(ops, "POST", `carriers/shipments/${parcel.id}`, {
   carrier_code: "simulated",

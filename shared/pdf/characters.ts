@@ -53,7 +53,7 @@ export function readable(
     else if (code === 0x2007 || code === 0x202f) out += "\u00a0";
     else if (character === "\t" || /\p{Zs}/u.test(character)) {
       out += code === 0xa0 ? character : " ";
-    } else if (has(code)) out += character;
+    } else if (has(code) && !isPresentationForm(character)) out += character;
     else out += substitute(character, has, transliterate);
   }
   return out;
@@ -64,6 +64,12 @@ function isDropped(code: number): boolean {
     (code >= 0x202a && code <= 0x202e) || (code >= 0x206a && code <= 0x206f) || // old bidi
     code === 0xad || code === 0x2060 || code === 0xfeff || // soft hyphen, joiners without ink
     (code >= 0xfe00 && code <= 0xfe0f) || (code >= 0xe0000 && code <= 0xe01ef); // variants, tags
+}
+
+/** An Arabic letter in the shape it has at one place of a word: the shaper finds that shape itself. */
+function isPresentationForm(character: string): boolean {
+  return /[\ufb50-\ufdff\ufe70-\ufefc]/.test(character) &&
+    character.normalize("NFKC") !== character;
 }
 
 function substitute(

@@ -14,9 +14,7 @@ export async function embedFace(
   face: Face,
   characters: Map<number, number[]>,
 ): Promise<PDFRef> {
-  const { font } = face;
-  const scale = 1000 / font.unitsPerEm;
-  const name = font.postscriptName ?? "Vazirmatn";
+  const { name, metrics } = face;
   const { zlib, length } = face.file;
   const file = context.register(
     pdf.PDFRawStream.of(
@@ -24,23 +22,22 @@ export async function embedFace(
       zlib,
     ),
   );
-  const { minX, minY, maxX, maxY } = font.bbox;
   const descriptor = context.register(context.obj({
     Type: "FontDescriptor",
     FontName: name,
     Flags: 4, // symbolic: glyphs by number, no built-in encoding
-    FontBBox: [minX, minY, maxX, maxY].map((value) => Math.round(value * scale)),
+    FontBBox: metrics.box.map(Math.round),
     ItalicAngle: 0,
-    Ascent: Math.round(font.ascent * scale),
-    Descent: Math.round(font.descent * scale),
-    CapHeight: Math.round(font.capHeight * scale),
+    Ascent: Math.round(metrics.ascent),
+    Descent: Math.round(metrics.descent),
+    CapHeight: Math.round(metrics.capHeight),
     StemV: face.weight === "bold" ? 140 : 80,
     FontFile2: file,
   }));
   const ids = [...characters.keys()].sort((a, b) => a - b);
   const widths = ids.flatMap((id) => [
     pdf.PDFNumber.of(id),
-    context.obj([Number(number(font.getGlyph(id).advanceWidth * scale))]),
+    context.obj([Number(number(face.advance(id)))]),
   ]);
   const descendant = context.register(context.obj({
     Type: "Font",
@@ -62,7 +59,7 @@ export async function embedFace(
     BaseFont: name,
     Encoding: "Identity-H",
     DescendantFonts: [descendant],
-    ToUnicode: await embedStream(pdf, context, toUnicode(ids, characters)),
+    ToUnicode: await embedStream(pdf, context, toUnicode(characters)),
   }));
 }
 
@@ -78,7 +75,9 @@ export async function embedStream(
 }
 
 /** The CMap that lets a reader copy and search: glyph number → characters in UTF-16BE. */
-function toUnicode(ids: number[], characters: Map<number, number[]>): string {
+function toUnicode(characters: Map<number, number[]>): string {
+  const ids = [...characters.keys()].filter((id) => characters.get(id)!.length > 0)
+    .sort((a, b) => a - b);
   const lines = [
     "/CIDInit /ProcSet findresource begin",
     "12 dict begin begincmap",

@@ -1,5 +1,6 @@
 /** The embedded font faces: loaded once per process, with every shaped run remembered. */
-import type { Font, Glyph, GlyphPosition } from "@pdf-lib/fontkit";
+import { Buffer } from "node:buffer";
+import type * as HarfBuzz from "harfbuzzjs";
 import { inflate } from "./zlib.ts";
 
 export type Weight = "regular" | "bold";
@@ -25,12 +26,25 @@ export type Run = {
 
 export type Face = {
   weight: Weight;
-  font: Font;
+  /** The name that PDF readers show. */
+  name: string;
+  /** In thousandths of the font size: the box around all glyphs, and heights from the baseline. */
+  metrics: {
+    box: [left: number, bottom: number, right: number, top: number];
+    ascent: number;
+    descent: number;
+    capHeight: number;
+  };
   /** The font file as PDF stores it: a zlib stream, and its size once inflated. */
   file: { zlib: Uint8Array; length: number };
   has(codePoint: number): boolean;
-  /** Shapes characters of one direction (no control characters) into a run. */
-  shape(text: string, rightToLeft: boolean): Run;
+  /** A glyph's own width, in thousandths of the size. */
+  advance(id: number): number;
+  /**
+   * Shapes characters of one direction (no control characters) into a run. `seen` has them as they
+   * look: in text from right to left brackets are mirrored. A reader that copies gets these.
+   */
+  shape(text: string, rightToLeft: boolean, seen?: string): Run;
 };
 
 export type Faces = Record<Weight, Face>;
@@ -50,73 +64,52 @@ export function loadFaces(): Promise<Faces> {
 }
 
 async function load(): Promise<Faces> {
-  const [{ default: fontkit }, { fontData }] = await Promise.all([
-    importFontkit(),
+  const [harfbuzz, { fontData }] = await Promise.all([
+    import("harfbuzzjs"),
     import("./font-data.ts"),
   ]);
   const face = async (weight: Weight): Promise<Face> => {
     const { length, zlib } = fontData[weight];
-    const packed = Uint8Array.from(atob(zlib), (character) => character.charCodeAt(0));
-    return createFace(weight, fontkit.create(await inflate(packed)), { zlib: packed, length });
+    // A Buffer is a Uint8Array; its types under Deno do not say so.
+    const packed = Buffer.from(zlib, "base64") as unknown as Uint8Array;
+    return createFace(harfbuzz, weight, await inflate(packed), { zlib: packed, length });
   };
   const [regular, bold] = await Promise.all([face("regular"), face("bold")]);
   return { regular, bold };
 }
 
-/**
- * fontkit's classes inherit by assigning `__proto__`, which Deno does not have; without it the
- * import succeeds and the first Arabic text fails ("this.shaper.plan is not a function"). The
- * accessor is only needed while the module is evaluated, so it is taken away again afterwards.
- */
-async function importFontkit() {
-  const before = Object.getOwnPropertyDescriptor(Object.prototype, "__proto__");
-  Object.defineProperty(Object.prototype, "__proto__", {
-    configurable: true,
-    get() {
-      return Object.getPrototypeOf(this);
-    },
-    set(value: unknown) {
-      if (value === null || typeof value === "object" || typeof value === "function") {
-        Object.setPrototypeOf(this, value);
-      }
-    },
-  });
-  try {
-    return await import("@pdf-lib/fontkit");
-  } finally {
-    if (before) Object.defineProperty(Object.prototype, "__proto__", before);
-    else Reflect.deleteProperty(Object.prototype, "__proto__");
-  }
-}
-
-/** The published types leave out the last three parameters of `layout`. */
-type ShapingFont = {
-  layout(
-    text: string,
-    features: undefined,
-    script: string,
-    language: undefined,
-    direction: "ltr" | "rtl",
-  ): { glyphs: Glyph[]; positions: GlyphPosition[] };
-};
-
-function createFace(weight: Weight, font: Font, file: Face["file"]): Face {
+function createFace(
+  harfbuzz: typeof HarfBuzz,
+  weight: Weight,
+  bytes: Uint8Array,
+  file: Face["file"],
+): Face {
+  const source = new harfbuzz.Face(new harfbuzz.Blob(bytes));
+  const font = new harfbuzz.Font(source);
+  // Lengths come out in thousandths of the size, of which PDF speaks; a font counts in units of its own.
+  const scale = 1000 / source.upem;
+  const known = new Set(source.collectUnicodes());
   const memory = { ltr: new Map<string, Run>(), rtl: new Map<string, Run>() };
-  const known = new Set(font.characterSet);
+  const advance = (id: number) => font.glyphHAdvance(id) * scale;
   return {
     weight,
-    font,
+    name: source.getName(postScriptName, "en"),
+    metrics: metricsOf(source, font, scale),
     file,
     has: (codePoint) => known.has(codePoint),
-    shape(text, rightToLeft) {
-      const direction = rightToLeft ? "rtl" : "ltr";
-      const runs = memory[direction];
+    advance,
+    shape(text, rightToLeft, seen = text) {
+      const runs = memory[rightToLeft ? "rtl" : "ltr"];
       let run = runs.get(text);
       if (!run) {
-        const script = /\p{Script=Arabic}/u.test(text) ? "arab" : "latn";
-        const shaping = font as unknown as ShapingFont;
-        const { glyphs, positions } = shaping.layout(text, undefined, script, undefined, direction);
-        run = place(glyphs, positions, 1000 / font.unitsPerEm);
+        const buffer = new harfbuzz.Buffer();
+        buffer.addText(text);
+        buffer.setDirection(rightToLeft ? harfbuzz.Direction.RTL : harfbuzz.Direction.LTR);
+        buffer.setScript(/\p{Script=Arabic}/u.test(text) ? "Arab" : "Latn");
+        // Every glyph says which characters it stands for, marks as well.
+        buffer.setClusterLevel(harfbuzz.ClusterLevel.CHARACTERS);
+        harfbuzz.shape(font, buffer);
+        run = place(seen, buffer.getGlyphInfosAndPositions(), scale, advance);
         if (runs.size >= runs_max) runs.clear();
         runs.set(text, run);
       }
@@ -125,23 +118,42 @@ function createFace(weight: Weight, font: Font, file: Face["file"]): Face {
   };
 }
 
-function place(glyphs: Glyph[], positions: GlyphPosition[], scale: number): Run {
+/** The number of the PostScript name in a font's table of names (OpenType, `name`). */
+const postScriptName = 6;
+
+/** Of the tables `head` and `OS/2` (OpenType): where the numbers lie in them. */
+function metricsOf(source: HarfBuzz.Face, font: HarfBuzz.Font, scale: number): Face["metrics"] {
+  const read = (table: string, at: number) => {
+    const bytes = source.referenceTable(table)!;
+    return new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getInt16(at) * scale;
+  };
+  const { ascender, descender } = font.hExtents();
+  return {
+    box: [read("head", 36), read("head", 38), read("head", 40), read("head", 42)],
+    ascent: ascender * scale,
+    descent: descender * scale,
+    capHeight: read("OS/2", 88),
+  };
+}
+
+type Shaped = ReturnType<HarfBuzz.Buffer["getGlyphInfosAndPositions"]>;
+
+function place(
+  text: string,
+  shaped: Shaped,
+  scale: number,
+  advance: (id: number) => number,
+): Run {
   const placed: PlacedGlyph[] = [];
+  const standsFor = charactersOf(text, shaped);
   let pen = 0;
   let written = 0; // where a PDF reader's pen is: it moves by the glyph's own width
   let rise = 0;
   let operands = "";
-  glyphs.forEach((glyph, index) => {
-    const position = positions[index];
-    const x = pen + position.xOffset * scale;
-    const y = position.yOffset * scale;
-    placed.push({
-      id: glyph.id,
-      codePoints: glyph.codePoints,
-      x,
-      y,
-      advance: position.xAdvance * scale,
-    });
+  for (const { codepoint: id, cluster, xAdvance = 0, xOffset = 0, yOffset = 0 } of shaped) {
+    const x = pen + xOffset * scale;
+    const y = yOffset * scale;
+    placed.push({ id, codePoints: standsFor(cluster), x, y, advance: xAdvance * scale });
     if (y !== rise) {
       // The text size is 1 in the text matrix' own space, so the rise is in units of the size.
       operands += `]TJ ${number(y / 1000)} Ts[`;
@@ -151,13 +163,25 @@ function place(glyphs: Glyph[], positions: GlyphPosition[], scale: number): Run 
       operands += number(written - x);
       written = x;
     }
-    operands += `<${glyph.id.toString(16).padStart(4, "0")}>`;
-    written += glyph.advanceWidth * scale;
-    pen += position.xAdvance * scale;
-  });
+    operands += `<${id.toString(16).padStart(4, "0")}>`;
+    written += advance(id);
+    pen += xAdvance * scale;
+  }
   if (rise !== 0) operands += "]TJ 0 Ts[";
   if (Math.abs(pen - written) > 0.05) operands += number(written - pen);
   return { glyphs: placed, width: pen, operands: operands.replaceAll("><", "") };
+}
+
+/** What the glyphs of a cluster stand for: the characters up to the next cluster, told once. */
+function charactersOf(text: string, shaped: Shaped): (cluster: number) => number[] {
+  const starts = [...new Set(shaped.map(({ cluster }) => cluster))].sort((a, b) => a - b);
+  const told = new Set<number>();
+  return (cluster) => {
+    if (told.has(cluster)) return [];
+    told.add(cluster);
+    const part = text.slice(cluster, starts[starts.indexOf(cluster) + 1]);
+    return Array.from(part, (character) => character.codePointAt(0)!);
+  };
 }
 
 /** A PDF number: no exponent, three decimals. */

@@ -65,16 +65,18 @@ export function glyphsOf(line: Line): PlacedGlyph[] {
 function shapeLevels(bidi: Bidi, face: Face, text: string, direction: "ltr" | "rtl"): Run[] {
   const { levels } = bidi.getEmbeddingLevels(text, direction);
   const mirrored = bidi.getMirroredCharactersMap(text, levels);
-  const pieces: { text: string; level: number }[] = [];
+  const pieces: { text: string; seen: string; level: number }[] = [];
   for (let index = 0; index < text.length; index++) {
     if (isBidiControl(text.charCodeAt(index))) continue;
-    const character = mirrored.get(index) ?? text[index];
-    const last = pieces.at(-1);
-    if (last && last.level === levels[index]) last.text += character;
-    else pieces.push({ text: character, level: levels[index] });
+    let piece = pieces.at(-1);
+    if (piece?.level !== levels[index]) {
+      pieces.push(piece = { text: "", seen: "", level: levels[index] });
+    }
+    piece.text += text[index];
+    piece.seen += mirrored.get(index) ?? text[index];
   }
   return inVisualOrder(pieces).flatMap((piece) =>
-    shapeWords(face, piece.text, piece.level % 2 === 1)
+    shapeWords(face, piece.text, piece.level % 2 === 1, piece.seen)
   );
 }
 
@@ -95,9 +97,11 @@ function inVisualOrder<Piece extends { level: number }>(pieces: Piece[]): Piece[
 }
 
 /** Letters do not join across a space, so words are the unit that is shaped and remembered. */
-function shapeWords(face: Face, text: string, reversed: boolean): Run[] {
-  const words = text.match(/ +|[^ ]+/g) ?? [];
-  const runs = words.map((word) => face.shape(word, reversed));
+function shapeWords(face: Face, text: string, reversed: boolean, seen = text): Run[] {
+  const words = [...text.matchAll(/ +|[^ ]+/g)];
+  const runs = words.map(({ 0: word, index }) =>
+    face.shape(word, reversed, seen.slice(index, index + word.length))
+  );
   return reversed ? runs.reverse() : runs;
 }
 

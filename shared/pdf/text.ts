@@ -1,7 +1,7 @@
 /**
  * Documents with text in English, Arabic and Kurdish (Sorani), mixed as people write it.
  *
- * pdf-lib writes the file; bidi-js orders the characters, fontkit shapes them, and this module
+ * pdf-lib writes the file; bidi-js orders the characters, HarfBuzz shapes them, and this module
  * places every glyph itself: pdf-lib's own drawText ignores the offsets of dots and marks, and
  * turns Latin and digits inside right-to-left text around.
  *
@@ -149,7 +149,9 @@ export async function openDocument(
     const commands = [`BT ${number(gray)} g /${weight} 1 Tf`];
     block.lines.forEach((line, index) => {
       for (const run of line.runs) {
-        for (const { id, codePoints } of run.glyphs) used[weight].set(id, codePoints);
+        for (const { id, codePoints } of run.glyphs) {
+          if (codePoints.length > 0 || !used[weight].has(id)) used[weight].set(id, codePoints);
+        }
       }
       const x = box.x * millimetre + indent(line, box, size);
       const top = first + (index * leading + (leading + ink.above - ink.below) / 2) * size;

@@ -5,6 +5,8 @@ export const storeErrors = {
   insufficient_wallet_balance: 400,
   too_many_decimals: { status: 400, fields: ["field", "decimals"] },
   journal_already_booked: 409,
+  adjustment_not_found: 404,
+  adjustment_already_reversed: 409,
 
   // Storefront: the market and its domain
   invalid_payment_method: { status: 400, fields: ["field"] },

@@ -2148,6 +2148,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/delivery/wallets/{id}/adjustments/{payment_id}/reverse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take back an adjustment by its mirror; both stay in the books
+         * @description Who: role tenant_admin.
+         */
+        post: operations["post_delivery_wallets_id_adjustments_payment_id_reverse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/delivery/wallets/{id}/top-ups": {
         parameters: {
             query?: never;
@@ -20954,6 +20974,163 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_14"];
             409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_delivery_wallets_id_adjustments_payment_id_reverse: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key": string;
+            };
+            path: {
+                id: string;
+                payment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message: string;
+                        /** Format: uuid */
+                        payment_id: string;
+                        /** @constant */
+                        success: true;
+                        transaction: {
+                            actor_id: string | null;
+                            amount: number;
+                            balance_after: number;
+                            /** Format: date-time */
+                            created_at: string;
+                            currency: string;
+                            description: string | null;
+                            /** @enum {string} */
+                            direction: "credit" | "debit";
+                            id: number;
+                            kind: string;
+                            /** Format: uuid */
+                            reference_id: string;
+                            reference_type: string;
+                        };
+                        wallet: {
+                            balance: number;
+                            /** Format: date-time */
+                            created_at: string;
+                            currency: string;
+                            /** Format: uuid */
+                            id: string;
+                            is_active: boolean;
+                            owner: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            owner_id: string | null;
+                            /** @enum {string} */
+                            owner_type: "driver" | "customer" | "institution" | "staff" | "tenant";
+                            /** Format: date-time */
+                            updated_at: string;
+                        };
+                    };
+                };
+            };
+            /**
+             * @description `idempotency_key_required`: Send an Idempotency-Key header with this call.
+             *
+             *     `insufficient_wallet_balance`: The wallet balance is not enough.
+             *
+             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+             *
+             *     `validation_failed`: {field} {reason}.
+             *
+             *     `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "idempotency_key_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        field?: unknown;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            /**
+             * @description `wallet_not_found`: This wallet does not exist.
+             *
+             *     `adjustment_not_found`: This adjustment of the wallet does not exist.
+             *
+             *     `tenant_not_found`: This company does not exist.
+             */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "wallet_not_found" | "adjustment_not_found" | "tenant_not_found";
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            /**
+             * @description `adjustment_already_reversed`: This adjustment has already been taken back.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "adjustment_already_reversed" | "idempotency_conflict";
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];

@@ -1141,7 +1141,8 @@ create table if not exists money.payments (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   category text not null check (category in ('DELIVERY', 'ORDER', 'WALLET', 'SUBSCRIPTION')),
-  type text not null check (type in ('DELIVERY_FEE', 'COD_COLLECTION', 'COD_SETTLEMENT', 'ORDER', 'WALLET_ADJUSTMENT', 'WALLET_TOPUP', 'REFUND')),
+  type text not null check (type in ('DELIVERY_FEE', 'COD_COLLECTION', 'COD_SETTLEMENT', 'ORDER', 'WALLET_ADJUSTMENT',
+    'WALLET_ADJUSTMENT_REVERSAL', 'WALLET_TOPUP', 'REFUND')),
   status text not null default 'pending' check (status in ('pending', 'SUCCESS', 'FAILED', 'CANCELLED')),
   payment_method text not null check (payment_method in ('cash', 'wallet', 'gateway', 'manual')),
   amount numeric(18, 3) not null check (amount >= 0),
@@ -1684,7 +1685,7 @@ create unique index if not exists stock_place on warehousing.stock
 create unique index if not exists serial_number_taken on warehousing.stock (tenant_id, item_id, serial_number) where serial_number is not null and quantity > 0;
 create index if not exists stock_of_item on warehousing.stock (tenant_id, item_id, warehouse_id, status);
 -- Rows outlive their quantity, since movements name them: what a warehouse holds is looked for among the others.
-create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status) include (quantity) where quantity > 0;
+create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status) where quantity > 0;
 create index if not exists stock_of_bin on warehousing.stock (tenant_id, warehouse_id, bin_id);
 create index if not exists stock_reserved on warehousing.stock (tenant_id, reserved_for_id) where reserved_for_id is not null;
 create index if not exists stock_recent on warehousing.stock (tenant_id, created_at desc nulls last, id desc) where quantity > 0;
@@ -10308,6 +10309,38 @@ begin
     where r.wallet_id = v_wallet and r.reference_type = 'payment' and r.reference_id = v_payment));
 end $$;
 
+-- Takes back an adjustment that was wrong, by a new journal and a payment of its own; the adjustment stays in the books.
+-- A reversal is not taken back: adjust again. {id, payment_id, reason} -> as delivery.wallet_adjust.
+-- Fails: wallet_not_found, adjustment_not_found, adjustment_already_reversed, insufficient_wallet_balance when what was
+-- put in has been spent.
+create or replace function delivery.wallet_adjustment_reverse(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_wallet uuid := (delivery.wallet_get(input) ->> 'id')::uuid;
+  v_adjustment money.payments;
+  v_payment uuid;
+begin
+  select p.* into v_adjustment from money.payments p
+  where p.id = (input ->> 'payment_id')::uuid and p.account_id = v_wallet and p.type = 'WALLET_ADJUSTMENT' for no key update;
+  if not found then
+    perform app.fail('adjustment_not_found');
+  elsif exists (select from money.ledger_transactions t
+      where t.kind = 'WALLET_ADJUSTMENT_REVERSAL' and t.reference_type = 'payment' and t.reference_id = v_adjustment.id) then
+    perform app.fail('adjustment_already_reversed');
+  end if;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, snapshot,
+    actor_id, processed_at)
+  values (app.tenant_id(), 'WALLET', 'WALLET_ADJUSTMENT_REVERSAL', 'SUCCESS', 'manual', v_adjustment.amount, v_adjustment.currency,
+    v_wallet, jsonb_build_object('reverses', v_adjustment.id, 'reason', input ->> 'reason',
+      'direction', case v_adjustment.snapshot ->> 'direction' when 'credit' then 'debit' else 'credit' end),
+    app.user_id(), now())
+  returning id into v_payment;
+  perform money.reverse('WALLET_ADJUSTMENT', 'payment', v_adjustment.id, input ->> 'reason');
+  return jsonb_build_object('wallet', delivery.wallet_get(input), 'payment_id', v_payment, 'transaction', (
+    select to_jsonb(r) - 'wallet_id' from money.wallet_transactions_list r
+    where r.wallet_id = v_wallet and r.kind = 'WALLET_ADJUSTMENT_REVERSAL' and r.reference_id = v_adjustment.id));
+end $$;
+
 -- sql/40_functions/delivery/zones.sql
 
 -- Zones: areas of the map. An address lies in the smallest active zone around its coordinates.
@@ -13344,6 +13377,31 @@ begin
   end loop;
 end $$;
 
+-- Takes back a journal by a new one, its mirror: what an account gained there it loses here. The old journal stays.
+-- The mirror is of the kind `<kind>_REVERSAL` and says the same reference, so there is at most one.
+-- Fails: journal_already_booked; wallet_not_found when there is no such journal; otherwise as money.post.
+create or replace function money.reverse(kind text, reference_type text, reference_id uuid, description text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_accounts uuid[];
+  v_amounts numeric[];
+begin
+  select array_agg(m.account_id), array_agg(-m.amount) into v_accounts, v_amounts
+  from (
+    select e.account_id, sum(e.amount) as amount
+    from money.ledger_transactions t
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    where t.tenant_id = v_tenant and t.kind = reverse.kind and t.reference_type = reverse.reference_type
+      and t.reference_id = reverse.reference_id
+    group by e.account_id having sum(e.amount) <> 0
+  ) m;
+  if v_accounts is null then
+    perform app.fail('wallet_not_found');
+  end if;
+  perform money.post_journal(kind || '_REVERSAL', reference_type, reference_id, description, v_accounts, v_amounts);
+end $$;
+
 -- Rounding in the books would move money that nobody counted. Fails: numeric_value_out_of_range.
 create or replace function private.amounts_exact(amounts numeric[]) returns void
 language plpgsql immutable set search_path = '' as $$
@@ -13411,7 +13469,7 @@ begin
 end $$;
 
 grant execute on function money.account_of(text, text, uuid, text, text), money.post(jsonb),
-  money.post_journal(text, text, uuid, text, uuid[], numeric[]) to barid_caller;
+  money.post_journal(text, text, uuid, text, uuid[], numeric[]), money.reverse(text, text, uuid, text) to barid_caller;
 
 -- Locks accounts of the caller's tenant in the order of their ids and answers their balances,
 -- {account id: balance}, for deciding before posting.

@@ -93,7 +93,6 @@ const kinds: [RegExp, keyof Things][] = [
   [/profile_id$/, "profile"],
   [/^destination_warehouse_id$/, "other_warehouse"],
   [/warehouse_id$/, "warehouse"],
-  [/^destination_bin_id$/, "other_bin"],
   [/^staff_id$/, "staff"],
   [/^picking_order_id$/, "picking_order"],
   [/^transfer_id$/, "inventory_transfer"],

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
-import { type Body, type CallOptions, nobody, type Person } from "../support/api.ts";
+import { type Body, nobody } from "../support/api.ts";
 import { sql } from "../support/db.ts";
 import {
   newPerson,
@@ -8,43 +8,13 @@ import {
   saveSettings,
   type Tenant,
 } from "../support/people.ts";
+import { adjust, balanceOf, entriesOf, freshWallet, key, newWallet } from "../support/wallets.ts";
 
 let a: Tenant;
 let b: Tenant;
 beforeAll(async () => {
   [a, b] = await Promise.all([newTenant(), newTenant()]);
 });
-
-/** A wallet straight in the database, as adding its owner through the API would open it. */
-async function newWallet(
-  tenant: { id: string },
-  owner: Person | null,
-  type: string,
-  currency = "IQD",
-) {
-  const [row] =
-    await sql`insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, floor)
-    values (${tenant.id}, 'wallet', ${type}, ${owner?.id ?? null}, ${currency}, 0) returning id`;
-  return row.id as string;
-}
-const freshWallet = async (tenant: { id: string }) =>
-  await newWallet(tenant, await newPerson(tenant.id, "institution", "institution"), "institution");
-
-const key = (): { headers: Record<string, string> } => ({
-  headers: { "idempotency-key": crypto.randomUUID() },
-});
-const adjust = (
-  person: Person,
-  wallet: string,
-  amount: unknown,
-  direction: unknown = "credit",
-  options: CallOptions = key(),
-  reason: unknown = "Cash desk",
-) => person.post(`/delivery/wallets/${wallet}/adjust`, { amount, direction, reason }, options);
-const balanceOf = async (wallet: string): Promise<number> =>
-  (await sql`select balance from money.accounts where id = ${wallet}`)[0].balance;
-const entriesOf = (wallet: string) =>
-  sql`select * from money.ledger_entries where account_id = ${wallet}`;
 
 test("a credit and a debit move the wallet, the books and the payments by the same amount", async () => {
   const id = await newWallet(a, a.institution, "institution");

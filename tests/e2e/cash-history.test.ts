@@ -1,7 +1,7 @@
 /**
  * Random histories of cash under many callers, while connections are cut: deliveries are completed,
- * cash is remitted and settled by rows and as a whole, wallets are adjusted, calls repeated with their
- * keys. Afterwards the books hold, nothing is missing, and every answer a client was given is in the
+ * cash is remitted and settled by rows and as a whole, wallets are adjusted, adjustments taken back, calls
+ * repeated with their keys. Afterwards the books hold, nothing is missing, and every answer a client was given is in the
  * database exactly once.
  */
 import fc from "fast-check";
@@ -11,6 +11,7 @@ import type { Stack } from "../../supabase/local/stack.ts";
 import { figure, of, seed } from "../prove/proof.ts";
 import type { Body } from "../support/api.ts";
 import { startOwnStack } from "../support/own-stack.ts";
+import { type Operation, operation } from "./cash-operations.ts";
 
 const operations = of({ test: 250, short: 1_000, full: 10_000 });
 const workers = 16;
@@ -23,6 +24,7 @@ let tenantId: string;
 let office: string;
 let drivers: { id: string; token: string }[];
 let order: Record<string, unknown>;
+const driverOf = (step: { driver: number }) => drivers[step.driver % driverCount];
 
 beforeAll(async () => {
   stack = await startOwnStack({
@@ -154,58 +156,6 @@ async function complete(driver: typeof drivers[number], rule: number, cod: numbe
   }
 }
 
-type Operation =
-  | { kind: "complete"; driver: number; rule: number; cod: number }
-  | {
-    kind: "settle" | "remit";
-    driver: number;
-    byOffice: boolean;
-    scope: "all" | "selected";
-    take: number;
-    twins: number;
-  }
-  | { kind: "adjust"; driver: number; amount: number; credit: boolean }
-  | { kind: "replay"; pick: number }
-  | { kind: "cut" };
-
-const driverIndex = fc.nat(driverCount - 1);
-const settling = (kind: "settle" | "remit") =>
-  fc.record({
-    kind: fc.constant(kind),
-    driver: driverIndex,
-    byOffice: fc.boolean(),
-    scope: fc.constantFrom("all" as const, "selected" as const, "selected" as const),
-    take: fc.integer({ min: 1, max: 6 }),
-    twins: fc.constantFrom(1, 1, 1, 2, 5),
-  });
-const operation: fc.Arbitrary<Operation> = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: fc.constant("complete" as const),
-      driver: driverIndex,
-      rule: fc.nat(2),
-      cod: fc.integer({ min: 1, max: 90 }).map((n) => n * 250),
-    }),
-  },
-  { weight: 3, arbitrary: settling("remit") },
-  { weight: 3, arbitrary: settling("settle") },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant("adjust" as const),
-      driver: driverIndex,
-      amount: fc.integer({ min: 1, max: 40_000 }),
-      credit: fc.boolean(),
-    }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ kind: fc.constant("replay" as const), pick: fc.nat(10_000) }),
-  },
-  { weight: 1, arbitrary: fc.constant({ kind: "cut" as const }) },
-);
-
 interface Sent {
   token: string;
   path: string;
@@ -228,7 +178,7 @@ test(`cash survives whatever happens to it (seed ${seed})`, async () => {
     return record.answers[0];
   };
   const run = async (step: Operation): Promise<void> => {
-    if (step.kind === "complete") return await complete(drivers[step.driver], step.rule, step.cod);
+    if (step.kind === "complete") return await complete(driverOf(step), step.rule, step.cod);
     if (step.kind === "cut") {
       await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'barid_api' and random() < 0.5`;
       return;
@@ -236,9 +186,9 @@ test(`cash survives whatever happens to it (seed ${seed})`, async () => {
     if (step.kind === "adjust") {
       const [wallet] =
         await sql`select id from money.accounts where tenant_id = ${tenantId} and kind = 'wallet' and owner_user_id = ${
-          drivers[step.driver].id
+          driverOf(step).id
         }`;
-      walletOf.set(drivers[step.driver].id, wallet.id);
+      walletOf.set(driverOf(step).id, wallet.id);
       await send({
         token: office,
         path: `wallets/${wallet.id}/adjust`,
@@ -251,6 +201,20 @@ test(`cash survives whatever happens to it (seed ${seed})`, async () => {
       });
       return;
     }
+    if (step.kind === "reverse") {
+      const made = sent.flatMap(({ path, answers }) => {
+        const done = path.endsWith("/adjust") && answers.find(({ status }) => status === 200);
+        return done ? [path.replace("adjust", `adjustments/${done.body.payment_id}/reverse`)] : [];
+      });
+      if (made.length === 0) return;
+      await send({
+        token: office,
+        path: made[step.pick % made.length],
+        body: { reason: "history" },
+        key: randomUUID(),
+      }, step.twins);
+      return;
+    }
     if (step.kind === "replay") {
       const known = sent.filter(({ answers }) => answers.length > 0);
       if (known.length === 0) return;
@@ -259,7 +223,7 @@ test(`cash survives whatever happens to it (seed ${seed})`, async () => {
       again.answers.push(answer);
       return;
     }
-    const driver = drivers[step.driver];
+    const driver = driverOf(step);
     const rows = step.scope === "all"
       ? []
       : await sql`select id from money.cod_collections where tenant_id = ${tenantId} and driver_id = ${driver.id}
@@ -331,9 +295,13 @@ test(`cash survives whatever happens to it (seed ${seed})`, async () => {
       )
       .map(({ body }) => body as { amount: number; direction: string })
       .reduce((sum, { amount, direction }) => sum + (direction === "credit" ? amount : -amount), 0);
+    const reversed = sent
+      .filter(({ path }) => path.startsWith(`wallets/${walletOf.get(id)}/adjustments/`))
+      .flatMap(({ answers }) => answers.filter(({ status }) => status === 200).slice(0, 1))
+      .reduce((sum, { body }) => sum + body.transaction.amount, 0);
     const [{ paid }] = await sql`select coalesce(sum(total), 0) as paid from money.cod_settlements
       where tenant_id = ${tenantId} and driver_id = ${id} and method = 'wallet'`;
-    expect(Number(balance)).toBe(walletStart + adjusted - Number(paid));
+    expect(Number(balance)).toBe(walletStart + adjusted + reversed - Number(paid));
   }
   figure({
     what: `settlements acknowledged in ${operations} operations, each there exactly once`,

@@ -153,6 +153,21 @@ export const ofTenant: readonly Invariant[] = [
         where t.tenant_id = p.tenant_id and t.kind = 'WALLET_ADJUSTMENT' and t.reference_id = p.id)`,
   },
   {
+    name:
+      "wallets: an adjustment is taken back once, by a payment and a journal that are its mirror",
+    sql:
+      `select p.id from money.payments p where p.tenant_id = $1 and p.type = 'WALLET_ADJUSTMENT_REVERSAL' and 0 is distinct from (
+        select sum(e.amount) + sum(distinct b.amount) from money.ledger_transactions t
+        join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
+        join money.ledger_transactions a on a.tenant_id = t.tenant_id and a.kind = 'WALLET_ADJUSTMENT' and a.reference_id = t.reference_id
+        join money.ledger_entries b on b.tenant_id = a.tenant_id and b.transaction_id = a.id and b.account_id = p.account_id
+        where t.tenant_id = p.tenant_id and t.kind = 'WALLET_ADJUSTMENT_REVERSAL'
+          and t.reference_id = (p.snapshot ->> 'reverses')::uuid and abs(e.amount) = p.amount)
+      union all
+      select (p.snapshot ->> 'reverses')::uuid from money.payments p
+      where p.tenant_id = $1 and p.type = 'WALLET_ADJUSTMENT_REVERSAL' group by 1 having count(*) > 1`,
+  },
+  {
     name: "stock: a row holds what its movements left in it, never less than nothing",
     sql: `select s.id from warehousing.stock s
       left join lateral (select coalesce(sum(case when t.to_stock_id = s.id then t.quantity else 0 end

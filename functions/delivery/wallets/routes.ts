@@ -5,6 +5,7 @@ import { ids } from "../../../shared/schemas.ts";
 import {
   AdjustWallet,
   MyWallets,
+  ReverseAdjustment,
   TopUp,
   TopUpResponse,
   transactions,
@@ -74,6 +75,25 @@ export const walletEndpoints: AnyEndpoint[] = [
       "insufficient_wallet_balance",
     ],
     run: ({ db, params, body }) => db.call("delivery.wallet_adjust", { ...body, id: params.id }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/wallets/:id/adjustments/:payment_id/reverse",
+    summary: "Take back an adjustment by its mirror; both stay in the books",
+    access: role("tenant_admin"),
+    idempotency: "required",
+    params: ids("id", "payment_id"),
+    body: ReverseAdjustment,
+    response: WalletAdjusted,
+    errors: [
+      "wallet_not_found",
+      "adjustment_not_found",
+      "adjustment_already_reversed",
+      "idempotency_key_required",
+      "insufficient_wallet_balance",
+    ],
+    run: ({ db, params, body }) =>
+      db.call("delivery.wallet_adjustment_reverse", { ...body, ...params }),
   }),
   endpoint({
     method: "post",

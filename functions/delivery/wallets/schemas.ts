@@ -46,6 +46,8 @@ export const AdjustWallet = z.object({
   reason: Text,
 });
 
+export const ReverseAdjustment = z.object({ reason: Text });
+
 export const WalletAdjusted = z.object({
   wallet: Wallet,
   transaction: Transaction,

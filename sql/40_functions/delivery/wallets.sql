@@ -57,3 +57,35 @@ begin
     select to_jsonb(r) - 'wallet_id' from money.wallet_transactions_list r
     where r.wallet_id = v_wallet and r.reference_type = 'payment' and r.reference_id = v_payment));
 end $$;
+
+-- Takes back an adjustment that was wrong, by a new journal and a payment of its own; the adjustment stays in the books.
+-- A reversal is not taken back: adjust again. {id, payment_id, reason} -> as delivery.wallet_adjust.
+-- Fails: wallet_not_found, adjustment_not_found, adjustment_already_reversed, insufficient_wallet_balance when what was
+-- put in has been spent.
+create or replace function delivery.wallet_adjustment_reverse(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_wallet uuid := (delivery.wallet_get(input) ->> 'id')::uuid;
+  v_adjustment money.payments;
+  v_payment uuid;
+begin
+  select p.* into v_adjustment from money.payments p
+  where p.id = (input ->> 'payment_id')::uuid and p.account_id = v_wallet and p.type = 'WALLET_ADJUSTMENT' for no key update;
+  if not found then
+    perform app.fail('adjustment_not_found');
+  elsif exists (select from money.ledger_transactions t
+      where t.kind = 'WALLET_ADJUSTMENT_REVERSAL' and t.reference_type = 'payment' and t.reference_id = v_adjustment.id) then
+    perform app.fail('adjustment_already_reversed');
+  end if;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, snapshot,
+    actor_id, processed_at)
+  values (app.tenant_id(), 'WALLET', 'WALLET_ADJUSTMENT_REVERSAL', 'SUCCESS', 'manual', v_adjustment.amount, v_adjustment.currency,
+    v_wallet, jsonb_build_object('reverses', v_adjustment.id, 'reason', input ->> 'reason',
+      'direction', case v_adjustment.snapshot ->> 'direction' when 'credit' then 'debit' else 'credit' end),
+    app.user_id(), now())
+  returning id into v_payment;
+  perform money.reverse('WALLET_ADJUSTMENT', 'payment', v_adjustment.id, input ->> 'reason');
+  return jsonb_build_object('wallet', delivery.wallet_get(input), 'payment_id', v_payment, 'transaction', (
+    select to_jsonb(r) - 'wallet_id' from money.wallet_transactions_list r
+    where r.wallet_id = v_wallet and r.kind = 'WALLET_ADJUSTMENT_REVERSAL' and r.reference_id = v_adjustment.id));
+end $$;

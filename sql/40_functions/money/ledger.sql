@@ -119,6 +119,31 @@ begin
   end loop;
 end $$;
 
+-- Takes back a journal by a new one, its mirror: what an account gained there it loses here. The old journal stays.
+-- The mirror is of the kind `<kind>_REVERSAL` and says the same reference, so there is at most one.
+-- Fails: journal_already_booked; wallet_not_found when there is no such journal; otherwise as money.post.
+create or replace function money.reverse(kind text, reference_type text, reference_id uuid, description text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_accounts uuid[];
+  v_amounts numeric[];
+begin
+  select array_agg(m.account_id), array_agg(-m.amount) into v_accounts, v_amounts
+  from (
+    select e.account_id, sum(e.amount) as amount
+    from money.ledger_transactions t
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    where t.tenant_id = v_tenant and t.kind = reverse.kind and t.reference_type = reverse.reference_type
+      and t.reference_id = reverse.reference_id
+    group by e.account_id having sum(e.amount) <> 0
+  ) m;
+  if v_accounts is null then
+    perform app.fail('wallet_not_found');
+  end if;
+  perform money.post_journal(kind || '_REVERSAL', reference_type, reference_id, description, v_accounts, v_amounts);
+end $$;
+
 -- Rounding in the books would move money that nobody counted. Fails: numeric_value_out_of_range.
 create or replace function private.amounts_exact(amounts numeric[]) returns void
 language plpgsql immutable set search_path = '' as $$
@@ -186,7 +211,7 @@ begin
 end $$;
 
 grant execute on function money.account_of(text, text, uuid, text, text), money.post(jsonb),
-  money.post_journal(text, text, uuid, text, uuid[], numeric[]) to barid_caller;
+  money.post_journal(text, text, uuid, text, uuid[], numeric[]), money.reverse(text, text, uuid, text) to barid_caller;
 
 -- Locks accounts of the caller's tenant in the order of their ids and answers their balances,
 -- {account id: balance}, for deciding before posting.

@@ -19,7 +19,7 @@ const recoveryMs = 5_000;
 const every = of({
   test: { postgres: 3_000, functions: 2_500, sessions: 800, wires: 300 },
   short: { postgres: 6_000, functions: 7_000, sessions: 2_500, wires: 900 },
-  full: { postgres: 9_000, functions: 15_000, sessions: 2_500, wires: 900 },
+  full: { postgres: 7_500, functions: 14_000, sessions: 2_500, wires: 900 },
 });
 
 let world: World;

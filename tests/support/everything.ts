@@ -221,6 +221,7 @@ async function addTheRest(tenant: Tenant, made: Made) {
       await tx`select code from delivery.institution_branches where id = ${branch}`;
     const adding: Adding = {
       tenant,
+      tx,
       one,
       json,
       next: () => ++code,

@@ -1,17 +1,16 @@
 /** A row in every table of events, carriers and webhooks. */
 import { randomUUID } from "node:crypto";
 import { newWebhookSecret, seal } from "../../../shared/secrets.ts";
-import { sql } from "../db.ts";
 import type { Added, Adding } from "./rows.ts";
 
-export async function addIntegration({ tenant, one, made, next }: Adding): Added {
+export async function addIntegration({ tenant, tx, one, made, next }: Adding): Added {
   const event = await one("integration.system_events", {
     event_type: "delivery.created",
     source_module: "delivery",
     entity_type: "delivery",
     entity_id: made.delivery,
   });
-  const subscription = await subscriptionOf({ tenant, one, made });
+  const subscription = await subscriptionOf({ tenant, tx, one, made });
   const webhook_event = await one("integration.webhook_events", {
     subscription_id: subscription,
     system_event_id: event,
@@ -65,7 +64,9 @@ export async function addIntegration({ tenant, one, made, next }: Adding): Added
 }
 
 /** Sealed as the functions would, so that it can be sent to; nobody listens at its address. */
-async function subscriptionOf({ tenant, one, made }: Pick<Adding, "tenant" | "one" | "made">) {
+async function subscriptionOf(
+  { tenant, tx, one, made }: Pick<Adding, "tenant" | "tx" | "one" | "made">,
+) {
   const id = randomUUID();
   const added = await one("integration.webhook_subscriptions", {
     id,
@@ -76,6 +77,6 @@ async function subscriptionOf({ tenant, one, made }: Pick<Adding, "tenant" | "on
     secret: await seal(newWebhookSecret(), `webhook/${id}`),
   });
   // A module has one; whoever adds everything twice finds it there.
-  return added ?? (await sql`select id from integration.webhook_subscriptions
+  return added ?? (await tx`select id from integration.webhook_subscriptions
     where tenant_id = ${tenant.id} and module_id = ${made.module}`)[0].id;
 }

@@ -1,9 +1,8 @@
 /** A row in every table of the storefront: a live market, something on sale, and somebody who bought it. */
 import { randomUUID } from "node:crypto";
-import { sql } from "../db.ts";
 import type { Added, Adding } from "./rows.ts";
 
-export async function addStorefront({ tenant, one, json, next, made }: Adding): Added {
+export async function addStorefront({ tenant, tx, one, json, next, made }: Adding): Added {
   const customer = tenant.customer.id;
   const store_name = `store-${randomUUID()}`;
   const added = await one("storefront.markets", {
@@ -16,7 +15,7 @@ export async function addStorefront({ tenant, one, json, next, made }: Adding): 
   // A tenant has one market; whoever adds everything twice finds it there.
   const [market] = added
     ? [{ id: added, store_name }]
-    : await sql`select id, store_name from storefront.markets where tenant_id = ${tenant.id}`;
+    : await tx`select id, store_name from storefront.markets where tenant_id = ${tenant.id}`;
   await one("storefront.custom_domains", {
     market_id: market.id,
     custom_domain: `${randomUUID()}.example.com`,

@@ -1,9 +1,8 @@
 /** A row in every table of tenants themselves. */
-import { sql } from "../db.ts";
 import type { Added, Adding } from "./rows.ts";
 
-export async function addTenancy({ one, next }: Adding): Added {
-  const [module] = await sql`select id from tenancy.modules order by position limit 1`;
+export async function addTenancy({ tx, one, next }: Adding): Added {
+  const [module] = await tx`select id from tenancy.modules order by position limit 1`;
   await one("tenancy.tenant_modules", { module_id: module.id, is_enabled: true }, "module_id");
   await one("tenancy.subscriptions", { type: "ANNUAL", amount: next(), note_internal: "Owes us" });
   return { module: module.id };

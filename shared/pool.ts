@@ -35,7 +35,7 @@ interface Pool {
   reached?: Promise<unknown>;
 }
 
-/** The driver goes on trying to connect for as long as nobody stops it; a client should not wait so long. */
+/** How long opening a connection may take, the first and each further one: somebody waits for it. */
 const connectMsMax = 3_000;
 
 function reach(pool: Pool): Promise<unknown> {
@@ -56,7 +56,7 @@ function openPool(): Pool {
       prepare: databasePrepare,
       fetch_types: false,
       idle_timeout: 60,
-      connect_timeout: 5,
+      connect_timeout: connectMsMax / 1000,
       max_lifetime: 1800,
       onnotice: () => {},
       connection: { application_name: "barid" },

@@ -238,5 +238,6 @@ test(`${histories} histories of up to ${commandsMax} steps (seed ${seed})`, asyn
     holds: !breaches.length,
   });
   expect(breaches).toEqual([]);
-  expect(steps).toBeGreaterThan(20);
+  // A handful of histories may all be short; many are not.
+  expect(steps).toBeGreaterThan(of({ test: 0, short: 20, full: 20 }));
 }, limitMs + 120_000);

@@ -67,14 +67,22 @@ async function showsAll(page: Page, url: string, slug: string): Promise<string |
   await page.goto(`${url}/docs?urls.primaryName=${slug}`);
   await page.locator(".info .title", { hasText: document.info.title }).waitFor();
   const blocks = page.locator(".opblock-summary:visible");
-  if (operations.length) await blocks.nth(operations.length - 1).waitFor({ timeout: 15_000 });
-  const seen = await blocks.evaluateAll((elements) =>
-    elements.map((element) =>
-      [".opblock-summary-method", ".opblock-summary-path"].map((part) =>
-        (element.querySelector(part)?.textContent ?? "").replace(/\u200b/g, "").trim()
-      ).join(" ")
-    )
-  );
-  const unseen = operations.filter((operation) => !seen.includes(operation));
+  // Of a long list the page draws what is near the window: it is read while it is scrolled.
+  const seen = new Set<string>();
+  const until = Date.now() + 30_000;
+  for (;;) {
+    const drawn = await blocks.evaluateAll((elements) =>
+      elements.map((element) =>
+        [".opblock-summary-method", ".opblock-summary-path"].map((part) =>
+          (element.querySelector(part)?.textContent ?? "").replace(/\u200b/g, "").trim()
+        ).join(" ")
+      )
+    );
+    for (const one of drawn) seen.add(one);
+    if (operations.every((operation) => seen.has(operation)) || Date.now() > until) break;
+    await page.mouse.wheel(0, 500);
+    await page.waitForTimeout(100);
+  }
+  const unseen = operations.filter((operation) => !seen.has(operation));
   return unseen.length ? `${slug}: not seen: ${unseen.join(", ")}` : undefined;
 }

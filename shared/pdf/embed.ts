@@ -59,7 +59,7 @@ export async function embedFace(
     BaseFont: name,
     Encoding: "Identity-H",
     DescendantFonts: [descendant],
-    ToUnicode: await embedStream(pdf, context, toUnicode(characters)),
+    ToUnicode: await embedStream(pdf, context, toUnicode(ids, characters)),
   }));
 }
 
@@ -75,9 +75,8 @@ export async function embedStream(
 }
 
 /** The CMap that lets a reader copy and search: glyph number → characters in UTF-16BE. */
-function toUnicode(characters: Map<number, number[]>): string {
-  const ids = [...characters.keys()].filter((id) => characters.get(id)!.length > 0)
-    .sort((a, b) => a - b);
+function toUnicode(used: number[], characters: Map<number, number[]>): string {
+  const ids = used.filter((id) => characters.get(id)!.length > 0);
   const lines = [
     "/CIDInit /ProcSet findresource begin",
     "12 dict begin begincmap",

@@ -26,6 +26,29 @@ begin
     left join money.wallets_list w on w.owner_id = app.user_id());
 end $$;
 
+-- What is written of money that administrators moved by hand: a payment of the wallet. Answers its id.
+create or replace function delivery.wallet_payment_add(type text, wallet uuid, amount numeric, currency text, snapshot jsonb) returns uuid
+language plpgsql set search_path = '' as $$
+declare
+  v_payment uuid;
+begin
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, snapshot,
+    actor_id, processed_at)
+  values (app.tenant_id(), 'WALLET', type, 'SUCCESS', 'manual', amount, currency, wallet, snapshot, app.user_id(), now())
+  returning id into v_payment;
+  return v_payment;
+end $$;
+
+-- What is answered of it: the wallet as it is then, its payment, and the line of the journal of this kind and reference.
+create or replace function delivery.wallet_moved(wallet uuid, payment uuid, kind text, reference uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('wallet', delivery.wallet_get(jsonb_build_object('id', wallet)), 'payment_id', payment, 'transaction', (
+    select to_jsonb(r) - 'wallet_id' from money.wallet_transactions_list r
+    where r.wallet_id = wallet_moved.wallet and r.kind = wallet_moved.kind and r.reference_type = 'payment'
+      and r.reference_id = reference));
+end $$;
+
 -- Puts money from outside (bank, cash desk) into a wallet or takes it out, in the same currency, with a
 -- payment as its record. {id, amount, direction credit|debit, reason} -> {wallet, transaction, payment_id}
 -- Fails: wallet_not_found, too_many_decimals, insufficient_wallet_balance.
@@ -43,19 +66,14 @@ begin
   if v_amount <> round(v_amount, v_decimals) then
     perform app.fail('too_many_decimals', jsonb_build_object('field', 'amount', 'currency', v_currency, 'decimals', v_decimals));
   end if;
-  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, snapshot,
-    actor_id, processed_at)
-  values (app.tenant_id(), 'WALLET', 'WALLET_ADJUSTMENT', 'SUCCESS', 'manual', v_amount, v_currency, v_wallet,
-    jsonb_build_object('direction', input ->> 'direction', 'reason', input ->> 'reason'), app.user_id(), now())
-  returning id into v_payment;
+  v_payment := delivery.wallet_payment_add('WALLET_ADJUSTMENT', v_wallet, v_amount, v_currency,
+    jsonb_build_object('direction', input ->> 'direction', 'reason', input ->> 'reason'));
   v_row := jsonb_build_object('journal', v_payment, 'kind', 'WALLET_ADJUSTMENT', 'reference_type', 'payment',
     'reference_id', v_payment, 'description', input ->> 'reason');
   perform money.post(jsonb_build_array(
     v_row || jsonb_build_object('account_id', v_wallet, 'amount', v_signed),
     v_row || jsonb_build_object('account_id', money.account_of('external', 'tenant', null, v_currency), 'amount', -v_signed)));
-  return jsonb_build_object('wallet', delivery.wallet_get(input), 'payment_id', v_payment, 'transaction', (
-    select to_jsonb(r) - 'wallet_id' from money.wallet_transactions_list r
-    where r.wallet_id = v_wallet and r.reference_type = 'payment' and r.reference_id = v_payment));
+  return delivery.wallet_moved(v_wallet, v_payment, 'WALLET_ADJUSTMENT', v_payment);
 end $$;
 
 -- Takes back an adjustment that was wrong, by a new journal and a payment of its own; the adjustment stays in the books.
@@ -77,15 +95,9 @@ begin
       where t.kind = 'WALLET_ADJUSTMENT_REVERSAL' and t.reference_type = 'payment' and t.reference_id = v_adjustment.id) then
     perform app.fail('adjustment_already_reversed');
   end if;
-  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, snapshot,
-    actor_id, processed_at)
-  values (app.tenant_id(), 'WALLET', 'WALLET_ADJUSTMENT_REVERSAL', 'SUCCESS', 'manual', v_adjustment.amount, v_adjustment.currency,
-    v_wallet, jsonb_build_object('reverses', v_adjustment.id, 'reason', input ->> 'reason',
-      'direction', case v_adjustment.snapshot ->> 'direction' when 'credit' then 'debit' else 'credit' end),
-    app.user_id(), now())
-  returning id into v_payment;
+  v_payment := delivery.wallet_payment_add('WALLET_ADJUSTMENT_REVERSAL', v_wallet, v_adjustment.amount, v_adjustment.currency,
+    jsonb_build_object('reverses', v_adjustment.id, 'reason', input ->> 'reason',
+      'direction', case v_adjustment.snapshot ->> 'direction' when 'credit' then 'debit' else 'credit' end));
   perform money.reverse('WALLET_ADJUSTMENT', 'payment', v_adjustment.id, input ->> 'reason');
-  return jsonb_build_object('wallet', delivery.wallet_get(input), 'payment_id', v_payment, 'transaction', (
-    select to_jsonb(r) - 'wallet_id' from money.wallet_transactions_list r
-    where r.wallet_id = v_wallet and r.kind = 'WALLET_ADJUSTMENT_REVERSAL' and r.reference_id = v_adjustment.id));
+  return delivery.wallet_moved(v_wallet, v_payment, 'WALLET_ADJUSTMENT_REVERSAL', v_adjustment.id);
 end $$;

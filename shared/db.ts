@@ -129,11 +129,14 @@ export async function isReachable(): Promise<boolean> {
 
 /**
  * A statement of the engine itself, in nobody's name (claiming jobs, sending webhooks). Values go in as text. One that
- * clashes was undone and is made again. Fails with service_unavailable when the database is away or too busy; after
- * a lost connection nobody knows whether it was done.
+ * clashes was undone and is made again. `whose`: the caller who waits for it (`whoseOf`), if one does. Fails with
+ * service_unavailable when the database is away or too busy; after a lost connection nobody knows whether it was done.
  */
-export const system = <T>(statement: string, values: (string | number | null)[]): Promise<T> =>
-  asEngine(statement, values, 1);
+export const system = <T>(
+  statement: string,
+  values: (string | number | null)[],
+  whose?: string,
+): Promise<T> => asEngine(statement, values, 1, whose);
 
 /** The same for a statement that may be repeated: it is, when its connection broke. */
 export const repeatable = <T>(statement: string, values: (string | number | null)[]): Promise<T> =>
@@ -143,10 +146,11 @@ async function asEngine<T>(
   statement: string,
   values: (string | number | null)[],
   attemptsMax: number,
+  whose?: string,
 ): Promise<T> {
   for (let attempt = 1;; attempt++) {
     try {
-      const rows = await withConnection((sql) => sql.unsafe(statement, values));
+      const rows = await withConnection((sql) => sql.unsafe(statement, values), whose);
       return rows[0]?.answer as T;
     } catch (error) {
       const passing = passingOf(error);
@@ -244,7 +248,7 @@ async function execute(
 }
 
 /** Among whom connections are shared: tenants, as the token says; what a caller merely asks for is not believed. */
-function whoseOf({ tenant_id, sub, api_key_hash }: Claims): string {
+export function whoseOf({ tenant_id, sub, api_key_hash }: Claims): string {
   return tenant_id ?? sub ?? api_key_hash ?? "";
 }
 

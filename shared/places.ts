@@ -1,11 +1,12 @@
 /**
  * A number of places that callers take turns in. Whoever holds none is next, otherwise whoever asks for the fewest, and
  * among equals whoever had his turn the longest ago. One who floods the queue, so that as many of his wait as there are
- * places, has a quarter of them as long as others come: he waits for himself, and hardly delays the others.
+ * places, has a quarter of them as long as others come: he waits for himself, and hardly delays the others. The
+ * process's own work (`whose` is undefined) has its turns like everybody, but is nobody that a crowd leaves places for.
  */
 export interface Places {
   /** Resolves with what gives the place back; rejects with `late()` after `waitMs`. */
-  take(whose: string): Promise<() => void>;
+  take(whose: string | undefined): Promise<() => void>;
 }
 
 interface Waiter {
@@ -30,14 +31,14 @@ export function openPlaces(
   const crowdShare = Math.max(1, Math.floor(count / 4));
   let free = count;
   /** Whoever holds a place or waits for one, in the order of their turns. */
-  const guests = new Map<string, Guest>();
+  const guests = new Map<string | undefined, Guest>();
   /** Who, without a crowd, took a place last, and when somebody else did before him. */
-  let last = { whose: "", at: -Infinity, othersAt: -Infinity };
+  let last = { whose: undefined as string | undefined, at: -Infinity, othersAt: -Infinity };
 
   const demand = ({ held, waiting }: Guest) => held === 0 ? 0 : held + waiting.length;
-  const othersCome = (whose: string) =>
+  const othersCome = (whose: string | undefined) =>
     now() - (last.whose === whose ? last.othersAt : last.at) < comingMs;
-  const maySit = (whose: string, { held, waiting }: Guest) =>
+  const maySit = (whose: string | undefined, { held, waiting }: Guest) =>
     waiting.length > 0 &&
     (waiting.length < count || held < crowdShare || !othersCome(whose));
   const seatWaiting = (): void => {
@@ -50,10 +51,10 @@ export function openPlaces(
       next.waiting.shift()!.seat();
     }
   };
-  const sit = (whose: string, guest: Guest): () => void => {
+  const sit = (whose: string | undefined, guest: Guest): () => void => {
     free--;
     guest.held++;
-    if (guest.waiting.length < count) {
+    if (whose !== undefined && guest.waiting.length < count) {
       last = { whose, at: now(), othersAt: last.whose === whose ? last.othersAt : last.at };
     }
     return () => {

@@ -81,11 +81,11 @@ function retire(pool: Pool, why: unknown): void {
 
 /**
  * Does work on a free connection; waits for one, at most `databaseWaitMs`. `whose`: the connections are shared fairly
- * among those who are named here.
+ * among those who are named here; the process's own work names nobody.
  */
 export async function withConnection<T>(
   work: (sql: postgres.Sql) => Promise<T>,
-  whose = "",
+  whose?: string,
 ): Promise<T> {
   const leave = await places.take(whose);
   const pool = current;

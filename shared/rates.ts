@@ -11,18 +11,20 @@ import { AppError } from "./errors.ts";
 /**
  * Lets a request pass or fails with `rate_limited` and the seconds to wait. A user or an API key has one bucket for
  * what reads and one for what writes; what anybody may send is counted by address, and reading it is not counted. The
- * system itself (a secret key) is never kept waiting.
+ * system itself (a secret key) is never kept waiting. `whose`: among whom the connections are shared, see `whoseOf`.
  */
 export async function admit(
   actor: Actor | undefined,
   endpoint: AnyEndpoint,
   request: Request,
+  whose: string,
 ): Promise<void> {
   const bucket = bucketOf(actor, readsOnly(endpoint), request);
   if (!bucket || bucket.perMinute <= 0) return;
   const wait = await system<number | null>(
     "select private.rate_take($1::text, $2::text::integer) as answer",
     [bucket.name, String(bucket.perMinute)],
+    whose,
   );
   if (wait !== null) throw new AppError("rate_limited", { retry_after: wait });
 }

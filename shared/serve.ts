@@ -4,7 +4,7 @@
  */
 import { Hono } from "hono";
 import { identify } from "./actor.ts";
-import { isReachable, openDatabase } from "./db.ts";
+import { isReachable, openDatabase, whoseOf } from "./db.ts";
 import type { AnyEndpoint, Result, Run } from "./endpoint.ts";
 import { AppError, statusOf } from "./errors.ts";
 import { isLanguage } from "./i18n/index.ts";
@@ -161,7 +161,7 @@ async function answer(
   try {
     const actor = endpoint.access.open ? undefined : await identify(request.headers);
     const claims = claimsOf(actor, endpoint, start, params, operation);
-    await admit(actor, endpoint, request);
+    await admit(actor, endpoint, request, whoseOf(claims));
     trace.tenant = claims.asked_tenant_id ?? claims.tenant_id;
     const db = openDatabase(
       claims,

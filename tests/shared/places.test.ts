@@ -55,6 +55,27 @@ test("a crowd has a quarter of the places as long as others come, and all of the
   await Promise.all(crowd);
 });
 
+test("the process's own work has its turn, and is no company that a crowd leaves places for", async () => {
+  const places = openPlaces(8, 10_000, () => new Error("late"));
+  const held: (() => void)[] = [];
+  const crowd = Array.from({ length: 40 }, () => places.take("A").then((leave) => held.push(leave)));
+  const settled = () => new Promise((resolve) => setTimeout(resolve));
+  await settled();
+  const own = places.take(undefined);
+  held.shift()!();
+  const leave = await own;
+  expect(held).toHaveLength(7);
+  held.shift()!();
+  await settled();
+  expect(held).toHaveLength(7);
+  leave();
+  while (held.length) {
+    held.shift()!();
+    await settled();
+  }
+  await Promise.all(crowd);
+});
+
 test("one alone has all the places, in the order he asked", async () => {
   expect(await seated(3, "AAAAAAA")).toBe("AAAAAAA");
 });

@@ -4,7 +4,7 @@
  *
  * x counts from the side where a line of the language begins, so one layout serves both directions.
  */
-import { encode } from "uqr";
+import { drawQrCode } from "../../../shared/pdf/qr-code.ts";
 import {
   openDocument,
   type Page,
@@ -101,7 +101,8 @@ function paginate(orders: ReceiptOrder[]): ReceiptOrder[][] {
 
 interface Sheet {
   page: Page;
-  rightToLeft: boolean;
+  /** The left edge on the paper of what begins at `x` of a line and has this width. */
+  left(x: number, width: number): number;
   text(value: string, box: TextBox & { width: number }): void;
   rule(y: number, gray?: number): void;
 }
@@ -112,7 +113,7 @@ function sheetOf(document: TextDocument, rightToLeft: boolean): Sheet {
     rightToLeft ? paper.width - paper.margin - x - width : paper.margin + x;
   return {
     page,
-    rightToLeft,
+    left,
     text(value, { align = "start", ...box }) {
       const side = align === "center"
         ? align
@@ -133,7 +134,8 @@ function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions) {
     receipt.historical ? words.historical : words.methods[receipt.method],
     { x: 0, y: 33, width: wide, size: 10, size_min: 7, gray: 0.35 },
   );
-  drawCode(sheet, receipt.verify_url, inner - qr_side, 14);
+  const code = { x: sheet.left(inner - qr_side, qr_side), y: 14, side: qr_side };
+  drawQrCode(sheet.page, receipt.verify_url, code);
   sheet.text(words.verify, {
     x: inner - qr_side,
     y: 14 + qr_side + 0.5,
@@ -247,35 +249,6 @@ function drawCell(
   const direction = weight === "regular" && column !== "customer" ? "ltr" : "auto";
   const style = { size: 8.5, size_min: 5.5, weight, direction, lines: 1 } as const;
   sheet.text(value, { ...columns[column], ...style, y });
-}
-
-/** A QR code (ISO/IEC 18004, error correction M) with its quiet zone, as one filling. */
-function drawCode(sheet: Sheet, text: string, x: number, y: number) {
-  const { data, size } = encode(text, { ecc: "M", border: 4 });
-  const module = qr_side / size;
-  const left = sheet.rightToLeft ? paper.margin : paper.margin + x;
-  sheet.page.fill(
-    data.flatMap((row, line) =>
-      runsOf(row).map(({ from, length }) => ({
-        x: left + from * module,
-        y: y + line * module,
-        width: length * module,
-        height: module,
-      }))
-    ),
-  );
-}
-
-/** Where black modules stand side by side. */
-function runsOf(row: boolean[]): { from: number; length: number }[] {
-  const runs: { from: number; length: number }[] = [];
-  row.forEach((black, at) => {
-    if (!black) return;
-    const last = runs.at(-1);
-    if (last && last.from + last.length === at) last.length++;
-    else runs.push({ from: at, length: 1 });
-  });
-  return runs;
 }
 
 const moneyOf = ({ decimals }: Receipt) => {

@@ -2,9 +2,9 @@ import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { translate } from "../../../shared/i18n/index.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { tenantAdmin } from "../people.ts";
+import { adminOrders } from "./list.ts";
 import { inEveryList, pages } from "./pages.ts";
 import {
-  adminOrders,
   Approve,
   ApproveResponse,
   Cancel,

@@ -7,12 +7,12 @@ import { ids } from "../../../shared/schemas.ts";
 import { measureFirst } from "../../../shared/ways/measured.ts";
 import { checkPayment, openPayment, returnTo } from "../../../shared/payment-gateways/checkout.ts";
 import { customers } from "../people.ts";
+import { myOrders } from "./list.ts";
 import { inEveryList, pages } from "./pages.ts";
 import {
   Confirm,
   ConfirmResponse,
   type CustomerOrder,
-  myOrders,
   MyOrdersResponse,
   PaymentStatusResponse,
 } from "./schemas.ts";

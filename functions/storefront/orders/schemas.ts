@@ -1,17 +1,5 @@
 import { z } from "zod";
-import {
-  contains,
-  defineList,
-  type Filter,
-  foundBy,
-  number,
-  oneOf,
-  period,
-  since,
-  until,
-} from "../../../shared/list.ts";
 import { needBoth } from "../../../shared/address.ts";
-import { atLeast, atMost } from "../../../shared/filters.ts";
 import {
   DayOrInstant,
   Id,
@@ -26,7 +14,7 @@ import {
 import { BackRef } from "../../../shared/payment-gateways/back-ref.ts";
 import { Kept } from "../schemas.ts";
 
-const methods = ["wallet", "cash_on_delivery", "gateway"] as const;
+export const methods = ["wallet", "cash_on_delivery", "gateway"] as const;
 export const Method = z.enum(methods);
 export const statuses = [
   "pending",
@@ -141,68 +129,6 @@ export const ConfirmResponse = z.object({
   instructions: z.union([Instructions, z.string(), z.null()]),
 });
 export const PaymentStatusResponse = z.object({ order: CustomerOrder });
-
-/** The admin filter's words, each with what it means; `delivered` is asked for as well. */
-const words = ["pending", "confirmed", "shipped", "completed", "cancelled", "delivered"] as const;
-const status: Filter = {
-  schema: z.enum(words),
-  condition: (value) => {
-    const word = `(${value} #>> '{}')`;
-    return `r.status_group = case ${word} when 'delivered' then 'completed' else ${word} end
-      and (${word} <> 'delivered' or r.status = 'delivered')`;
-  },
-  kept: (value) => {
-    const word = `(${value} #>> '{}')`;
-    return `jsonb_build_object(case ${word} when 'delivered' then 'status' else 'status_group' end, ${word})`;
-  },
-};
-const sortColumns = {
-  createdAt: "created_at",
-  finalAmount: "total_price",
-  deliveryFee: "shipping_cost",
-  discountAmount: "discount_amount",
-  totalItems: "total_items",
-};
-
-/** A part of an order's number or id. */
-const search = foundBy("private.orders_matching");
-
-export const adminOrders = defineList({
-  view: "storefront.orders_list",
-  changes: "storefront.storefront_orders",
-  sort: ["createdAt", "finalAmount", "deliveryFee", "discountAmount", "totalItems", "status"],
-  sortColumns,
-  params: {
-    status,
-    search,
-    date_from: since("created_at"),
-    date_to: until("created_at"),
-    min_amount: atLeast("total_price"),
-    max_amount: atMost("total_price"),
-  },
-  columns: {
-    status,
-    paymentMethod: oneOf("payment_method", methods),
-    city: contains("city"),
-    finalAmount: number("total_price"),
-    deliveryFee: number("shipping_cost"),
-    discountAmount: number("discount_amount"),
-    totalItems: number("total_items"),
-    createdAt: period("created_at"),
-  },
-  tally: { name: "storefront_orders", filters: ["status"] },
-  summary: { sql: () => "storefront.order_stats()", ignores: [] },
-  limit: { default: 10, max: 100 },
-});
-
-export const myOrders = defineList({
-  view: "storefront.my_orders_list",
-  search: ["order_number"],
-  sort: ["createdAt", "totalPrice"],
-  sortColumns: { createdAt: "created_at", totalPrice: "total_price" },
-  params: { status },
-  limit: { default: 10, max: 100 },
-});
 
 const Listed = {
   id: Id,

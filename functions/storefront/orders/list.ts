@@ -1,0 +1,77 @@
+/** The lists of orders: the administrators' with its filters and figures, and a customer's own. */
+import { z } from "zod";
+import { atLeast, atMost } from "../../../shared/filters.ts";
+import {
+  contains,
+  defineList,
+  type Filter,
+  foundBy,
+  number,
+  oneOf,
+  period,
+  since,
+  until,
+} from "../../../shared/list.ts";
+import { methods } from "./schemas.ts";
+
+/** The admin filter's words, each with what it means; `delivered` is asked for as well. */
+const words = ["pending", "confirmed", "shipped", "completed", "cancelled", "delivered"] as const;
+const status: Filter = {
+  schema: z.enum(words),
+  condition: (value) => {
+    const word = `(${value} #>> '{}')`;
+    return `r.status_group = case ${word} when 'delivered' then 'completed' else ${word} end
+      and (${word} <> 'delivered' or r.status = 'delivered')`;
+  },
+  kept: (value) => {
+    const word = `(${value} #>> '{}')`;
+    return `jsonb_build_object(case ${word} when 'delivered' then 'status' else 'status_group' end, ${word})`;
+  },
+};
+const sortColumns = {
+  createdAt: "created_at",
+  finalAmount: "total_price",
+  deliveryFee: "shipping_cost",
+  discountAmount: "discount_amount",
+  totalItems: "total_items",
+};
+
+/** A part of an order's number or id. */
+const search = foundBy("private.orders_matching");
+
+export const adminOrders = defineList({
+  view: "storefront.orders_list",
+  changes: "storefront.storefront_orders",
+  sort: ["createdAt", "finalAmount", "deliveryFee", "discountAmount", "totalItems", "status"],
+  sortColumns,
+  params: {
+    status,
+    search,
+    date_from: since("created_at"),
+    date_to: until("created_at"),
+    min_amount: atLeast("total_price"),
+    max_amount: atMost("total_price"),
+  },
+  columns: {
+    status,
+    paymentMethod: oneOf("payment_method", methods),
+    city: contains("city"),
+    finalAmount: number("total_price"),
+    deliveryFee: number("shipping_cost"),
+    discountAmount: number("discount_amount"),
+    totalItems: number("total_items"),
+    createdAt: period("created_at"),
+  },
+  tally: { name: "storefront_orders", filters: ["status"] },
+  summary: { sql: () => "storefront.order_stats()", ignores: [] },
+  limit: { default: 10, max: 100 },
+});
+
+export const myOrders = defineList({
+  view: "storefront.my_orders_list",
+  search: ["order_number"],
+  sort: ["createdAt", "totalPrice"],
+  sortColumns: { createdAt: "created_at", totalPrice: "total_price" },
+  params: { status },
+  limit: { default: 10, max: 100 },
+});

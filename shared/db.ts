@@ -58,6 +58,8 @@ export interface Database {
   withoutKey(): Database;
   /** What the calls so far had to tell besides their data. */
   readonly seen: {
+    /** It was asked something, and so knows or refused the caller. */
+    asked: boolean;
     replayed: boolean;
     jobs: boolean;
     events: boolean;
@@ -78,6 +80,7 @@ export function openDatabase(
   gone?: AbortSignal,
 ): Database {
   const seen: Database["seen"] = {
+    asked: false,
     replayed: false,
     jobs: false,
     events: false,
@@ -86,6 +89,7 @@ export function openDatabase(
   };
   let begun = false;
   const ask = async (kind: Statement, work: string, input: unknown, key?: string) => {
+    seen.asked = true;
     const sent = key === undefined ? claims : { ...claims, idempotency_key: key };
     const answer = await execute(kind, { claims: sent, rule, work, input }, {
       safeToRepeat: Boolean(rule.reads_only) || key !== undefined,

@@ -18,7 +18,8 @@ export interface Run<P, Q, B> {
   params: Output<P>;
   query: Output<Q>;
   body: Output<B>;
-  language: Language;
+  /** The caller's language. Before the first answer of the database nobody knows the tenant's: ask when it is needed. */
+  language(): Language;
   /** The body's bytes, of endpoints with `rawBody`. */
   raw: Uint8Array;
   /** The lines of the file, of endpoints with `csv`. */

@@ -76,7 +76,7 @@ export function importEndpoint<P extends z.ZodType | undefined = undefined>(
       const input = { lines: file.lines, refused: file.errors.length, dry_run };
       try {
         const tried = await db.call<Tried>(core, Object.assign({}, params, input));
-        const found = allErrors(file, tried, context.language);
+        const found = allErrors(file, tried, context.language());
         return {
           dry_run,
           lines: total,
@@ -89,7 +89,7 @@ export function importEndpoint<P extends z.ZodType | undefined = undefined>(
         };
       } catch (error) {
         if (!(error instanceof AppError && error.code === "import_has_errors")) throw error;
-        const found = allErrors(file, error.params as unknown as Tried, context.language);
+        const found = allErrors(file, error.params as unknown as Tried, context.language());
         throw new AppError(error.code, found, error.language);
       }
     },

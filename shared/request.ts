@@ -114,7 +114,7 @@ export async function readInput(
   }
   return {
     params: endpoint.params ? accept(endpoint.params, params) : {},
-    query: endpoint.query ? accept(endpoint.query, Object.fromEntries(start.url.searchParams)) : {},
+    query: endpoint.query ? accept(endpoint.query, queryOf(start.url)) : {},
     raw: endpoint.rawBody ? await readJsonBytes(start.request, endpoint.rawBody) : new Uint8Array(),
     body: endpoint.body && !endpoint.rawBody
       ? accept(endpoint.body, await readJson(start.request))
@@ -123,6 +123,13 @@ export async function readInput(
       ? await (await import("./csv-read.ts")).readCsv(start.request, endpoint.csv)
       : { lines: [], errors: [] },
   };
+}
+
+/** What a query asks for: of a name that comes again the first counts, as for `tenant_id`; empty is not sent. */
+function queryOf({ searchParams }: URL): Record<string, string> {
+  const query: Record<string, string> = {};
+  for (const [name, value] of searchParams) if (value !== "") query[name] ??= value;
+  return query;
 }
 
 /** The Idempotency-Key as sent; an empty one is none. */

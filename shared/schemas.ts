@@ -1,14 +1,17 @@
 /** Pieces that request and response schemas are made of. */
 import { z } from "zod";
 
-/** Any id PostgreSQL accepts; zod's own `uuid` also judges version bits. */
-export const Id = z.guid({ error: "invalid_uuid" });
+/** Any id PostgreSQL accepts, as it writes them; zod's own `uuid` also judges version bits. */
+export const Id = z.guid({ error: "invalid_uuid" }).toLowerCase();
 
 /** An instant, ISO 8601, as PostgreSQL's JSON gives it. */
 export const Timestamp = z.string().meta({ format: "date-time" });
 
+/** A moment as clients send it: with its offset, else on the clock of the tenant (`app.instant`). */
+export const Instant = z.iso.datetime({ offset: true, local: true });
+
 /** A calendar day, `YYYY-MM-DD`, or an instant. */
-export const DayOrInstant = z.union([z.iso.date(), z.iso.datetime({ offset: true, local: true })]);
+export const DayOrInstant = z.union([z.iso.date(), Instant]);
 
 /** Money in major units with at most three decimals, as the books keep it. */
 export const Money = z.number().min(0).max(999_999_999_999).refine(

@@ -7,7 +7,7 @@ import { identify } from "./actor.ts";
 import { isReachable, openDatabase, whoseOf } from "./db.ts";
 import type { AnyEndpoint, Result, Run } from "./endpoint.ts";
 import { AppError, statusOf } from "./errors.ts";
-import { isLanguage } from "./i18n/index.ts";
+import { isLanguage, type Language } from "./i18n/index.ts";
 import { first, type JobHandlers, runJobs } from "./jobs.ts";
 import { describeError, log } from "./log.ts";
 import { corsHeaders, preflightHeaders, refuse, respond } from "./reply.ts";
@@ -169,15 +169,14 @@ async function answer(
       keyOf(endpoint, request),
       request.signal,
     );
-    const language = () => start.asked ?? (isLanguage(db.seen.language) ? db.seen.language : "en");
+    const language = (): Language =>
+      start.asked ?? (isLanguage(db.seen.language) ? db.seen.language : "en");
     let context: Run<undefined, undefined, undefined>;
     try {
       context = {
         db,
         ...await readInput(endpoint, start, params),
-        get language() {
-          return language();
-        },
+        language,
         request,
         requestId: start.requestId,
         idempotencyKey: sentKey(request),
@@ -190,7 +189,8 @@ async function answer(
       throw wrongInput;
     }
     const result = await work(name, endpoint, context).catch(async (error) => {
-      if (!start.asked && speaksNoLanguage(error) && !db.seen.language) await db.check();
+      const unknown = !db.seen.asked || (!start.asked && !db.seen.language);
+      if (unknown && speaksNoLanguage(error)) await db.check();
       throw error;
     }).finally(
       () => (tenantLanguage = db.seen.language),
@@ -225,7 +225,10 @@ async function work(
   return { ...await run(), ...whereToGoOn(walk) };
 }
 
-/** A refusal that a constraint gave comes without the tenant's language, which has to be asked for. */
+/**
+ * A refusal that a constraint gave comes without the tenant's language, which has to be asked for; one that was given
+ * before the database was asked, without knowing whether the caller may call this at all.
+ */
 function speaksNoLanguage(error: unknown): boolean {
   return error instanceof AppError && error.language === undefined && statusOf(error.code) < 500;
 }

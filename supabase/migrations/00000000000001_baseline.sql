@@ -4378,18 +4378,26 @@ exception
     return 'UTC';
 end $$;
 
+-- A moment as clients send it, ISO 8601: with its offset, else on the clock of the tenant.
+create or replace function app.instant(value text) returns timestamptz
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when value ~* ':[0-9.]+ ?(Z|[+-]\d\d(:?\d\d)?)$' then value::timestamptz
+    else value::timestamp at time zone app.timezone() end;
+end $$;
+
 -- Where a filter's lower end begins: an instant as it is, a day at its start in the tenant's time zone.
 create or replace function app.day_start(value text) returns timestamptz
 language plpgsql stable set search_path = '' as $$
 begin
-  return case when length(value) = 10 then value::date::timestamp at time zone app.timezone() else value::timestamptz end;
+  return case when length(value) = 10 then value::date::timestamp at time zone app.timezone() else app.instant(value) end;
 end $$;
 
 -- The day, YYYY-MM-DD in the tenant's time zone, that a day or an instant falls on.
 create or replace function app.day_of(value text) returns text
 language plpgsql stable set search_path = '' as $$
 begin
-  return case when length(value) = 10 then value else ((value::timestamptz at time zone app.timezone())::date)::text end;
+  return case when length(value) = 10 then value else ((app.instant(value) at time zone app.timezone())::date)::text end;
 end $$;
 
 -- Where a filter's upper end stops (exclusive): a day includes all of itself, an instant itself.
@@ -4397,7 +4405,7 @@ create or replace function app.day_end(value text) returns timestamptz
 language plpgsql stable set search_path = '' as $$
 begin
   return case when length(value) = 10 then (value::date + 1)::timestamp at time zone app.timezone()
-    else value::timestamptz + interval '1 microsecond' end;
+    else app.instant(value) + interval '1 microsecond' end;
 end $$;
 
 -- sql/40_functions/delivery/addresses.sql
@@ -4897,9 +4905,9 @@ begin
   insert into delivery.assignments (id, tenant_id, delivery_id, driver_id, vehicle_id, bulk_assignment_id, status, sequence_number,
     units, estimated_pickup_time, estimated_delivery_time, notes, assigned_by)
   select l.id, v_tenant, l.delivery_id, v_driver, v_vehicle, v_bulk, v_status, l.sequence_number, l.units,
-    l.estimated_pickup_time, l.estimated_delivery_time, l.notes, v_actor
+    app.instant(l.estimated_pickup_time), app.instant(l.estimated_delivery_time), l.notes, v_actor
   from jsonb_to_recordset(v_lines) l (id uuid, delivery_id uuid, units numeric, sequence_number integer,
-    estimated_pickup_time timestamptz, estimated_delivery_time timestamptz, notes text);
+    estimated_pickup_time text, estimated_delivery_time text, notes text);
 
   if plan -> 'lines' @> '[{"takes_handoff": true}]' then
     -- One left by a driver before is taken over; otherwise there is a new one.
@@ -5844,7 +5852,7 @@ begin
   d.recipient := coalesce(input -> 'recipient', '{}');
   d.external_reference_id := input ->> 'external_reference_id';
   d.notes := input ->> 'notes';
-  d.promised_at := (input ->> 'promised_at')::timestamptz;
+  d.promised_at := app.instant(input ->> 'promised_at');
   d.carrier_type := coalesce(input ->> 'carrier_type', 'internal');
   d.carrier_code := case d.carrier_type when 'external' then coalesce(input ->> 'carrier_code',
     app.refuse('carrier_code_required', '{"field": "carrier_code"}')::text) end;
@@ -18468,7 +18476,7 @@ begin
     picking_progress, notes, due_date, assigned_to, created_by)
   values (v_tenant, v_reference, input ->> 'external_reference', (input ->> 'warehouse_id')::uuid, input ->> 'order_type',
     coalesce((input ->> 'priority')::integer, 0), 'pending', coalesce(input -> 'picking_progress', '{}'), input ->> 'notes',
-    (input ->> 'due_date')::timestamptz, (input ->> 'assigned_to')::uuid, app.user_id())
+    app.instant(input ->> 'due_date'), (input ->> 'assigned_to')::uuid, app.user_id())
   returning * into v_order;
   perform warehousing.picking_set_lines(v_order, input -> 'item_details');
   if input ->> 'status' <> 'pending' then
@@ -18527,7 +18535,10 @@ begin
   if v_order.delivery_id is not null and v_status = 'handed_off' then
     perform app.fail('pnd_picking_handed_off_by_driver_pickup');
   end if;
-  v_wanted := jsonb_populate_record(v_order, input - array['status', 'picking_progress']);
+  v_wanted := jsonb_populate_record(v_order, input - array['status', 'picking_progress', 'due_date']);
+  if input ? 'due_date' then
+    v_wanted.due_date := app.instant(input ->> 'due_date');
+  end if;
   if v_wanted.assigned_to is distinct from v_order.assigned_to then
     perform warehousing.require_assignee(v_wanted.assigned_to);
   end if;

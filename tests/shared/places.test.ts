@@ -58,7 +58,10 @@ test("a crowd has a quarter of the places as long as others come, and all of the
 test("the process's own work has its turn, and is no company that a crowd leaves places for", async () => {
   const places = openPlaces(8, 10_000, () => new Error("late"));
   const held: (() => void)[] = [];
-  const crowd = Array.from({ length: 40 }, () => places.take("A").then((leave) => held.push(leave)));
+  const crowd = Array.from(
+    { length: 40 },
+    () => places.take("A").then((leave) => held.push(leave)),
+  );
   const settled = () => new Promise((resolve) => setTimeout(resolve));
   await settled();
   const own = places.take(undefined);

@@ -95,7 +95,7 @@ export const assignments: AnyEndpoint[] = [
         result.code
           ? {
             ...result,
-            message: translate(language, result.code, { delivery_ids: [result.delivery_id] }),
+            message: translate(language(), result.code, { delivery_ids: [result.delivery_id] }),
           }
           : result
       );

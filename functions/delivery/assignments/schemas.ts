@@ -8,7 +8,7 @@ import {
   oneOf,
   period,
 } from "../../../shared/list.ts";
-import { Id, Latitude, Longitude, LongText, Timestamp } from "../../../shared/schemas.ts";
+import { Id, Instant, Latitude, Longitude, LongText, Timestamp } from "../../../shared/schemas.ts";
 
 export const assignmentStatuses = [
   "pending",
@@ -19,7 +19,6 @@ export const assignmentStatuses = [
   "returned",
 ] as const;
 
-const Instant = z.iso.datetime({ offset: true, local: true });
 const Position = z.int().min(1).max(1_000_000);
 const DeliveryIds = z.array(Id).min(1).max(1_000);
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../../shared/errors.ts";
-import { Id, LongText, Money, Text, Timestamp } from "../../../shared/schemas.ts";
+import { DayOrInstant, Id, LongText, Money, Text, Timestamp } from "../../../shared/schemas.ts";
 
 const Allocations = z.object({ cod: z.number(), delivery_fee: z.number() });
 const Status = z.enum(["collected", "remitted", "settled_by_wallet"]);
@@ -209,7 +209,7 @@ const Position = z.object({
 
 export const ReconciliationQuery = z.object({
   /** A day (to its end, in the tenant's time zone) or an instant; now unless said. */
-  as_of: z.union([z.iso.date(), z.iso.datetime({ offset: true })]).optional(),
+  as_of: DayOrInstant.optional(),
 });
 export const ReconciliationResponse = z.object({
   as_of: Timestamp,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import {
   Id,
+  Instant,
   JsonObject,
   Latitude,
   LocalizedText,
@@ -68,7 +69,7 @@ const fields = {
   recipient: Recipient.optional(),
   external_reference_id: z.string().trim().min(1).max(200).nullish(),
   notes: LongText.nullish(),
-  promised_at: z.iso.datetime({ offset: true }).nullish(),
+  promised_at: Instant.nullish(),
   /** Not of the shapes that deliveries without one and items of manifests have. */
   barcode: z.string().trim().regex(/^(?!PD\d{10}$|[A-Z]{2}\d{10}[A-Z]{2}$)[\w-]{4,64}$/).nullish(),
   carrier_type: carrier.carrier_type.optional(),

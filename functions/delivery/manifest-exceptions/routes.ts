@@ -27,7 +27,7 @@ export const manifestExceptions: AnyEndpoint[] = [
     async run({ db, query, language }) {
       const page = await exceptionsList.run(db, query);
       return {
-        data: page.rows.map((row) => withLabel(language, row)),
+        data: page.rows.map((row) => withLabel(language(), row)),
         pagination: pagination(page),
       };
     },
@@ -54,7 +54,7 @@ export const manifestExceptions: AnyEndpoint[] = [
     ],
     async run(context) {
       const row = await context.db.call("delivery.exception_create", context.body);
-      return { data: withLabel(context.language, row) };
+      return { data: withLabel(context.language(), row) };
     },
   }),
   endpoint({
@@ -73,7 +73,7 @@ export const manifestExceptions: AnyEndpoint[] = [
       );
       const failed = answer.failed.map((entry) => ({
         ...entry,
-        error_message: translate(context.language, entry.error_key),
+        error_message: translate(context.language(), entry.error_key),
       }));
       return { data: { ...answer, failed } };
     },

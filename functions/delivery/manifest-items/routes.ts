@@ -64,7 +64,7 @@ export const manifestItems: AnyEndpoint[] = [
       "manifest_bulk_receipt_incomplete",
     ],
     async run({ db, body, language, idempotencyKey }) {
-      return present(await setDestination(db, body, idempotencyKey), language);
+      return present(await setDestination(db, body, idempotencyKey), language());
     },
   }),
   endpoint({

@@ -17,7 +17,11 @@ interface Found {
 }
 
 /** One result per submitted value, repeats included; a value's form alone decides what it is. */
-export async function validateIdentifiers(db: Database, inputs: string[], language: Language) {
+export async function validateIdentifiers(
+  db: Database,
+  inputs: string[],
+  language: () => Language,
+) {
   const identifiers = inputs.map(readIdentifier);
   const found = await db.call<Found[]>("delivery.manifest_items_validate", { identifiers });
   const results = inputs.map((input, i) => {
@@ -29,7 +33,7 @@ export async function validateIdentifiers(db: Database, inputs: string[], langua
       input,
       valid: !key,
       ...(key
-        ? { error_key: key, error_message: translate(language, key, { ...item, field: "value" }) }
+        ? { error_key: key, error_message: translate(language(), key, { ...item, field: "value" }) }
         : {}),
       ...item,
       ...(key === "manifest_bulk_order_creation_not_allowed"

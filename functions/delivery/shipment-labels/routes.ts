@@ -20,7 +20,7 @@ export const shipmentLabels: AnyEndpoint[] = [
       // Drawing is heavy and rare: the other calls of this function start without it.
       const { renderLabels } = await import("./label-page.ts");
       const labels = rows.map((row) => ({ ...row, cod_amount: amount(row.cod_amount) }));
-      const pdf = await renderLabels(labels, { language, brand: rows[0].tenant_name });
+      const pdf = await renderLabels(labels, { language: language(), brand: rows[0].tenant_name });
       return new Response(pdf as BodyInit, {
         headers: {
           "content-type": "application/pdf",

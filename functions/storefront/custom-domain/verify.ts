@@ -12,7 +12,7 @@ interface Domain {
 }
 
 /** The answer of a look-up somebody asked for, with a reason for each record that is not there. */
-export async function verifyDomain(context: { db: Database; readonly language: Language }) {
+export async function verifyDomain(context: { db: Database; language(): Language }) {
   const { db } = context;
   const domain = await db.call<Domain>("storefront.domain_due");
   const checks = domain.status === "active"
@@ -25,7 +25,7 @@ export async function verifyDomain(context: { db: Database; readonly language: L
       ...result,
       checks: checks.map((check) => ({
         ...check,
-        reason: check.reason && translate(context.language, check.reason, { ...check }),
+        reason: check.reason && translate(context.language(), check.reason, { ...check }),
       })),
     },
   };

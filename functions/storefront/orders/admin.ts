@@ -79,7 +79,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
     ],
     async run({ db, params, body, language }) {
       const approved = await db.call("storefront.order_approve", { ...body, ...params });
-      return { data: { ...approved, message: translate(language, "order_approved", {}) } };
+      return { data: { ...approved, message: translate(language(), "order_approved", {}) } };
     },
   }),
   endpoint({

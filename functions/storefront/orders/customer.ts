@@ -76,7 +76,7 @@ export const customerOrders: AnyEndpoint[] = [
       );
       const cash = { amount: order.totalPrice, currency: order.currency };
       const instructions = payment_type === "cash_on_delivery"
-        ? translate(language, "pay_at_the_door", cash)
+        ? translate(language(), "pay_at_the_door", cash)
         : payment_id
         ? await openPayment(payment_id)
         : null;

@@ -64,8 +64,7 @@ export const dashboard: AnyEndpoint[] = [
         "warehousing.dashboard",
         { warehouse_id: context.query.warehouse_id },
       );
-      // Asked for after the call, which tells the tenant's language.
-      const { language } = context;
+      const language = context.language();
       return {
         ...seen,
         recent_activity: seen.recent_activity.map((activity) => ({

@@ -33,7 +33,7 @@ export const packageScan: AnyEndpoint[] = [
       return {
         results: results.map(({ found, ...answer }) => ({
           success: found,
-          message: translate(language, found ? "done_retrieved" : "delivery_not_found"),
+          message: translate(language(), found ? "done_retrieved" : "delivery_not_found"),
           ...answer,
         })),
       };

@@ -59,7 +59,7 @@ function requireDestination({ destination_warehouse_id }: CreateTransfer) {
 export async function createTransfer(
   db: Database,
   body: CreateTransfer,
-  language: Language,
+  language: () => Language,
   key: string | undefined,
 ): Promise<Record<string, unknown>> {
   const kind = kindOf(body);
@@ -81,14 +81,14 @@ export async function createTransfer(
 export function createWaybill(
   db: Database,
   body: Record<string, unknown>,
-  language: Language,
+  language: () => Language,
 ): Promise<Record<string, unknown>> {
   return told(language, () => db.call("warehousing.waybill_create", body));
 }
 
 /** The answer, or the refusal, with each rejected row said in words. */
 export async function told(
-  language: Language,
+  language: () => Language,
   work: () => Promise<Record<string, unknown>>,
 ): Promise<Record<string, unknown>> {
   try {
@@ -96,16 +96,16 @@ export async function told(
     const result = answer.operation_result as Record<string, unknown> | undefined;
     return {
       ...answer,
-      rejected: inWords(answer.rejected as Row[], language),
+      rejected: inWords(answer.rejected as Row[], language()),
       ...(result
         ? {
-          operation_result: { ...result, rejected: inWords(result.rejected as Row[], language) },
+          operation_result: { ...result, rejected: inWords(result.rejected as Row[], language()) },
         }
         : {}),
     };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== "no_transferable_packages") throw error;
-    const rejected = inWords(error.params.rejected as Row[], language);
+    const rejected = inWords(error.params.rejected as Row[], language());
     throw new AppError(error.code, { ...error.params, rejected }, error.language);
   }
 }

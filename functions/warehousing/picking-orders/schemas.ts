@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { defineList, flag, foundBy, id, type ListQuery, oneOf } from "../../../shared/list.ts";
-import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
+import { Id, Instant, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
 import { seesAllWarehouses } from "../people.ts";
 import { Units } from "../inventory/schemas.ts";
 
 const statuses = ["pending", "in_progress", "completed", "handed_off", "cancelled"] as const;
 const orderTypes = ["individual", "batch", "waybill"] as const;
 
-const Instant = z.iso.datetime({ offset: true, local: true });
 const Count = z.int().min(0).max(1_000_000_000);
 
 const Lines = z.array(z.object({

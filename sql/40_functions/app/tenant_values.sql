@@ -62,18 +62,26 @@ exception
     return 'UTC';
 end $$;
 
+-- A moment as clients send it, ISO 8601: with its offset, else on the clock of the tenant.
+create or replace function app.instant(value text) returns timestamptz
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when value ~* ':[0-9.]+ ?(Z|[+-]\d\d(:?\d\d)?)$' then value::timestamptz
+    else value::timestamp at time zone app.timezone() end;
+end $$;
+
 -- Where a filter's lower end begins: an instant as it is, a day at its start in the tenant's time zone.
 create or replace function app.day_start(value text) returns timestamptz
 language plpgsql stable set search_path = '' as $$
 begin
-  return case when length(value) = 10 then value::date::timestamp at time zone app.timezone() else value::timestamptz end;
+  return case when length(value) = 10 then value::date::timestamp at time zone app.timezone() else app.instant(value) end;
 end $$;
 
 -- The day, YYYY-MM-DD in the tenant's time zone, that a day or an instant falls on.
 create or replace function app.day_of(value text) returns text
 language plpgsql stable set search_path = '' as $$
 begin
-  return case when length(value) = 10 then value else ((value::timestamptz at time zone app.timezone())::date)::text end;
+  return case when length(value) = 10 then value else ((app.instant(value) at time zone app.timezone())::date)::text end;
 end $$;
 
 -- Where a filter's upper end stops (exclusive): a day includes all of itself, an instant itself.
@@ -81,5 +89,5 @@ create or replace function app.day_end(value text) returns timestamptz
 language plpgsql stable set search_path = '' as $$
 begin
   return case when length(value) = 10 then (value::date + 1)::timestamp at time zone app.timezone()
-    else value::timestamptz + interval '1 microsecond' end;
+    else app.instant(value) + interval '1 microsecond' end;
 end $$;

@@ -35,9 +35,9 @@ begin
   insert into delivery.assignments (id, tenant_id, delivery_id, driver_id, vehicle_id, bulk_assignment_id, status, sequence_number,
     units, estimated_pickup_time, estimated_delivery_time, notes, assigned_by)
   select l.id, v_tenant, l.delivery_id, v_driver, v_vehicle, v_bulk, v_status, l.sequence_number, l.units,
-    l.estimated_pickup_time, l.estimated_delivery_time, l.notes, v_actor
+    app.instant(l.estimated_pickup_time), app.instant(l.estimated_delivery_time), l.notes, v_actor
   from jsonb_to_recordset(v_lines) l (id uuid, delivery_id uuid, units numeric, sequence_number integer,
-    estimated_pickup_time timestamptz, estimated_delivery_time timestamptz, notes text);
+    estimated_pickup_time text, estimated_delivery_time text, notes text);
 
   if plan -> 'lines' @> '[{"takes_handoff": true}]' then
     -- One left by a driver before is taken over; otherwise there is a new one.

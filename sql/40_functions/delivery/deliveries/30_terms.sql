@@ -124,7 +124,7 @@ begin
   d.recipient := coalesce(input -> 'recipient', '{}');
   d.external_reference_id := input ->> 'external_reference_id';
   d.notes := input ->> 'notes';
-  d.promised_at := (input ->> 'promised_at')::timestamptz;
+  d.promised_at := app.instant(input ->> 'promised_at');
   d.carrier_type := coalesce(input ->> 'carrier_type', 'internal');
   d.carrier_code := case d.carrier_type when 'external' then coalesce(input ->> 'carrier_code',
     app.refuse('carrier_code_required', '{"field": "carrier_code"}')::text) end;

@@ -45,7 +45,7 @@ begin
     picking_progress, notes, due_date, assigned_to, created_by)
   values (v_tenant, v_reference, input ->> 'external_reference', (input ->> 'warehouse_id')::uuid, input ->> 'order_type',
     coalesce((input ->> 'priority')::integer, 0), 'pending', coalesce(input -> 'picking_progress', '{}'), input ->> 'notes',
-    (input ->> 'due_date')::timestamptz, (input ->> 'assigned_to')::uuid, app.user_id())
+    app.instant(input ->> 'due_date'), (input ->> 'assigned_to')::uuid, app.user_id())
   returning * into v_order;
   perform warehousing.picking_set_lines(v_order, input -> 'item_details');
   if input ->> 'status' <> 'pending' then
@@ -104,7 +104,10 @@ begin
   if v_order.delivery_id is not null and v_status = 'handed_off' then
     perform app.fail('pnd_picking_handed_off_by_driver_pickup');
   end if;
-  v_wanted := jsonb_populate_record(v_order, input - array['status', 'picking_progress']);
+  v_wanted := jsonb_populate_record(v_order, input - array['status', 'picking_progress', 'due_date']);
+  if input ? 'due_date' then
+    v_wanted.due_date := app.instant(input ->> 'due_date');
+  end if;
   if v_wanted.assigned_to is distinct from v_order.assigned_to then
     perform warehousing.require_assignee(v_wanted.assigned_to);
   end if;

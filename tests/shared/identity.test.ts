@@ -9,23 +9,10 @@ import {
   UnsecuredJWT,
 } from "jose";
 import { beforeAll, expect, test } from "vitest";
-import {
-  type Answer,
-  type CallOptions,
-  nobody,
-  Person,
-  signedIn,
-  withToken,
-} from "../support/api.ts";
+import { type CallOptions, nobody, Person, signedIn, withToken } from "../support/api.ts";
 import { sql, stack } from "../support/db.ts";
 import { mint } from "../support/minter.ts";
-import {
-  newPerson,
-  newSystemAdmin,
-  newTenant,
-  saveSettings,
-  type Tenant,
-} from "../support/people.ts";
+import { newPerson, newSystemAdmin, newTenant, type Tenant } from "../support/people.ts";
 
 let a: Tenant;
 let b: Tenant;
@@ -323,53 +310,4 @@ test("who acts for somebody is only the system: the header means nothing from a 
     headers: { "x-acting-user": a.admin.id },
   });
   expect(answer).toFailWith(403, "forbidden");
-});
-
-test("messages follow the query, then Accept-Language by weight, then the tenant, then English", async () => {
-  const tenant = await newTenant({ settings: { "general.language": { default: "ar" } } });
-  const [texts] = await Promise.all([Promise.all(["en", "ar", "ku"].map(async (language) => {
-    const { default: catalogue } = await import(`../../shared/i18n/${language}.json`);
-    return [catalogue.wallet_not_found, language];
-  }))]);
-  const names = Object.fromEntries(texts);
-  const spoken = async (person: Person, query?: string, accept?: string) => {
-    const { body } = await person.get(`/delivery/wallets/${crypto.randomUUID()}/transactions`, {
-      query: { language: query },
-      headers: accept === undefined ? {} : { "accept-language": accept },
-    });
-    return names[body.message];
-  };
-  expect(await spoken(tenant.admin, "ku", "en")).toBe("ku");
-  expect(await spoken(tenant.admin, "KU-IQ", "en")).toBe("ku");
-  expect(await spoken(tenant.admin, "xx", "en")).toBe("en");
-  expect(await spoken(tenant.admin, undefined, "ku;q=0.2, en;q=0.9")).toBe("en");
-  expect(await spoken(tenant.admin, undefined, "fr, de;q=0.9, ku-IQ;q=0.5, en;q=0.1")).toBe("ku");
-  expect(await spoken(tenant.admin, undefined, "en;q=0")).toBe("ar");
-  expect(await spoken(tenant.admin, undefined, "fr")).toBe("ar");
-  expect(await spoken(tenant.admin)).toBe("ar");
-  expect(await spoken(a.admin)).toBe("en");
-  expect(await spoken(a.admin, "xx", "yy")).toBe("en");
-});
-
-test("the tenant's language is spoken in success and in every kind of refusal", async () => {
-  const tenant = await newTenant();
-  await saveSettings(tenant.id, "general.language", { default: "ar" });
-  const arabic = /[\u0600-\u06ff]/;
-  const wallet = crypto.randomUUID();
-  await sql`insert into money.accounts (id, tenant_id, kind, owner_type, owner_user_id, currency, floor)
-    values (${wallet}, ${tenant.id}, 'wallet', 'driver', ${tenant.driver.id}, 'IQD', 0)`;
-  const adjust = (body: unknown) =>
-    tenant.admin.post(`/delivery/wallets/${wallet}/adjust`, body, {
-      headers: { "idempotency-key": crypto.randomUUID() },
-    });
-  const answers: [string, Answer][] = [
-    ["success", await tenant.admin.get(points)],
-    ["a rule of the database", await tenant.admin.get(`${points}/${crypto.randomUUID()}`)],
-    ["a constraint", await adjust({ amount: 5, direction: "debit", reason: "x" })],
-    ["wrong input", await adjust({ amount: 5 })],
-    ["a missing permission", await tenant.driver.get("/delivery/wallets")],
-  ];
-  await sql`update tenancy.tenants set status = 'suspended' where id = ${tenant.id}`;
-  answers.push(["an inactive tenant", await tenant.admin.get(points)]);
-  for (const [what, { body }] of answers) expect(body.message, what).toMatch(arabic);
 });

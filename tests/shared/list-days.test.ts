@@ -37,6 +37,12 @@ test("an instant is itself, to the microsecond", async () => {
   expect(await totalOf({ date_to: "2026-03-09T23:59:59+03:00" })).toBe(1);
 });
 
+test("an instant without an offset is on the tenant's clock", async () => {
+  expect(await totalOf({ date_from: "2026-03-10T00:00:00", date_to: "2026-03-10T00:00:00" }))
+    .toBe(1);
+  expect(await totalOf({ date_to: "2026-03-09T23:59:59.000" })).toBe(1);
+});
+
 test("a time zone that nobody knows is UTC", async () => {
   await saveSettings(tenant.id, "general.timezone", { name: "Mars/Olympus" });
   expect(await totalOf({ date_from: "2026-03-10", date_to: "2026-03-10" })).toBe(0);

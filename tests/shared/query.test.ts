@@ -1,0 +1,48 @@
+/** How queries and ids are read, whatever the endpoint. */
+import { beforeAll, expect, test } from "vitest";
+import { newTenant, type Tenant } from "../support/people.ts";
+
+let tenant: Tenant;
+beforeAll(async () => {
+  tenant = await newTenant();
+});
+
+test("an empty value is not sent, as forms send them", async () => {
+  const { status } = await tenant.admin.get("/delivery/cod-collections", {
+    query: { status: "", driver_id: "", sort_by: "", page: "", limit: "", from_date: "" },
+  });
+  expect(status).toBe(200);
+  expect(await tenant.admin.get("/delivery/cod-collections", { query: { status: "lost" } }))
+    .toFailWith(400, "validation_failed");
+});
+
+test("of a name that comes again the first counts", async () => {
+  const limitOf = async (query: string) =>
+    (await tenant.admin.get(`/delivery/wallets?${query}`)).body.pagination.limit;
+  expect(await limitOf("limit=7&limit=9")).toBe(7);
+  expect(await limitOf("limit=&limit=9")).toBe(9);
+});
+
+test("an id is the same in capitals, also where it is kept", async () => {
+  const made = await tenant.admin.post("/delivery/cod-collections/remit", {
+    scope: "selected",
+    cod_collection_ids: [
+      "abcdef00-0000-4000-8000-00000000000a",
+      "ABCDEF00-0000-4000-8000-00000000000A",
+    ],
+  });
+  expect(made.status).toBe(400);
+  expect(made.body.field).toMatch(/^cod_collection_ids/);
+});
+
+test("who may not call is told so, whatever is wrong with his input", async () => {
+  for (const language of [undefined, "en"] as const) {
+    const headers: Record<string, string> = language ? { "accept-language": language } : {};
+    expect(
+      await tenant.driver.get("/warehousing/package-transfers", {
+        query: { status: "x" },
+        headers,
+      }),
+    ).toFailWith(403, "forbidden");
+  }
+});

@@ -276,9 +276,6 @@ export const ofAll: readonly Invariant[] = [
   },
 ];
 
-/** How many there are. */
-export const invariantCount = ofTenant.length + ofAll.length;
-
 // One statement, so that all see one state of the database.
 const together = ofTenant
   .map(({ sql }, index) =>

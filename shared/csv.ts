@@ -10,7 +10,7 @@ import { type AnyEndpoint, type Endpoint, endpoint, type Result } from "./endpoi
 import type { ErrorCode } from "./errors.ts";
 import type { List } from "./list.ts";
 import { describeError, log } from "./log.ts";
-import { everything, type Walk } from "./walk.ts";
+import { fileOf, type Walk } from "./walk.ts";
 
 const byteOrderMark = "\ufeff";
 
@@ -87,7 +87,7 @@ export function csvEndpoint(
     response: "csv",
     errors: ["invalid_column_filters", ...errors],
     run({ db, query }) {
-      const walk = everything();
+      const walk = fileOf(query.walk);
       return csvOf(
         filename,
         walk,

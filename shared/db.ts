@@ -40,6 +40,7 @@ export interface Rule {
 interface Answer {
   data: unknown;
   language: string | null;
+  tenant: string | null;
   replayed?: boolean;
   jobs?: boolean;
   events?: boolean;
@@ -64,6 +65,8 @@ export interface Database {
     jobs: boolean;
     events: boolean;
     language: string | null;
+    /** The tenant that the caller works in. */
+    tenant: string | null;
     /** Of the endpoint's row, after the last call. */
     version: string | null;
   };
@@ -85,6 +88,7 @@ export function openDatabase(
     jobs: false,
     events: false,
     language: null,
+    tenant: null,
     version: null,
   };
   let begun = false;
@@ -100,6 +104,7 @@ export function openDatabase(
       throw error;
     }).finally(() => begun ||= kind !== "check");
     seen.language = answer.language;
+    seen.tenant = answer.tenant;
     seen.version = answer.version ?? null;
     seen.replayed ||= answer.replayed ?? false;
     seen.jobs ||= answer.jobs ?? false;

@@ -3,7 +3,7 @@
  * A kind is `<function>.<job>`; the function that owns a kind has its handler.
  */
 import { system } from "./db.ts";
-import { describeError, log } from "./log.ts";
+import { describeError, log, traced } from "./log.ts";
 
 export interface Job {
   id: number;
@@ -64,7 +64,8 @@ export function runJobs(handlers: JobHandlers): Promise<Count> {
   }
   const run = { again: false } as Run;
   runs.set(kinds, run);
-  return run.ended = workOff(handlers, kinds, run);
+  // Whoever asked first is not who the lines of the jobs are about.
+  return run.ended = traced({}, () => workOff(handlers, kinds, run));
 }
 
 async function workOff(handlers: JobHandlers, kinds: string, run: Run): Promise<Count> {
@@ -80,13 +81,8 @@ async function workOff(handlers: JobHandlers, kinds: string, run: Run): Promise<
       if (jobs.length === 0 && !run.again) break;
       for (const job of jobs) {
         await giveWay();
-        const error = await attempt(handlers[job.kind], job);
-        count[error === null ? "done" : "failed"]++;
-        const status = await system<string | null>(
-          "select private.job_finish($1::text::bigint, $2::text::uuid, $3::text) as answer",
-          [String(job.id), job.lease_token, error],
-        );
-        if (status === "dead") log("error", "job_dead", { job: job.id, kind: job.kind, error });
+        const trace = { job: job.id, kind: job.kind, tenant: job.tenant_id };
+        count[await traced(trace, () => work(handlers[job.kind], job)) ? "done" : "failed"]++;
       }
     }
     return count;
@@ -103,17 +99,23 @@ async function giveWay(): Promise<void> {
   }
 }
 
+/** Attempts a job and writes down how it ended; true when it is done. */
+async function work(handler: JobHandler, job: Job): Promise<boolean> {
+  const error = await attempt(handler, job);
+  const status = await system<string | null>(
+    "select private.job_finish($1::text::bigint, $2::text::uuid, $3::text) as answer",
+    [String(job.id), job.lease_token, error],
+  );
+  if (status === "dead") log("error", "job_dead", { error });
+  return error === null;
+}
+
 async function attempt(handler: JobHandler, job: Job): Promise<string | null> {
   try {
     await handler(job);
     return null;
   } catch (error) {
-    log("warn", "job_failed", {
-      job: job.id,
-      kind: job.kind,
-      attempts: job.attempts,
-      ...describeError(error),
-    });
+    log("warn", "job_failed", { attempts: job.attempts, ...describeError(error) });
     return String(error);
   }
 }

@@ -96,7 +96,8 @@ function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {
     sort_by: z.enum(list.sort).optional(),
     sort_order: z.enum(["asc", "desc"]).optional(),
     format: z.enum(["json", "csv"]).optional().meta({
-      description: "`csv`: every row the filters leave, newest first, as a file",
+      description:
+        "`csv`: every row the filters leave, newest first, as a file; with `updated_since` or `cursor` what changed, in that order",
     }),
   };
   if (list.changes) Object.assign(shape, changesParameters);

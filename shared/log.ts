@@ -1,7 +1,17 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { logLevel } from "./env.ts";
 
 const levels = ["info", "warn", "error"];
 const least = Math.max(0, levels.indexOf(logLevel));
+
+/** What a line tells of the work that it belongs to, a request or a job. */
+export type Trace = Record<string, unknown>;
+const traces = new AsyncLocalStorage<Trace>();
+
+/** Does work; every line that is written meanwhile carries the trace, as it is at that moment. */
+export function traced<T>(trace: Trace, work: () => T): T {
+  return traces.run(trace, work);
+}
 
 /** One JSON line per event, so that the platform's log search finds fields. Never a token or a body. */
 export function log(
@@ -10,7 +20,8 @@ export function log(
   fields: Record<string, unknown> = {},
 ): void {
   if (levels.indexOf(level) < least) return;
-  const line = JSON.stringify({ level, event, at: new Date().toISOString(), ...fields });
+  const at = new Date().toISOString();
+  const line = JSON.stringify({ level, event, at, ...traces.getStore(), ...fields });
   if (level === "error") console.error(line);
   else console.log(line);
 }

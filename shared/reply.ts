@@ -97,11 +97,7 @@ export function refuse(
   endpoint?: AnyEndpoint,
 ): Response {
   if (!(error instanceof AppError)) {
-    log("error", "request_failed", {
-      request_id: start.requestId,
-      path: start.url.pathname,
-      ...describeError(error),
-    });
+    log("error", "request_failed", { path: start.url.pathname, ...describeError(error) });
   }
   const refusal = error instanceof AppError ? error : new AppError("internal_server_error");
   const { code, params } = refusal;

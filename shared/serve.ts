@@ -9,7 +9,7 @@ import type { AnyEndpoint, Result, Run } from "./endpoint.ts";
 import { AppError, statusOf } from "./errors.ts";
 import { isLanguage, type Language } from "./i18n/index.ts";
 import { first, type JobHandlers, runJobs } from "./jobs.ts";
-import { describeError, log } from "./log.ts";
+import { describeError, log, type Trace, traced } from "./log.ts";
 import { corsHeaders, preflightHeaders, refuse, respond } from "./reply.ts";
 import { admit } from "./rates.ts";
 import { claimsOf, keyOf, readInput, ruleOf, sentKey, type Started, started } from "./request.ts";
@@ -79,7 +79,7 @@ export function serve(
     app.post("/internal/jobs", async (c) => {
       const actor = await identify(c.req.raw.headers).catch(() => undefined);
       if (actor?.kind !== "service") {
-        return refuse(new AppError("unauthorized"), started(c.req.raw, name));
+        return refuseUnserved(name, c.req.raw, new AppError("unauthorized"));
       }
       return Response.json({ success: true, ...await runJobs(await loadJobs()) });
     });
@@ -88,11 +88,11 @@ export function serve(
     const segment = c.req.path.split("/")[1];
     const feature = features.find(({ segments }) => segments.includes(segment)) ??
       features.find(({ segments }) => segments.includes("*"));
-    if (!feature) return refuse(new AppError("not_found"), started(c.req.raw, name));
+    if (!feature) return refuseUnserved(name, c.req.raw, new AppError("not_found"));
     try {
       return await (await appOf(feature)).fetch(c.req.raw);
     } catch (error) {
-      return refuse(error, started(c.req.raw, name));
+      return refuseUnserved(name, c.req.raw, error);
     }
   });
   return { fetch: async (request) => await app.fetch(request), endpoints };
@@ -116,12 +116,12 @@ function route(
   for (const path of new Set(ordered.map((endpoint) => endpoint.path))) {
     const methods = ordered.filter((endpoint) => endpoint.path === path).map((e) => e.method);
     app.all(path, (c) => {
-      const response = refuse(new AppError("method_not_allowed"), started(c.req.raw, name));
+      const response = refuseUnserved(name, c.req.raw, new AppError("method_not_allowed"));
       response.headers.set("allow", methods.join(", ").toUpperCase());
       return response;
     });
   }
-  app.notFound((c) => refuse(new AppError("not_found"), started(c.req.raw, name)));
+  app.notFound((c) => refuseUnserved(name, c.req.raw, new AppError("not_found")));
   return app;
 }
 
@@ -145,7 +145,7 @@ function staticFirst(a: AnyEndpoint, b: AnyEndpoint): number {
   return right.length - left.length;
 }
 
-async function answer(
+function answer(
   name: FunctionName,
   endpoint: AnyEndpoint,
   request: Request,
@@ -153,16 +153,29 @@ async function answer(
   loadJobs?: () => Promise<JobHandlers>,
 ): Promise<Response> {
   const start = started(request, name);
-  const operation = `${endpoint.method.toUpperCase()} /${name}${
-    endpoint.path === "/" ? "" : endpoint.path
-  }`;
-  const trace = { operation, tenant: undefined as string | undefined };
+  const path = endpoint.path === "/" ? "" : endpoint.path;
+  const trace: RequestTrace = {
+    request_id: start.requestId,
+    operation: `${endpoint.method.toUpperCase()} /${name}${path}`,
+  };
+  return traced(trace, () => answerTraced(name, endpoint, start, trace, params, loadJobs));
+}
+
+async function answerTraced(
+  name: FunctionName,
+  endpoint: AnyEndpoint,
+  start: Started,
+  trace: RequestTrace,
+  params: Record<string, string>,
+  loadJobs?: () => Promise<JobHandlers>,
+): Promise<Response> {
+  const { request } = start;
   let tenantLanguage: string | null = null;
   try {
     const actor = endpoint.access.open ? undefined : await identify(request.headers);
-    const claims = claimsOf(actor, endpoint, start, params, operation);
-    await admit(actor, endpoint, request, whoseOf(claims));
+    const claims = claimsOf(actor, endpoint, start, params, trace.operation);
     trace.tenant = claims.asked_tenant_id ?? claims.tenant_id;
+    await admit(actor, endpoint, request, whoseOf(claims));
     const db = openDatabase(
       claims,
       ruleOf(endpoint, params, request),
@@ -192,18 +205,20 @@ async function answer(
       const unknown = !db.seen.asked || (!start.asked && !db.seen.language);
       if (unknown && speaksNoLanguage(error)) await db.check();
       throw error;
-    }).finally(
-      () => (tenantLanguage = db.seen.language),
-    );
+    }).finally(() => {
+      tenantLanguage = db.seen.language;
+      // Of an API key only the database knows the tenant.
+      trace.tenant ??= db.seen.tenant ?? undefined;
+    });
     if (db.seen.jobs && loadJobs) keepAlive(loadJobs().then(runJobs));
     if (db.seen.events) keepAlive(wakeSender());
     const response = await respond(endpoint, result, language(), start, db.seen.version);
     if (db.seen.replayed) response.headers.set("idempotency-replayed", "true");
-    logRequest(start, trace, response.status);
+    logRequest(start, response.status);
     return response;
   } catch (error) {
     const response = refuse(error, start, tenantLanguage, endpoint);
-    logRequest(start, trace, response.status);
+    logRequest(start, response.status);
     return response;
   }
 }
@@ -218,7 +233,7 @@ async function work(
   const { walk } = context.query as { walk?: Walk };
   // What is a file in any case walks by itself.
   if (!walk || endpoint.response === "csv") return await run();
-  if (walk.by === "created") {
+  if (walk.file) {
     const { exportList } = await import("./csv.ts");
     return await exportList(name, endpoint, walk, run);
   }
@@ -233,14 +248,26 @@ function speaksNoLanguage(error: unknown): boolean {
   return error instanceof AppError && error.language === undefined && statusOf(error.code) < 500;
 }
 
-function logRequest(
-  start: Started,
-  trace: { operation: string; tenant?: string },
-  code: number,
-): void {
+/** What the log lines of a request say. */
+interface RequestTrace extends Trace {
+  request_id: string;
+  operation: string;
+  tenant?: string;
+}
+
+/** A call that no endpoint takes. Its path is not told: nobody knows what it holds. */
+function refuseUnserved(name: FunctionName, request: Request, error: unknown): Response {
+  const start = started(request, name);
+  const trace = { request_id: start.requestId, operation: `${request.method} /${name}/*` };
+  return traced(trace, () => {
+    const response = refuse(error, start);
+    logRequest(start, response.status);
+    return response;
+  });
+}
+
+function logRequest(start: Started, code: number): void {
   log(code >= 500 ? "error" : "info", "request", {
-    request_id: start.requestId,
-    ...trace,
     status: code,
     ms: Math.round((performance.now() - start.at) * 10) / 10,
   });

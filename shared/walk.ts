@@ -7,6 +7,8 @@ import { AppError } from "./errors.ts";
 
 export interface Walk {
   by: "created" | "changes";
+  /** Written into a file to its end, instead of answered step by step. */
+  file?: boolean;
   /** Rows of a step. */
   size: number;
   /** For changes: from when on. */
@@ -32,14 +34,19 @@ const exportStep = 2_000;
 
 const start = { after: null, next: null, more: false };
 
-/** A walk over all rows. */
-export function everything(): Walk {
-  return { by: "created", size: exportStep, ...start };
+/** The walk of a file: of the changes that were asked for, else of all rows. */
+export function fileOf(asked: Walk | undefined): Walk {
+  const walk = asked?.by === "changes" ? asked : { by: "created" as const, ...start };
+  return { ...walk, file: true, size: exportStep };
 }
 
 /** The walk that a query string asks for. Fails: invalid_cursor. */
 export function walkOf(sent: Record<string, string | undefined>, size: number): Walk | undefined {
-  if (sent.format === "csv") return everything();
+  const changes = changesOf(sent, size);
+  return sent.format === "csv" ? fileOf(changes) : changes;
+}
+
+function changesOf(sent: Record<string, string | undefined>, size: number): Walk | undefined {
   if (sent.cursor) return { by: "changes", size, ...start, after: readCursor(sent.cursor) };
   if (sent.updated_since) return { by: "changes", size, ...start, since: sent.updated_since };
 }

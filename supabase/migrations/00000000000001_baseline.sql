@@ -13779,7 +13779,7 @@ revoke execute on function money.verify_books() from barid_caller;
 -- attempt, so it is no part of what a key stands for.
 -- rule.version names the row the endpoint is about: its version is told, and when `expected` lists the versions that
 -- the client knows, the row must have one of them from before the work until its first change.
--- Answers {data, replayed, jobs, events, language, version}; jobs tells that background work waits for a runner,
+-- Answers {data, replayed, jobs, events, language, tenant, version}; jobs tells that background work waits for a runner,
 -- events that somebody listens to what happened.
 -- Fails: what private.enter and the core fail with, idempotency_conflict (or the rule's `conflict`), version_conflict.
 create or replace function private.call(claims jsonb, rule jsonb, work text, input jsonb) returns jsonb
@@ -13794,7 +13794,7 @@ begin
     perform set_config('app.idempotency_key', v_key, true);
     v_answer := private.idempotency_claim(claims ->> 'operation', v_key, input - 'made', coalesce(rule ->> 'conflict', 'idempotency_conflict'));
     if v_answer is not null then
-      return jsonb_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'call_id', claims ->> 'call_id');
+      return jsonb_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id');
     end if;
   end if;
   if rule #> '{version,expected}' is not null then
@@ -13804,7 +13804,7 @@ begin
   if v_key is not null then
     perform private.idempotency_store(claims ->> 'operation', v_key, coalesce(v_answer, 'null'));
   end if;
-  return jsonb_build_object('data', v_answer, 'language', v_language, 'call_id', claims ->> 'call_id',
+  return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id',
     'version', case when rule ? 'version' then private.version_of(rule -> 'version') end,
     'jobs', coalesce(nullif(current_setting('app.jobs_queued', true), ''), 'off') = 'on',
     'events', coalesce(nullif(current_setting('app.events_queued', true), ''), 'off') = 'on');
@@ -13830,7 +13830,7 @@ begin
       execute format('execute %I (%L)', v_plan, params) into v_answer;
     end;
   end if;
-  return jsonb_build_object('data', v_answer, 'language', v_language, 'call_id', claims ->> 'call_id',
+  return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id',
     'version', case when rule ? 'version' then private.version_of(rule -> 'version') end);
 end $$;
 
@@ -13854,7 +13854,7 @@ end $$;
 create or replace function private.check(claims jsonb, rule jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
-  return jsonb_build_object('language', private.enter(claims, rule), 'call_id', claims ->> 'call_id');
+  return jsonb_build_object('language', private.enter(claims, rule), 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id');
 end $$;
 
 grant execute on function private.plan_keep(text, text) to barid_caller;

@@ -252,7 +252,12 @@ describe("proofs", () => {
     await moves(tenant.driver, id, ["complete", {
       proof: { signature_url: "https://example.com/s.png", signed_by: "Ali" },
     }]);
-    const { proofs } = (await tenant.ops.get(`${path}/${id}`)).body.delivery;
+    const unlinked = await tenant.ops.get(`${path}/${id}`);
+    expect(unlinked.body.delivery.proofs[0].link).toBeUndefined();
+    const again = { headers: { "if-none-match": unlinked.headers.get("etag")! } };
+    expect((await tenant.ops.get(`${path}/${id}`, again)).status).toBe(304);
+    const { proofs } =
+      (await tenant.ops.get(`${path}/${id}`, { query: { include: "proof_links" } })).body.delivery;
     expect(proofs).toMatchObject([
       { stage: "pickup", kind: "photo", url: photo },
       { stage: "delivery", kind: "signature", signed_by: "Ali", link: "https://example.com/s.png" },

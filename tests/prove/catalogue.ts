@@ -20,7 +20,8 @@ export const proofs: Readonly<Record<string, Proof>> = {
     minutes: 15,
   },
   model: {
-    shows: "cash, wallets, stock and orders do what a model does; every invariant of the tenant after every step",
+    shows:
+      "cash, wallets, stock and orders do what a model does; every invariant of the tenant after every step",
     files: ["tests/prove/model.test.ts"],
     minutes: 45,
   },

@@ -227,7 +227,8 @@ test(`${histories} histories of up to ${commandsMax} steps (seed ${seed})`, asyn
   const seconds = Math.round((Date.now() - began) / 1000);
   say(`${n} histories, ${steps} steps in ${seconds} s`);
   figure({
-    what: `steps with the model and the ${ofTenant.length} invariants of a tenant compared after each`,
+    what:
+      `steps with the model and the ${ofTenant.length} invariants of a tenant compared after each`,
     asked: of({ test: "some", short: "some", full: "at least 60000" }),
     reached: steps,
     holds: of({ test: true, short: true, full: steps >= 60_000 }),

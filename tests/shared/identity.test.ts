@@ -9,7 +9,14 @@ import {
   UnsecuredJWT,
 } from "jose";
 import { beforeAll, expect, test } from "vitest";
-import { type CallOptions, nobody, Person, signedIn, withToken } from "../support/api.ts";
+import {
+  type Answer,
+  type CallOptions,
+  nobody,
+  Person,
+  signedIn,
+  withToken,
+} from "../support/api.ts";
 import { sql, stack } from "../support/db.ts";
 import { mint } from "../support/minter.ts";
 import { newPerson, newSystemAdmin, newTenant, type Tenant } from "../support/people.ts";

@@ -13,6 +13,7 @@ import {
   CarrierChange,
   CreateDelivery,
   DeliveriesResponse,
+  DeliveryDetailQuery,
   DeliveryDetailResponse,
   DeliveryMade,
   DeliveryResponse,
@@ -121,13 +122,15 @@ export const deliveries: AnyEndpoint[] = [
     summary: "Read a delivery with its legs, driver, exceptions, cash, items, history and proofs",
     access: staffOrDeliveryPeople,
     params,
+    query: DeliveryDetailQuery,
     response: DeliveryDetailResponse,
     errors: ["delivery_not_found"],
-    async run({ db, params }) {
+    async run({ db, params, query }) {
       const { delivery } = await db.call<{ delivery: { proofs: { url: string }[] } }>(
         "delivery.delivery_get",
         { id: params.delivery_id },
       );
+      if (!query.include) return { delivery };
       return { delivery: { ...delivery, proofs: await linked(delivery.proofs) } };
     },
   }),

@@ -234,7 +234,7 @@ export const DeliveryDetail = DeliveryRow.extend({
   collections: z.array(JsonObject),
   items: z.array(JsonObject),
   history: z.array(JsonObject),
-  /** `link`: where the picture can be fetched for five minutes; null when it is gone. */
+  /** With `include=proof_links` each has a `link`, where the picture can be fetched for five minutes; null when it is gone. */
   proofs: z.array(JsonObject),
   payments: z.array(JsonObject),
   handoff: JsonObject.nullable(),
@@ -244,6 +244,9 @@ export const DeliveryDetail = DeliveryRow.extend({
   cash_due: z.object({ pickup: Cash, delivery: Cash }),
   policy: JsonObject.nullable(),
 });
+
+/** What a detail brings along when asked. Links are signed anew each time, so only then does its ETag change by itself. */
+export const DeliveryDetailQuery = z.object({ include: z.literal("proof_links").optional() });
 
 export const DeliveryResponse = z.object({ delivery: DeliveryRow });
 export const DeliveryDetailResponse = z.object({ delivery: DeliveryDetail });

@@ -68,6 +68,7 @@ export const market: AnyEndpoint[] = [
     access: tenantAdmin,
     tenant: "optional",
     params: ids("market_id"),
+    version: row("storefront.markets", "market_id"),
     response: MarketResponse,
     errors: ["market_not_found"],
     run: async ({ db, params }) => ({ market: await db.call("storefront.market_get", params) }),

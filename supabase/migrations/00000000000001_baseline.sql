@@ -1492,6 +1492,10 @@ create table if not exists delivery.deliveries (
   dropoff_zone_id uuid,
   pickup_warehouse_id uuid,
   dropoff_warehouse_id uuid,
+  -- Who noted these two last, when it was a transfer of packages: on paper alone, or for a driver. Null: they are the order's.
+  transfer_kind text check (transfer_kind in ('system_only', 'single_delivery')),
+  -- The warehouse its order ends in, while a transfer has another one noted.
+  ordered_to_warehouse_id uuid,
   -- Where the parcel lies now; null while somebody carries it.
   current_warehouse_id uuid,
   -- Of a staged parent: where it lies between its legs.
@@ -1534,6 +1538,7 @@ create table if not exists delivery.deliveries (
   foreign key (tenant_id, dropoff_zone_id) references delivery.zones (tenant_id, id) on delete restrict,
   foreign key (tenant_id, pickup_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, dropoff_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, ordered_to_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, current_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, staging_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete restrict,
@@ -1565,6 +1570,7 @@ create index if not exists deliveries_pickup_zone on delivery.deliveries (tenant
 create index if not exists deliveries_dropoff_zone on delivery.deliveries (tenant_id, dropoff_zone_id) where dropoff_zone_id is not null;
 create index if not exists deliveries_from_warehouse on delivery.deliveries (tenant_id, pickup_warehouse_id) where pickup_warehouse_id is not null;
 create index if not exists deliveries_to_warehouse on delivery.deliveries (tenant_id, dropoff_warehouse_id) where dropoff_warehouse_id is not null;
+create index if not exists deliveries_ordered_to on delivery.deliveries (tenant_id, ordered_to_warehouse_id) where ordered_to_warehouse_id is not null;
 create index if not exists deliveries_in_warehouse on delivery.deliveries (tenant_id, current_warehouse_id) where current_warehouse_id is not null;
 create index if not exists deliveries_staged on delivery.deliveries (tenant_id, staging_warehouse_id) where staging_warehouse_id is not null;
 create index if not exists deliveries_flow on delivery.deliveries (tenant_id, delivery_flow, created_at desc nulls last, id desc);
@@ -5604,6 +5610,20 @@ begin
   return d.delivery_flow = 'pnd_outbound' or (d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null);
 end $$;
 
+-- The warehouse its order ends in, whatever transfers have noted meanwhile; null: somebody's door.
+create or replace function delivery.ends_in(d delivery.deliveries) returns uuid
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case when d.transfer_kind is null then d.dropoff_warehouse_id else d.ordered_to_warehouse_id end;
+end $$;
+
+-- True for what a driver of ours brings to another warehouse first (a transfer of a single delivery).
+create or replace function delivery.is_transferred(d delivery.deliveries) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return d.carrier_type = 'internal' and d.transfer_kind is not distinct from 'single_delivery';
+end $$;
+
 -- The open exceptions of deliveries, newest first.
 create or replace function delivery.open_exceptions(delivery_ids uuid[]) returns setof delivery.delivery_exceptions
 language sql stable set search_path = '' as $$
@@ -6171,7 +6191,7 @@ begin
     'unit_size', case d.unit_size_source when 'unit_size' then d.unit_size end, 'package', d.package_details, 'recipient', d.recipient,
     'external_reference_id', d.external_reference_id, 'notes', d.notes, 'promised_at', d.promised_at, 'carrier_type', d.carrier_type,
     'carrier_code', d.carrier_code, 'pickup_address_id', d.pickup_address_id, 'dropoff_address_id', d.dropoff_address_id,
-    'pickup_warehouse_id', d.pickup_warehouse_id, 'dropoff_warehouse_id', d.dropoff_warehouse_id));
+    'pickup_warehouse_id', d.pickup_warehouse_id, 'dropoff_warehouse_id', delivery.ends_in(d)));
   -- A place is said in one way: a new one takes the others away.
   foreach v_end in array '{pickup,dropoff}'::text[] loop
     if input ?| array[v_end, v_end || '_address_id', v_end || '_warehouse_id'] then
@@ -6186,7 +6206,7 @@ begin
   return delivery.delivery_made(d.id);
 end $$;
 
--- Puts new terms into a draft.
+-- Puts new terms into a draft; what a transfer has noted of it stays noted.
 create or replace function delivery.delivery_rewrite(d delivery.deliveries, t delivery.deliveries, input jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -6197,7 +6217,9 @@ begin
     unit_size_source = t.unit_size_source, package_details = t.package_details, distance_km = t.distance_km,
     pickup_address_id = t.pickup_address_id, dropoff_address_id = t.dropoff_address_id, pickup_snapshot = t.pickup_snapshot,
     dropoff_snapshot = t.dropoff_snapshot, pickup_zone_id = t.pickup_zone_id, dropoff_zone_id = t.dropoff_zone_id,
-    pickup_warehouse_id = t.pickup_warehouse_id, dropoff_warehouse_id = t.dropoff_warehouse_id, recipient = t.recipient, notes = t.notes,
+    pickup_warehouse_id = t.pickup_warehouse_id, recipient = t.recipient, notes = t.notes,
+    dropoff_warehouse_id = case when x.transfer_kind is null then t.dropoff_warehouse_id else x.dropoff_warehouse_id end,
+    ordered_to_warehouse_id = case when x.transfer_kind is not null then t.dropoff_warehouse_id end,
     external_reference_id = t.external_reference_id, promised_at = t.promised_at
   where x.tenant_id = d.tenant_id and x.id = d.id;
   if t.package_details is distinct from d.package_details then
@@ -6320,7 +6342,7 @@ begin
           select app.boolean_or(v.service_options -> 'signature_required', false) from delivery.delivery_services v
           where v.tenant_id = d.tenant_id and v.id = d.delivery_service_id), false))))
     from app.settings('delivery', 'proof_settings') s,
-      (select not (stage = 'delivery' and d.dropoff_warehouse_id is not null) as asked) n);
+      (select not (stage = 'delivery' and (delivery.is_transferred(d) or delivery.ends_in(d) is not null)) as asked) n);
 end $$;
 
 -- Keeps the proofs of a stage and refuses the move when one that is needed is missing.
@@ -6458,7 +6480,7 @@ begin
 end $$;
 
 -- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner; and in a warehouse
--- the parcel's receipt. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery}
+-- the parcel's receipt. What was only brought to another warehouse waits there: -> pending. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_proof_url, delivery_proof_required,
 -- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
 -- was told to).
@@ -6468,12 +6490,20 @@ declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
   a delivery.assignments := delivery.require_carrier(d);
   v_parcel delivery.deliveries := private.parcel_terms(d);
-  -- At the receiver's door; a leg into a warehouse ends before it.
-  v_door boolean := d.delivery_flow <> 'pnd_inbound';
+  v_transferred boolean := delivery.is_transferred(d);
+  -- At the receiver's door; a leg or a transfer into a warehouse ends before it.
+  v_door boolean := d.delivery_flow <> 'pnd_inbound' and not v_transferred;
+  v_warehouse uuid := case when v_transferred then d.dropoff_warehouse_id else delivery.ends_in(d) end;
   v_due record;
   v_shipment uuid;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
+  if v_transferred and not private.transfer_ends(d) then
+    perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
+    perform private.transfer_arrives(d.id);
+    perform delivery.assignment_end(a, 'completed');
+    return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+  end if;
   if v_door then
     v_due := money.cash_due(v_parcel, 'dropoff');
     perform delivery.require_cash(d, 'dropoff', input -> 'cash_collected');
@@ -6486,7 +6516,8 @@ begin
     end if;
   end if;
   update delivery.deliveries x set status = 'delivered', delivered_at = clock_timestamp(), status_reason = null, status_notes = null,
-    recipient = x.recipient || jsonb_strip_nulls(jsonb_build_object('received_by', input ->> 'recipient_name'))
+    recipient = x.recipient || jsonb_strip_nulls(jsonb_build_object('received_by', input ->> 'recipient_name')),
+    dropoff_warehouse_id = v_warehouse, transfer_kind = null, ordered_to_warehouse_id = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
   perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
   perform private.receipts_call_off(d.id);
@@ -6496,8 +6527,8 @@ begin
   elsif v_door then
     perform money.cash_collected(v_parcel.id, 'dropoff', a.driver_id);
   end if;
-  if d.dropoff_warehouse_id is not null then
-    perform private.parcel_arrives(d.id);
+  if v_warehouse is not null then
+    perform private.parcel_arrives(d.id, v_warehouse);
   end if;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id));
 end $$;
@@ -6506,11 +6537,12 @@ end $$;
 
 -- What happens when a delivery does not come to its door: it fails, is tried again, or comes back.
 
--- True when a failed attempt counts: at the customer's door, not on the way into a warehouse or back to a sender.
+-- True when a failed attempt counts: at the customer's door, not on the way into a warehouse, to another one or back to
+-- a sender.
 create or replace function delivery.attempt_counts(d delivery.deliveries) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
-  return d.delivery_flow in ('standard', 'pnd_outbound');
+  return d.delivery_flow in ('standard', 'pnd_outbound') and not delivery.is_transferred(d);
 end $$;
 
 -- picked_up|in_transit -> failed. {id, reason, notes?} -> {delivery}
@@ -13611,14 +13643,14 @@ begin
 end $$;
 
 -- What is still to be taken in cash where a delivery begins ('pickup') or ends ('dropoff'): what is due for its parcel
--- until it was taken; a leg into a warehouse ends before the door. {cod, delivery_fee, currency}
+-- until it was taken; a leg or a transfer into a warehouse ends before the door. {cod, delivery_fee, currency}
 -- A definer: the driver of the last leg sees neither the parcel nor what the first one took.
 create or replace function private.cash_to_take(d delivery.deliveries, stage text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
   v_parcel delivery.deliveries := private.parcel_terms(d);
   v_due record := money.cash_due(v_parcel, stage);
-  v_to_take boolean := not (stage = 'dropoff' and d.delivery_flow = 'pnd_inbound')
+  v_to_take boolean := not (stage = 'dropoff' and (d.delivery_flow = 'pnd_inbound' or delivery.is_transferred(d)))
     and not exists (select from money.cod_collections c
       where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and c.collection_stage = cash_to_take.stage)
     and not exists (select from money.carrier_collections c
@@ -18627,24 +18659,24 @@ begin
   where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending' and r.source <> 'inbound';
 end $$;
 
--- A delivery that ended at its warehouse: received at once where staff need not count it and a default receiving bin
+-- A delivery that came to a warehouse: received at once where staff need not count it and a default receiving bin
 -- is there (setting general.warehouse.handoff_required), otherwise expected.
-create or replace function private.parcel_arrives(p_delivery uuid) returns uuid
+create or replace function private.parcel_arrives(p_delivery uuid, p_warehouse uuid) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
   d delivery.deliveries;
   v_order uuid;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
-  v_order := private.receipt_open(d, d.dropoff_warehouse_id, 'inbound');
+  v_order := private.receipt_open(d, p_warehouse, 'inbound');
   if not app.boolean_or(app.settings('general', 'warehouse') -> 'handoff_required', false)
-      and warehousing.default_receiving_bin(d.dropoff_warehouse_id) is not null then
+      and warehousing.default_receiving_bin(p_warehouse) is not null then
     perform private.receipt_take(v_order, null, null);
   end if;
   return v_order;
 end $$;
 
-grant execute on function private.receipt_expect(uuid, uuid, boolean), private.receipts_call_off(uuid), private.parcel_arrives(uuid) to barid_caller;
+grant execute on function private.receipt_expect(uuid, uuid, boolean), private.receipts_call_off(uuid), private.parcel_arrives(uuid, uuid) to barid_caller;
 
 -- sql/40_functions/warehousing/receiving/20_take.sql
 
@@ -20134,9 +20166,9 @@ begin
     'can_create', v_destination is not null and jsonb_array_length(warehousing.transfer_accepted(v_judged)) > 0);
 end $$;
 
--- Notes that packages go from one warehouse to another, and makes that their route.
---   system_only      a record and nothing else
---   single_delivery  one delivery, which can then be given to a driver
+-- Notes that packages go from one warehouse to another.
+--   system_only      a record and nothing else: they end where they were ordered to
+--   single_delivery  one delivery, which a driver can then bring there; it goes on from there
 -- {mode, operation_type?, source_warehouse_id, destination_warehouse_id, package_barcodes, notes?}
 -- -> {transfer_id, mode, operation_type, transferred_count, delivery_ids, rejected}
 -- Fails: warehouse_not_found, warehouses_must_differ, no_transferable_packages.
@@ -20153,7 +20185,8 @@ begin
   perform warehousing.require_route(v_source, v_destination);
   v_judged := warehousing.transfer_judge_held(input, coalesce(input ->> 'operation_type', 'system_only'));
   v_parcels := warehousing.transfer_parcels(v_judged);
-  update delivery.deliveries d set pickup_warehouse_id = v_source, dropoff_warehouse_id = v_destination
+  update delivery.deliveries d set pickup_warehouse_id = v_source, dropoff_warehouse_id = v_destination,
+    ordered_to_warehouse_id = delivery.ends_in(d), transfer_kind = coalesce(input ->> 'operation_type', 'system_only')
   where d.tenant_id = v_tenant and d.id = any (v_parcels);
   insert into warehousing.package_transfers (id, tenant_id, mode, operation_type, source_warehouse_id, destination_warehouse_id, notes, performed_by)
   values (v_id, v_tenant, input ->> 'mode', input ->> 'operation_type', v_source, v_destination, input ->> 'notes', app.user_id());
@@ -20240,6 +20273,75 @@ begin
 end $$;
 
 grant execute on function private.waybills_with(text) to barid_caller;
+
+-- sql/40_functions/warehousing/transfers/40_arrival.sql
+
+-- Parcels that were brought to another warehouse. Definers, since a driver who brings one sees no warehouse and no stock;
+-- each reads the caller's tenant alone, and the parcels are held.
+
+-- Parcels are in a warehouse now: they wait to go on from here, or end here when here is where they were sent and
+-- nothing is to be collected. What transfers had noted of them is done with.
+create or replace function private.parcels_go_on(parcels uuid[], warehouse uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_here delivery.addresses;
+  v_snapshot jsonb;
+begin
+  select a.* into v_here from warehousing.warehouses h
+  join delivery.addresses a on a.tenant_id = h.tenant_id and a.id = h.address_id
+  where h.tenant_id = v_tenant and h.id = warehouse;
+  select to_jsonb(a) into v_snapshot from delivery.addresses_list a where a.id = v_here.id;
+  perform private.parcel_at(p.id, warehouse) from unnest(parcels) p (id);
+  update delivery.deliveries d set status = case when e.ends then 'delivered' else 'pending' end, status_reason = null, status_notes = null,
+    delivered_at = case when e.ends then clock_timestamp() end,
+    pickup_warehouse_id = case when e.ends then d.pickup_warehouse_id else warehouse end,
+    pickup_address_id = case when e.ends then d.pickup_address_id else v_here.id end,
+    pickup_snapshot = case when e.ends then d.pickup_snapshot else v_snapshot end,
+    pickup_zone_id = case when e.ends then d.pickup_zone_id else v_here.zone_id end,
+    -- Who goes on from here does not end here.
+    dropoff_warehouse_id = case when e.ends then warehouse else nullif(delivery.ends_in(d), warehouse) end,
+    transfer_kind = null, ordered_to_warehouse_id = null
+  from (
+    select x.id, x.dropoff_warehouse_id is not distinct from warehouse and x.dropoff_address_id = v_here.id
+      and c.cod + c.delivery_fee = 0 as ends
+    from delivery.deliveries x cross join lateral money.cash_due(x, 'dropoff') c
+    where x.tenant_id = v_tenant
+      and ((x.id = any (parcels) and x.delivery_flow <> 'pnd_parent') or (x.parent_id = any (parcels) and x.delivery_flow = 'pnd_outbound'))
+  ) e
+  where d.tenant_id = v_tenant and d.id = e.id and d.status = 'in_transit';
+end $$;
+
+-- True when the warehouse a delivery is brought to is where its order ends, and nothing is to be collected there.
+create or replace function private.transfer_ends(d delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_due record := money.cash_due(d, 'dropoff');
+begin
+  return v_due.cod + v_due.delivery_fee = 0 and exists (
+    select from warehousing.warehouses w
+    where w.tenant_id = app.tenant_id() and w.id = d.dropoff_warehouse_id and w.address_id = d.dropoff_address_id);
+end $$;
+
+-- A driver has brought a delivery to the other warehouse, and it goes on from there. What lay on a shelf is received
+-- there; what goes from door to door lies in no stock.
+create or replace function private.transfer_arrives(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  if d.status = 'picked_up' then
+    update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id;
+  end if;
+  perform private.receipts_call_off(d.id);
+  perform private.parcels_go_on(array[d.id], d.dropoff_warehouse_id);
+  if delivery.leaves_warehouse(d) then
+    perform private.parcel_arrives(d.id, d.dropoff_warehouse_id);
+  end if;
+end $$;
+
+grant execute on function private.parcels_go_on(uuid[], uuid), private.transfer_ends(delivery.deliveries), private.transfer_arrives(uuid) to barid_caller;
 
 -- sql/40_functions/warehousing/warehouses/10_access.sql
 
@@ -20890,8 +20992,6 @@ language plpgsql set search_path = '' as $$
 declare
   v_bin uuid := coalesce(bin, warehousing.default_receiving_bin(w.destination_warehouse_id));
   v_lines jsonb;
-  v_here delivery.addresses;
-  v_snapshot jsonb;
 begin
   select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'warehouse_id', w.destination_warehouse_id, 'bin_id', v_bin, 'quantity', i.quantity,
     'lot_number', i.lot_number, 'serial_number', i.serial_number, 'field', 'bin_id') order by i.item_id, i.id)
@@ -20899,27 +20999,7 @@ begin
   if v_lines is not null and v_bin is null then
     perform app.fail('bin_id_required_for_received_items', '{"field": "bin_id"}');
   end if;
-  select a.* into v_here from warehousing.warehouses h
-  join delivery.addresses a on a.tenant_id = h.tenant_id and a.id = h.address_id
-  where h.tenant_id = w.tenant_id and h.id = w.destination_warehouse_id;
-  select to_jsonb(a) into v_snapshot from delivery.addresses_list a where a.id = v_here.id;
-  perform private.parcel_at(p.id, w.destination_warehouse_id) from unnest(parcels) p (id);
-  update delivery.deliveries d set status = case when e.ends then 'delivered' else 'pending' end, status_reason = null, status_notes = null,
-    delivered_at = case when e.ends then clock_timestamp() end,
-    pickup_warehouse_id = case when e.ends then d.pickup_warehouse_id else w.destination_warehouse_id end,
-    pickup_address_id = case when e.ends then d.pickup_address_id else v_here.id end,
-    pickup_snapshot = case when e.ends then d.pickup_snapshot else v_snapshot end,
-    pickup_zone_id = case when e.ends then d.pickup_zone_id else v_here.zone_id end,
-    -- Who goes on from here does not end here.
-    dropoff_warehouse_id = case when e.ends or d.dropoff_warehouse_id <> w.destination_warehouse_id then d.dropoff_warehouse_id end
-  from (
-    select x.id, x.dropoff_warehouse_id is not distinct from w.destination_warehouse_id and x.dropoff_address_id = v_here.id
-      and c.cod + c.delivery_fee = 0 as ends
-    from delivery.deliveries x cross join lateral money.cash_due(x, 'dropoff') c
-    where x.tenant_id = w.tenant_id
-      and ((x.id = any (parcels) and x.delivery_flow <> 'pnd_parent') or (x.parent_id = any (parcels) and x.delivery_flow = 'pnd_outbound'))
-  ) e
-  where d.tenant_id = w.tenant_id and d.id = e.id and d.status = 'in_transit';
+  perform private.parcels_go_on(parcels, w.destination_warehouse_id);
   perform warehousing.stock_receive(v_lines, 'transfer_in', 'waybill', w.id);
 end $$;
 

@@ -202,6 +202,7 @@ create index if not exists picking_orders_recent on warehousing.picking_orders (
 create index if not exists picking_orders_warehouse on warehousing.picking_orders (tenant_id, warehouse_id, status, created_at desc nulls last, id desc);
 create index if not exists picking_orders_status on warehousing.picking_orders (tenant_id, status, created_at desc nulls last, id desc);
 create index if not exists picking_orders_priority on warehousing.picking_orders (tenant_id, priority desc nulls last, id desc);
+create index if not exists picking_orders_least on warehousing.picking_orders (tenant_id, priority, id);
 create index if not exists picking_orders_assignee on warehousing.picking_orders (tenant_id, assigned_to) where assigned_to is not null;
 create index if not exists picking_orders_search on warehousing.picking_orders using gin (reference_number extensions.gin_trgm_ops);
 
@@ -214,7 +215,8 @@ create table if not exists warehousing.picking_order_items (
   item_id uuid not null,
   bin_id uuid not null,
   quantity bigint not null check (quantity > 0),
-  picked_quantity bigint not null default 0 check (picked_quantity >= 0),
+  -- Null: nobody has noted it; shown as 0.
+  picked_quantity bigint check (picked_quantity >= 0),
   status text not null default 'pending' check (status <> ''),
   unique (tenant_id, picking_order_id, position),
   constraint picked_too_much check (picked_quantity <= quantity),

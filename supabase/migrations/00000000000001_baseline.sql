@@ -1811,6 +1811,7 @@ create index if not exists picking_orders_recent on warehousing.picking_orders (
 create index if not exists picking_orders_warehouse on warehousing.picking_orders (tenant_id, warehouse_id, status, created_at desc nulls last, id desc);
 create index if not exists picking_orders_status on warehousing.picking_orders (tenant_id, status, created_at desc nulls last, id desc);
 create index if not exists picking_orders_priority on warehousing.picking_orders (tenant_id, priority desc nulls last, id desc);
+create index if not exists picking_orders_least on warehousing.picking_orders (tenant_id, priority, id);
 create index if not exists picking_orders_assignee on warehousing.picking_orders (tenant_id, assigned_to) where assigned_to is not null;
 create index if not exists picking_orders_search on warehousing.picking_orders using gin (reference_number extensions.gin_trgm_ops);
 
@@ -1823,7 +1824,8 @@ create table if not exists warehousing.picking_order_items (
   item_id uuid not null,
   bin_id uuid not null,
   quantity bigint not null check (quantity > 0),
-  picked_quantity bigint not null default 0 check (picked_quantity >= 0),
+  -- Null: nobody has noted it; shown as 0.
+  picked_quantity bigint check (picked_quantity >= 0),
   status text not null default 'pending' check (status <> ''),
   unique (tenant_id, picking_order_id, position),
   constraint picked_too_much check (picked_quantity <= quantity),
@@ -3901,7 +3903,7 @@ drop view if exists warehousing.picking_orders_list cascade;
 create view warehousing.picking_orders_list with (security_invoker = true) as
 select o.id, o.tenant_id, o.warehouse_id, o.reference_number, o.external_reference, o.order_type, o.priority, o.status,
   (select coalesce(jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity,
-      'picked_quantity', i.picked_quantity, 'status', i.status) order by i.position), '[]')
+      'picked_quantity', coalesce(i.picked_quantity, 0), 'status', i.status) order by i.position), '[]')
     from warehousing.picking_order_items i where i.tenant_id = o.tenant_id and i.picking_order_id = o.id) as item_details,
   (select jsonb_build_object('total_items', coalesce(sum(i.quantity), 0), 'picked_items', coalesce(sum(i.picked_quantity), 0),
       'start_time', null, 'end_time', null, 'picker_notes', null)
@@ -18362,6 +18364,21 @@ begin
     jsonb_build_object('field', format('item_details.%s.quantity', v_bad.place), 'item_id', v_bad.item_id));
 end $$;
 
+-- What is noted of the progress, as it is kept: its times are moments, whatever clock they were told by.
+create or replace function warehousing.picking_progress(progress jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_field text;
+begin
+  progress := coalesce(nullif(progress, 'null'), '{}');
+  foreach v_field in array '{start_time,end_time}'::text[] loop
+    if progress ? v_field then
+      progress := progress || jsonb_build_object(v_field, app.instant(progress ->> v_field));
+    end if;
+  end loop;
+  return progress;
+end $$;
+
 -- Refuses whom nobody can give work to. Fails: assignee_not_found.
 create or replace function warehousing.require_assignee(assignee uuid) returns void
 language plpgsql stable set search_path = '' as $$
@@ -18378,7 +18395,7 @@ language plpgsql set search_path = '' as $$
 begin
   delete from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id;
   insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
-  select p_order.tenant_id, p_order.id, l.line, p_order.warehouse_id, l.item_id, l.bin_id, l.quantity, coalesce(l.picked_quantity, 0),
+  select p_order.tenant_id, p_order.id, l.line, p_order.warehouse_id, l.item_id, l.bin_id, l.quantity, l.picked_quantity,
     coalesce(l.status, 'pending')
   from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint, status text))
     with ordinality l (item_id, bin_id, quantity, picked_quantity, status, line);
@@ -18398,18 +18415,18 @@ begin
     from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id));
 end $$;
 
--- Ends the picking: what was picked leaves the house, what was left is free again. When nobody noted what was
--- picked, all was. The pick of a delivery stays reserved until its driver takes it, and must be whole.
+-- Ends the picking: what was picked leaves the house, what was left is free again. When nobody noted of any line what
+-- was picked, all was; a 0 that was noted takes nothing. The pick of a delivery stays reserved until its driver takes it, and must be whole.
 -- Fails: picking_incomplete.
 create or replace function warehousing.picking_finish(p_order warehousing.picking_orders) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_left jsonb;
 begin
-  update warehousing.picking_order_items i set picked_quantity = i.quantity
-  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and not exists (
-    select from warehousing.picking_order_items x
-    where x.tenant_id = p_order.tenant_id and x.picking_order_id = p_order.id and x.picked_quantity > 0);
+  update warehousing.picking_order_items i set picked_quantity = case when exists (
+      select from warehousing.picking_order_items x
+      where x.tenant_id = p_order.tenant_id and x.picking_order_id = p_order.id and x.picked_quantity is not null) then 0 else i.quantity end
+  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.picked_quantity is null;
   update warehousing.picking_order_items i set status = 'picked'
   where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.status = 'pending' and i.picked_quantity = i.quantity;
   select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity - i.picked_quantity) order by i.position)
@@ -18500,14 +18517,14 @@ begin
   perform warehousing.require_assignee((input ->> 'assigned_to')::uuid);
   perform warehousing.picking_check((input ->> 'warehouse_id')::uuid, input -> 'item_details');
   -- Somebody may have written the next number by hand.
-  while v_reference is null or (not input ? 'reference_number' and exists (
+  while v_reference is null or (input ->> 'reference_number' is null and exists (
       select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.reference_number = v_reference)) loop
     v_reference := 'PKO-' || app.padded(app.take_numbers('picking_order'), 6);
   end loop;
   insert into warehousing.picking_orders (tenant_id, reference_number, external_reference, warehouse_id, order_type, priority, status,
     picking_progress, notes, due_date, assigned_to, created_by)
   values (v_tenant, v_reference, input ->> 'external_reference', (input ->> 'warehouse_id')::uuid, input ->> 'order_type',
-    coalesce((input ->> 'priority')::integer, 0), 'pending', coalesce(input -> 'picking_progress', '{}'), input ->> 'notes',
+    coalesce((input ->> 'priority')::integer, 0), 'pending', warehousing.picking_progress(input -> 'picking_progress'), input ->> 'notes',
     app.instant(input ->> 'due_date'), (input ->> 'assigned_to')::uuid, app.user_id())
   returning * into v_order;
   perform warehousing.picking_set_lines(v_order, input -> 'item_details');
@@ -18518,7 +18535,7 @@ begin
 end $$;
 
 -- New lines for an order. Which items, where and how many, may change until picking has ended, unless the order
--- belongs to a delivery; what was picked is noted until then.
+-- belongs to a delivery; what was picked is noted until then. The lines of an ended order as they are change nothing.
 -- Fails: picking_items_fixed, and what picking_check fails with.
 create or replace function warehousing.picking_change_lines(p_order warehousing.picking_orders, lines jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -18529,6 +18546,12 @@ declare
     select coalesce(array_agg((l.item_id, l.bin_id, l.quantity)::text order by l.line), '{}')
     from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint)) with ordinality l (item_id, bin_id, quantity, line));
 begin
+  if v_same and p_order.status not in ('pending', 'in_progress') and not exists (
+      select from rows from (jsonb_to_recordset(lines) as (picked_quantity bigint, status text)) with ordinality l (picked_quantity, status, line)
+      join warehousing.picking_order_items i on i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line
+      where l.picked_quantity <> coalesce(i.picked_quantity, 0) or l.status <> i.status) then
+    return;
+  end if;
   if p_order.status not in ('pending', 'in_progress') or (p_order.delivery_id is not null and not v_same) then
     perform app.fail('picking_items_fixed', '{"field": "item_details"}');
   end if;
@@ -18575,7 +18598,7 @@ begin
     perform warehousing.require_assignee(v_wanted.assigned_to);
   end if;
   update warehousing.picking_orders o set assigned_to = v_wanted.assigned_to, notes = v_wanted.notes, due_date = v_wanted.due_date,
-    picking_progress = o.picking_progress || coalesce(input -> 'picking_progress', '{}')
+    picking_progress = o.picking_progress || warehousing.picking_progress(input -> 'picking_progress')
   where o.id = v_order.id;
   if input ? 'item_details' then
     perform warehousing.picking_change_lines(v_order, input -> 'item_details');

@@ -90,6 +90,21 @@ begin
     jsonb_build_object('field', format('item_details.%s.quantity', v_bad.place), 'item_id', v_bad.item_id));
 end $$;
 
+-- What is noted of the progress, as it is kept: its times are moments, whatever clock they were told by.
+create or replace function warehousing.picking_progress(progress jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_field text;
+begin
+  progress := coalesce(nullif(progress, 'null'), '{}');
+  foreach v_field in array '{start_time,end_time}'::text[] loop
+    if progress ? v_field then
+      progress := progress || jsonb_build_object(v_field, app.instant(progress ->> v_field));
+    end if;
+  end loop;
+  return progress;
+end $$;
+
 -- Refuses whom nobody can give work to. Fails: assignee_not_found.
 create or replace function warehousing.require_assignee(assignee uuid) returns void
 language plpgsql stable set search_path = '' as $$
@@ -106,7 +121,7 @@ language plpgsql set search_path = '' as $$
 begin
   delete from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id;
   insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
-  select p_order.tenant_id, p_order.id, l.line, p_order.warehouse_id, l.item_id, l.bin_id, l.quantity, coalesce(l.picked_quantity, 0),
+  select p_order.tenant_id, p_order.id, l.line, p_order.warehouse_id, l.item_id, l.bin_id, l.quantity, l.picked_quantity,
     coalesce(l.status, 'pending')
   from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint, status text))
     with ordinality l (item_id, bin_id, quantity, picked_quantity, status, line);

@@ -2259,7 +2259,7 @@ create index if not exists discrepancies_open on warehousing.waybill_discrepanci
 
 -- sql/20_tables/77_sorting.sql
 
--- Sorting: staff of a warehouse put parcels into cages and trolleys, one for each destination.
+-- Sorting: staff of a warehouse put parcels into cages and trolleys, one or several for each destination.
 
 create table if not exists warehousing.sorting_sessions (
   id uuid primary key default gen_random_uuid(),
@@ -2292,7 +2292,6 @@ create table if not exists warehousing.sorting_assignments (
   created_at timestamptz not null default clock_timestamp(),
   unique (tenant_id, id),
   unique (tenant_id, session_id, id),
-  constraint destination_already_assigned unique (tenant_id, session_id, destination_type, destination_key),
   constraint cage_of_one_assignment unique (tenant_id, cage_location_id),
   foreign key (tenant_id, warehouse_id, session_id) references warehousing.sorting_sessions (tenant_id, warehouse_id, id) on delete restrict,
   foreign key (tenant_id, staff_id) references warehousing.warehouse_staff (tenant_id, id) on delete restrict,
@@ -19201,9 +19200,10 @@ begin
   return v_id;
 end $$;
 
--- Gives destinations to staff, each with a cage (city, partner_area) or trolley (zone) of its own.
+-- Gives destinations to staff, each with a cage (city, partner_area) or trolley (zone) of its own. A destination that has
+-- one gets another: parcels go there when the first is full.
 -- lines: [{staff_id, destination_type, destination_value, capacity?}] -> ids in the order sent
--- Fails: staff_not_found, staff_not_in_warehouse, destination_already_assigned.
+-- Fails: staff_not_found, staff_not_in_warehouse.
 create or replace function warehousing.sorting_assign(s warehousing.sorting_sessions, lines jsonb) returns uuid[]
 language plpgsql set search_path = '' as $$
 declare
@@ -19223,10 +19223,6 @@ begin
     order by l.place
   loop
     v_staff := warehousing.sorting_staff(s, v_line.staff_id, format('assignments.%s.staff_id', v_line.place));
-    if exists (select from warehousing.sorting_assignments a
-        where a.tenant_id = s.tenant_id and a.session_id = s.id and a.destination_type = v_line.destination_type and a.destination_key = v_line.key) then
-      perform app.fail('destination_already_assigned', jsonb_build_object('field', format('assignments.%s.destination_value', v_line.place)));
-    end if;
     v_code := null;
     while v_code is null or exists (select from warehousing.bins b
         where b.tenant_id = s.tenant_id and b.warehouse_id = s.warehouse_id and b.code = v_code) loop
@@ -19264,7 +19260,7 @@ begin
   insert into warehousing.sorting_sessions (tenant_id, warehouse_id, created_by)
   values (app.tenant_id(), (input ->> 'warehouse_id')::uuid, app.user_id())
   returning * into s;
-  perform warehousing.sorting_assign(s, coalesce(input -> 'assignments', '[]'));
+  perform warehousing.sorting_assign(s, coalesce(nullif(input -> 'assignments', 'null'), '[]'));
   return jsonb_build_object('session', warehousing.sorting_session_row(s.id));
 end $$;
 
@@ -19326,12 +19322,12 @@ end $$;
 -- Parcels into cages, and what may change about a cage meanwhile.
 
 -- Where in a session a parcel belongs, most exact first: its zone (by id or name), its partner area (what its address
--- names, the carrier that takes it, a tag of its zone), its city.
+-- names, the carrier that takes it, a tag of its zone), its city; of one kind the cage that was made first.
 create or replace function warehousing.sorting_matches(p_session uuid, d delivery.deliveries) returns uuid[]
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select coalesce(array_agg(a.id order by array_position('{zone,partner_area,city}'::text[], a.destination_type)), '{}')
+    select coalesce(array_agg(a.id order by array_position('{zone,partner_area,city}'::text[], a.destination_type), a.created_at, a.id), '{}')
     from warehousing.sorting_assignments a
     where a.tenant_id = d.tenant_id and a.session_id = p_session and a.destination_key = any (case a.destination_type
       when 'city' then array[warehousing.place_key(d.dropoff_snapshot ->> 'city')]
@@ -19360,9 +19356,33 @@ begin
     where c.id = p_scan);
 end $$;
 
+-- Of the cages that match, the first with room among those as exact as the first of them, all held so that it stays so;
+-- that first one when they are full.
+create or replace function warehousing.sorting_cage_with_room(s warehousing.sorting_sessions, matches uuid[]) returns uuid
+language plpgsql set search_path = '' as $$
+declare
+  v_alike uuid[] := array(
+    select a.id from warehousing.sorting_assignments a
+    where a.tenant_id = s.tenant_id and a.id = any (matches) and a.destination_type = (
+      select f.destination_type from warehousing.sorting_assignments f where f.tenant_id = s.tenant_id and f.id = matches[1])
+    order by array_position(matches, a.id));
+begin
+  if cardinality(v_alike) > 1 then
+    perform from warehousing.bins b
+    where b.tenant_id = s.tenant_id and b.id in (
+      select a.cage_location_id from warehousing.sorting_assignments a where a.tenant_id = s.tenant_id and a.id = any (v_alike))
+    order by b.id for no key update;
+  end if;
+  return coalesce((
+    select a.id from warehousing.sorting_assignments a
+    join warehousing.bins b on b.tenant_id = a.tenant_id and b.id = a.cage_location_id
+    where a.tenant_id = s.tenant_id and a.id = any (v_alike) and b.filled_capacity < b.capacity
+    order by array_position(v_alike, a.id) limit 1), matches[1]);
+end $$;
+
 -- Puts a parcel into the cage of its destination. Scanned again, it stays where it is and the answer is the same.
 -- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
--- assignment_id chooses among the cages that match.
+-- assignment_id chooses among the cages that match; else it is the first with room of the most exact kind.
 -- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, delivery_not_found, sorting_assignment_not_found,
 -- package_not_sortable (its way is over), package_elsewhere, no_matching_destination, cage_full.
 create or replace function warehousing.sorting_scan(input jsonb) returns jsonb
@@ -19396,7 +19416,9 @@ begin
   if v_matches = '{}' or (v_chosen is not null and v_chosen <> all (v_matches)) then
     perform app.fail('no_matching_destination');
   end if;
-  v_chosen := coalesce(v_chosen, v_matches[1]);
+  if v_chosen is null then
+    v_chosen := warehousing.sorting_cage_with_room(s, v_matches);
+  end if;
   -- The same parcel at the same moment: the second waits here and then finds the first.
   insert into warehousing.sorting_scans (tenant_id, session_id, assignment_id, delivery_id, scanned_by)
   values (s.tenant_id, s.id, v_chosen, d.id, app.user_id())

@@ -259,6 +259,7 @@ const definitions = {
   inventory_transfer_not_found: 404,
   transfer_reference_exists: { status: 409, fields: ["field"] },
   warehouses_must_differ: { status: 400, fields: ["field"] },
+  item_named_twice: { status: 400, fields: ["field"] },
   bin_full: { status: 409, fields: ["field"] },
 
   // Events, webhooks and carriers

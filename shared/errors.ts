@@ -229,6 +229,7 @@ const definitions = {
   warehouse_not_found: { status: 404, fields: ["field"] },
   warehouse_code_exists: { status: 409, fields: ["field"] },
   warehouse_has_inventory: 409,
+  warehouse_in_use: 409,
   warehouse_inactive: 409,
   warehouse_assignment_required: 403,
   warehouse_id_required: { status: 400, fields: ["field"] },

@@ -17930,17 +17930,23 @@ begin
   end if;
 end $$;
 
--- The parcel a scanner or a person names: by its barcode, else by a delivery code (of a leg: its parcel). Null: none.
+-- The parcel a scanner or a person names: by its barcode as it was sent, then as barcodes are written, else by a
+-- delivery code (of a leg: its parcel). Null: none.
 create or replace function warehousing.parcel_named(name text) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_code bigint := case when name ~ '^[0-9]{1,18}$' then name::bigint end;
+  v_written text := delivery.barcode_normalise(name);
+  v_code bigint := case when v_written ~ '^[0-9]{1,18}$' then v_written::bigint end;
   v_id uuid;
 begin
   select d.id into v_id from delivery.deliveries d
   where d.tenant_id = v_tenant and d.barcode = parcel_named.name and d.parent_id is null;
-  if not found and v_code is not null then
+  if not found and v_written <> name then
+    select d.id into v_id from delivery.deliveries d
+    where d.tenant_id = v_tenant and d.barcode = v_written and d.parent_id is null;
+  end if;
+  if v_id is null and v_code is not null then
     select coalesce(d.parent_id, d.id) into v_id from delivery.deliveries d
     where d.tenant_id = v_tenant and d.delivery_code = v_code;
   end if;
@@ -18925,7 +18931,8 @@ begin
       where r.tenant_id = d.tenant_id and r.delivery_id = any (warehousing.scan_family(d)) and r.status = 'pending'));
 end $$;
 
--- A handoff that a driver may take now: his, answered, the pick complete, and nothing wrong with the parcel.
+-- A handoff that a driver may take now: his, answered, the pick complete, and nothing wrong with the parcel,
+-- its legs or what it comes back from.
 create or replace function warehousing.scan_handoff(deliveries uuid[]) returns delivery.package_handoffs
 language plpgsql stable set search_path = '' as $$
 declare
@@ -18935,7 +18942,7 @@ begin
   join delivery.assignments a on a.tenant_id = h.tenant_id and a.id = h.assignment_id and a.status in ('assigned', 'accepted')
   join warehousing.picking_orders p on p.tenant_id = h.tenant_id and p.id = h.picking_order_id and p.status = 'completed'
   where h.tenant_id = (select app.tenant_id()) and h.delivery_id = any (deliveries) and h.status = 'pending' and h.driver_id is not null
-    and not private.has_open_exception(h.delivery_id)
+    and not exists (select from delivery.preparation_problem(array[h.delivery_id]))
   order by h.created_at desc limit 1;
   return v_found;
 end $$;

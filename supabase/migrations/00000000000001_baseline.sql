@@ -2198,7 +2198,7 @@ create table if not exists warehousing.waybills (
   handed_over_at timestamptz,
   received_at timestamptz,
   closed_at timestamptz,
-  -- Called off before it was sealed: closed without having been on the road.
+  -- Called off before it was handed over: closed without having been on the road.
   cancelled_at timestamptz,
   notes text,
   created_by uuid,
@@ -2208,7 +2208,7 @@ create table if not exists warehousing.waybills (
   constraint waybill_number_exists unique (tenant_id, waybill_number),
   constraint sealed_before_the_road check (status = 'drafted' or cancelled_at is not null
     or (sealed_at is not null and handed_over_at is not null and driver_id is not null)),
-  constraint cancelled_before_the_seal check (cancelled_at is null or (status = 'closed' and sealed_at is null and received_at is null)),
+  constraint cancelled_before_the_road check (cancelled_at is null or (status = 'closed' and handed_over_at is null and received_at is null)),
   constraint received_before_closed check ((status in ('received', 'closed') and cancelled_at is null) = (received_at is not null)
     and (status = 'closed') = (closed_at is not null)),
   foreign key (tenant_id, source_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
@@ -4005,7 +4005,7 @@ from warehousing.package_transfers t
 where coalesce((select app.own_warehouses()) && array[t.source_warehouse_id, t.destination_warehouse_id], true);
 
 create view warehousing.waybills_list with (security_invoker = true) as
-select w.id, w.tenant_id, w.waybill_number, w.status, w.source_warehouse_id, w.destination_warehouse_id,
+select w.id, w.tenant_id, w.waybill_number, w.status, w.source_warehouse_id, w.destination_warehouse_id, w.driver_id,
   (select jsonb_build_object('id', x.id, 'name', x.name, 'code', x.code) from warehousing.warehouses x
     where x.tenant_id = w.tenant_id and x.id = w.source_warehouse_id) as source_warehouse,
   (select jsonb_build_object('id', x.id, 'name', x.name, 'code', x.code) from warehousing.warehouses x
@@ -20216,6 +20216,8 @@ begin
   perform warehousing.require_route((input ->> 'source_warehouse_id')::uuid, (input ->> 'destination_warehouse_id')::uuid);
   v_judged := warehousing.transfer_judge(input, 'waybill');
   v_destination := (v_judged ->> 'destination_warehouse_id')::uuid;
+  -- One that follows from a parcel is judged as the creation judges it.
+  perform warehousing.require_route((input ->> 'source_warehouse_id')::uuid, v_destination);
   return jsonb_build_object(
     'valid', (select coalesce(jsonb_agg(jsonb_build_object('barcode', n.line -> 'barcode', 'delivery_id', n.line -> 'id',
         'delivery_code', n.line -> 'delivery_code', 'status', n.line -> 'status',
@@ -20279,7 +20281,7 @@ end $$;
 
 -- sql/40_functions/warehousing/transfers/30_projection.sql
 
--- Every waybill between two warehouses with a package on it has one transfer that stands for it.
+-- Every waybill between two warehouses with a package on it has one transfer that stands for it, with the same packages.
 
 -- Made with the first package, in its transaction; later packages join it. A definer: whoever attaches a package has it
 -- recorded, and nobody records one otherwise.
@@ -20324,6 +20326,23 @@ language plpgsql security definer set search_path = '' as $$
 begin
   return private.package_transfers_project(null);
 end $$;
+
+-- A package that is taken off leaves the transfer too, and with the last one the transfer goes: empty waybills have none.
+create or replace function private.waybill_unprojected() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  delete from warehousing.package_transfer_deliveries x using old_rows o, warehousing.package_transfers t
+  where t.tenant_id = o.tenant_id and t.waybill_id = o.waybill_id
+    and x.tenant_id = t.tenant_id and x.transfer_id = t.id and x.delivery_id = o.delivery_id;
+  delete from warehousing.package_transfers t
+  where (t.tenant_id, t.waybill_id) in (select o.tenant_id, o.waybill_id from old_rows o)
+    and not exists (select from warehousing.package_transfer_deliveries x where x.tenant_id = t.tenant_id and x.transfer_id = t.id);
+  return null;
+end $$;
+
+drop trigger if exists waybill_unprojected on warehousing.waybill_deliveries;
+create trigger waybill_unprojected after delete on warehousing.waybill_deliveries referencing old table as old_rows
+  for each statement execute function private.waybill_unprojected();
 
 drop trigger if exists waybill_projected on warehousing.waybill_deliveries;
 create trigger waybill_projected after insert on warehousing.waybill_deliveries referencing new table as new_rows
@@ -20714,7 +20733,7 @@ create or replace function warehousing.waybill_row(waybill_id uuid) returns json
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select to_jsonb(w) || jsonb_build_object(
+    select to_jsonb(w) - 'driver_id' || jsonb_build_object(
       'deliveries', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
           'status', d.status, 'delivery_flow', d.delivery_flow, 'current_warehouse_id', d.current_warehouse_id,
           'received_state', p.received_state) order by p.position), '[]')
@@ -20917,9 +20936,9 @@ begin
   return warehousing.waybill_get(input);
 end $$;
 
--- Calls off a drafted waybill: it is closed, its parcels stay where they lie and may travel otherwise, its stock is free
+-- Calls off a drafted waybill, sealed or not: it is closed, its parcels stay where they lie and may travel otherwise, its stock is free
 -- again. Drafts that were made for pieces of inventory stay drafts, for another waybill. {id} -> {waybill}
--- Fails: waybill_not_found, forbidden, waybill_action_not_allowed (sealed, or on its way).
+-- Fails: waybill_not_found, forbidden, waybill_action_not_allowed (on its way, or over).
 create or replace function warehousing.waybill_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -20927,7 +20946,7 @@ declare
   v_parcels uuid[];
 begin
   perform warehousing.require_works_in(w.source_warehouse_id);
-  perform warehousing.require_waybill(w, 'drafted', false);
+  perform warehousing.require_waybill(w, 'drafted', w.sealed_at is not null);
   v_parcels := array(select p.delivery_id from warehousing.waybill_deliveries p
     where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open order by p.position);
   perform private.deliveries_hold(v_parcels);

@@ -80,7 +80,10 @@ test("null is what was not sent", async () => {
   const order = await newOrder(nothing);
   expect(order).toMatchObject({ reference_number: expect.stringMatching(/^PKO-/), priority: 0 });
   const next = `PKO-${
-    String(Number(order.reference_number.slice(4)) + 1).padStart(order.reference_number.length - 4, "0")
+    String(Number(order.reference_number.slice(4)) + 1).padStart(
+      order.reference_number.length - 4,
+      "0",
+    )
   }`;
   await newOrder({ reference_number: next });
   expect((await newOrder(nothing)).reference_number).not.toBe(next);

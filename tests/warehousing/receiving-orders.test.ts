@@ -33,9 +33,14 @@ describe("a line of a receipt", () => {
     const { take, boxes, bags } = await expected();
     for (
       const [entries, field] of [
-        [[{ item_id: boxes, received_quantity: 1 }, { item_id: boxes, condition: "damaged" }],
-          "item_details.1.item_id"],
-        [[{ received_quantity: 1 }, { item_id: bags }, { item_id: boxes }], "item_details.2.item_id"],
+        [
+          [{ item_id: boxes, received_quantity: 1 }, { item_id: boxes, condition: "damaged" }],
+          "item_details.1.item_id",
+        ],
+        [
+          [{ received_quantity: 1 }, { item_id: bags }, { item_id: boxes }],
+          "item_details.2.item_id",
+        ],
         [[{ item_id: bags }, { received_quantity: 1 }], "item_details.1"],
       ] as const
     ) {
@@ -61,8 +66,12 @@ describe("a line of a receipt", () => {
     for (
       const [entries, status, code, field] of [
         [[{}, { received_quantity: 9 }], 400, "received_too_much", "1.received_quantity"],
-        [[{ item_id: bags }, { item_id: boxes, received_quantity: 9 }], 400, "received_too_much",
-          "1.received_quantity"],
+        [
+          [{ item_id: bags }, { item_id: boxes, received_quantity: 9 }],
+          400,
+          "received_too_much",
+          "1.received_quantity",
+        ],
         [[{}, { bin_id: closed }], 409, "bin_inactive", "1.bin_id"],
         [[{ bin_id: closed }, {}], 409, "bin_inactive", "0.bin_id"],
         [[{}, { bin_id: elsewhere }], 404, "bin_not_found", "1.bin_id"],

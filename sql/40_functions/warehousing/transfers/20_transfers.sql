@@ -12,6 +12,8 @@ begin
   perform warehousing.require_route((input ->> 'source_warehouse_id')::uuid, (input ->> 'destination_warehouse_id')::uuid);
   v_judged := warehousing.transfer_judge(input, 'waybill');
   v_destination := (v_judged ->> 'destination_warehouse_id')::uuid;
+  -- One that follows from a parcel is judged as the creation judges it.
+  perform warehousing.require_route((input ->> 'source_warehouse_id')::uuid, v_destination);
   return jsonb_build_object(
     'valid', (select coalesce(jsonb_agg(jsonb_build_object('barcode', n.line -> 'barcode', 'delivery_id', n.line -> 'id',
         'delivery_code', n.line -> 'delivery_code', 'status', n.line -> 'status',

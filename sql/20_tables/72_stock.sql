@@ -215,8 +215,7 @@ create table if not exists warehousing.picking_order_items (
   item_id uuid not null,
   bin_id uuid not null,
   quantity bigint not null check (quantity > 0),
-  -- Null: nobody has noted it; shown as 0.
-  picked_quantity bigint check (picked_quantity >= 0),
+  picked_quantity bigint not null default 0 check (picked_quantity >= 0),
   status text not null default 'pending' check (status <> ''),
   unique (tenant_id, picking_order_id, position),
   constraint picked_too_much check (picked_quantity <= quantity),

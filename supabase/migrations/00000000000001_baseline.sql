@@ -1824,8 +1824,7 @@ create table if not exists warehousing.picking_order_items (
   item_id uuid not null,
   bin_id uuid not null,
   quantity bigint not null check (quantity > 0),
-  -- Null: nobody has noted it; shown as 0.
-  picked_quantity bigint check (picked_quantity >= 0),
+  picked_quantity bigint not null default 0 check (picked_quantity >= 0),
   status text not null default 'pending' check (status <> ''),
   unique (tenant_id, picking_order_id, position),
   constraint picked_too_much check (picked_quantity <= quantity),
@@ -3902,7 +3901,7 @@ drop view if exists warehousing.picking_orders_list cascade;
 create view warehousing.picking_orders_list with (security_invoker = true) as
 select o.id, o.tenant_id, o.warehouse_id, o.reference_number, o.external_reference, o.order_type, o.priority, o.status,
   (select coalesce(jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity,
-      'picked_quantity', coalesce(i.picked_quantity, 0), 'status', i.status) order by i.position), '[]')
+      'picked_quantity', i.picked_quantity, 'status', i.status) order by i.position), '[]')
     from warehousing.picking_order_items i where i.tenant_id = o.tenant_id and i.picking_order_id = o.id) as item_details,
   (select jsonb_build_object('total_items', coalesce(sum(i.quantity), 0), 'picked_items', coalesce(sum(i.picked_quantity), 0),
       'start_time', null, 'end_time', null, 'picker_notes', null)
@@ -18400,7 +18399,7 @@ language plpgsql set search_path = '' as $$
 begin
   delete from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id;
   insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
-  select p_order.tenant_id, p_order.id, l.line, p_order.warehouse_id, l.item_id, l.bin_id, l.quantity, l.picked_quantity,
+  select p_order.tenant_id, p_order.id, l.line, p_order.warehouse_id, l.item_id, l.bin_id, l.quantity, coalesce(l.picked_quantity, 0),
     coalesce(l.status, 'pending')
   from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint, status text))
     with ordinality l (item_id, bin_id, quantity, picked_quantity, status, line);
@@ -18420,18 +18419,18 @@ begin
     from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id));
 end $$;
 
--- Ends the picking: what was picked leaves the house, what was left is free again. When nobody noted of any line what
--- was picked, all was; a 0 that was noted takes nothing. The pick of a delivery stays reserved until its driver takes it, and must be whole.
+-- Ends the picking: what was picked leaves the house, what was left is free again. When nobody noted what was
+-- picked, all was. The pick of a delivery stays reserved until its driver takes it, and must be whole.
 -- Fails: picking_incomplete.
 create or replace function warehousing.picking_finish(p_order warehousing.picking_orders) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_left jsonb;
 begin
-  update warehousing.picking_order_items i set picked_quantity = case when exists (
-      select from warehousing.picking_order_items x
-      where x.tenant_id = p_order.tenant_id and x.picking_order_id = p_order.id and x.picked_quantity is not null) then 0 else i.quantity end
-  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.picked_quantity is null;
+  update warehousing.picking_order_items i set picked_quantity = i.quantity
+  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and not exists (
+    select from warehousing.picking_order_items x
+    where x.tenant_id = p_order.tenant_id and x.picking_order_id = p_order.id and x.picked_quantity > 0);
   update warehousing.picking_order_items i set status = 'picked'
   where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.status = 'pending' and i.picked_quantity = i.quantity;
   select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity - i.picked_quantity) order by i.position)
@@ -18554,7 +18553,7 @@ begin
   if v_same and p_order.status not in ('pending', 'in_progress') and not exists (
       select from rows from (jsonb_to_recordset(lines) as (picked_quantity bigint, status text)) with ordinality l (picked_quantity, status, line)
       join warehousing.picking_order_items i on i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line
-      where l.picked_quantity <> coalesce(i.picked_quantity, 0) or l.status <> i.status) then
+      where l.picked_quantity <> i.picked_quantity or l.status <> i.status) then
     return;
   end if;
   if p_order.status not in ('pending', 'in_progress') or (p_order.delivery_id is not null and not v_same) then

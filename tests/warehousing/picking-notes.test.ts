@@ -24,14 +24,13 @@ beforeAll(async () => {
 const put = (id: string, body: object) => tenant.ops.put(`${path}/${id}`, body);
 
 describe("a quantity that was picked", () => {
-  test("as 0 takes nothing of its line, not even when no line has more", async () => {
+  test("as 0 in every line is what lines say before anybody noted anything: all was picked", async () => {
     const at = await newShelf(tenant, 5);
     const order = await newOrder({ item_details: [line(at, { picked_quantity: 0 })] }, at);
-    const done = await put(order.id, { status: "completed" });
+    const done = await put(order.id, { status: "completed", item_details: order.item_details });
     expect(done).toSucceed(200);
-    expect(done.body.order.item_details).toMatchObject([{ picked_quantity: 0, status: "pending" }]);
-    expect(done.body.order.picking_progress).toMatchObject({ total_items: 2, picked_items: 0 });
-    expect(await unitsOf(at.item)).toEqual({ available: 5 });
+    expect(done.body.order.item_details).toMatchObject([{ picked_quantity: 2, status: "picked" }]);
+    expect(await unitsOf(at.item)).toEqual({ available: 3 });
     await checkStock(tenant);
   });
 

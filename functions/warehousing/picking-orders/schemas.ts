@@ -13,7 +13,7 @@ const Lines = z.array(z.object({
   item_id: Id,
   bin_id: Id,
   quantity: Units,
-  /** What was taken; 0 takes nothing. Not sent, nothing is noted: with no line noted, completing takes all. */
+  /** What was taken. As long as every line says 0, nobody has noted anything, and completing takes all. */
   picked_quantity: Count.nullish(),
   status: z.string().trim().min(1).max(50).nullish(),
 })).min(1).max(1_000);

@@ -4,7 +4,7 @@ drop view if exists warehousing.picking_orders_list cascade;
 create view warehousing.picking_orders_list with (security_invoker = true) as
 select o.id, o.tenant_id, o.warehouse_id, o.reference_number, o.external_reference, o.order_type, o.priority, o.status,
   (select coalesce(jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity,
-      'picked_quantity', coalesce(i.picked_quantity, 0), 'status', i.status) order by i.position), '[]')
+      'picked_quantity', i.picked_quantity, 'status', i.status) order by i.position), '[]')
     from warehousing.picking_order_items i where i.tenant_id = o.tenant_id and i.picking_order_id = o.id) as item_details,
   (select jsonb_build_object('total_items', coalesce(sum(i.quantity), 0), 'picked_items', coalesce(sum(i.picked_quantity), 0),
       'start_time', null, 'end_time', null, 'picker_notes', null)

@@ -10,18 +10,18 @@ begin
     from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id));
 end $$;
 
--- Ends the picking: what was picked leaves the house, what was left is free again. When nobody noted of any line what
--- was picked, all was; a 0 that was noted takes nothing. The pick of a delivery stays reserved until its driver takes it, and must be whole.
+-- Ends the picking: what was picked leaves the house, what was left is free again. When nobody noted what was
+-- picked, all was. The pick of a delivery stays reserved until its driver takes it, and must be whole.
 -- Fails: picking_incomplete.
 create or replace function warehousing.picking_finish(p_order warehousing.picking_orders) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_left jsonb;
 begin
-  update warehousing.picking_order_items i set picked_quantity = case when exists (
-      select from warehousing.picking_order_items x
-      where x.tenant_id = p_order.tenant_id and x.picking_order_id = p_order.id and x.picked_quantity is not null) then 0 else i.quantity end
-  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.picked_quantity is null;
+  update warehousing.picking_order_items i set picked_quantity = i.quantity
+  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and not exists (
+    select from warehousing.picking_order_items x
+    where x.tenant_id = p_order.tenant_id and x.picking_order_id = p_order.id and x.picked_quantity > 0);
   update warehousing.picking_order_items i set status = 'picked'
   where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.status = 'pending' and i.picked_quantity = i.quantity;
   select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity - i.picked_quantity) order by i.position)

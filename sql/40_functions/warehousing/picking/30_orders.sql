@@ -69,7 +69,7 @@ begin
   if v_same and p_order.status not in ('pending', 'in_progress') and not exists (
       select from rows from (jsonb_to_recordset(lines) as (picked_quantity bigint, status text)) with ordinality l (picked_quantity, status, line)
       join warehousing.picking_order_items i on i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line
-      where l.picked_quantity <> coalesce(i.picked_quantity, 0) or l.status <> i.status) then
+      where l.picked_quantity <> i.picked_quantity or l.status <> i.status) then
     return;
   end if;
   if p_order.status not in ('pending', 'in_progress') or (p_order.delivery_id is not null and not v_same) then

@@ -229,6 +229,7 @@ const definitions = {
   warehouse_not_found: { status: 404, fields: ["field"] },
   warehouse_code_exists: { status: 409, fields: ["field"] },
   warehouse_has_inventory: 409,
+  warehouse_in_use: 409,
   warehouse_inactive: 409,
   warehouse_assignment_required: 403,
   warehouse_id_required: { status: 400, fields: ["field"] },
@@ -259,6 +260,7 @@ const definitions = {
   inventory_transfer_not_found: 404,
   transfer_reference_exists: { status: 409, fields: ["field"] },
   warehouses_must_differ: { status: 400, fields: ["field"] },
+  item_named_twice: { status: 400, fields: ["field"] },
   bin_full: { status: 409, fields: ["field"] },
 
   // Events, webhooks and carriers

@@ -3,7 +3,6 @@ export const packageErrors = {
   sorting_session_not_found: 404,
   sorting_session_not_active: 409,
   sorting_assignment_not_found: { status: 404, fields: ["field"] },
-  destination_already_assigned: { status: 409, fields: ["field"] },
   no_matching_destination: 404,
   cage_full: { status: 409, fields: ["assignment_id"] },
   cage_not_empty: 409,

@@ -4414,7 +4414,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Call off a drafted waybill: its parcels and its stock are free again
+         * Call off a drafted waybill, sealed or not: its parcels and its stock are free again
          * @description Who: permission manage:operations:tenant or manage:module:warehouse, or role warehouse_manager or warehouse_staff.
          */
         post: operations["post_warehousing_waybills_waybill_id_cancel"];
@@ -32911,9 +32911,9 @@ export interface operations {
                         bin_id: string;
                         /** Format: uuid */
                         item_id: string;
-                        picked_quantity?: number;
+                        picked_quantity?: number | null;
                         quantity: number;
-                        status?: string;
+                        status?: string | null;
                     }[];
                     notes?: string | null;
                     /** @enum {string} */
@@ -32924,9 +32924,9 @@ export interface operations {
                         picker_notes?: string | null;
                         start_time?: string | null;
                         total_items?: number;
-                    };
-                    priority?: number;
-                    reference_number?: string;
+                    } | null;
+                    priority?: number | null;
+                    reference_number?: string | null;
                     /** @enum {string} */
                     status: "pending" | "in_progress" | "completed" | "cancelled";
                     /** Format: uuid */
@@ -33255,9 +33255,9 @@ export interface operations {
                         bin_id: string;
                         /** Format: uuid */
                         item_id: string;
-                        picked_quantity?: number;
+                        picked_quantity?: number | null;
                         quantity: number;
-                        status?: string;
+                        status?: string | null;
                     }[];
                     notes?: string | null;
                     picking_progress?: {
@@ -33266,7 +33266,7 @@ export interface operations {
                         picker_notes?: string | null;
                         start_time?: string | null;
                         total_items?: number;
-                    };
+                    } | null;
                     /** @enum {string} */
                     status?: "pending" | "in_progress" | "completed" | "handed_off" | "cancelled";
                 };
@@ -33773,6 +33773,8 @@ export interface operations {
             /**
              * @description `bin_id_required_for_received_items`: Name the bin: the warehouse has no default receiving location.
              *
+             *     `item_named_twice`: The same line is named twice.
+             *
              *     `received_too_much`: At most {expected} of this item were expected.
              *
              *     `validation_failed`: {field} {reason}.
@@ -33792,7 +33794,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "bin_id_required_for_received_items" | "received_too_much" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "bin_id_required_for_received_items" | "item_named_twice" | "received_too_much" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                         expected?: unknown;
                         field?: unknown;
                         message: string;
@@ -34003,7 +34005,7 @@ export interface operations {
                         destination_value: string;
                         /** Format: uuid */
                         staff_id: string;
-                    }[];
+                    }[] | null;
                     /** Format: uuid */
                     warehouse_id: string;
                 };
@@ -34117,8 +34119,6 @@ export interface operations {
             /**
              * @description `staff_not_in_warehouse`: Not an active staff member of this warehouse
              *
-             *     `destination_already_assigned`: This destination has a cage in the session already
-             *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
             409: {
@@ -34128,7 +34128,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "staff_not_in_warehouse" | "destination_already_assigned" | "idempotency_conflict";
+                        code: "staff_not_in_warehouse" | "idempotency_conflict";
                         field?: unknown;
                         message: string;
                         /** @constant */
@@ -34576,8 +34576,6 @@ export interface operations {
              *
              *     `staff_not_in_warehouse`: Not an active staff member of this warehouse
              *
-             *     `destination_already_assigned`: This destination has a cage in the session already
-             *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
             409: {
@@ -34587,7 +34585,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "sorting_session_not_active" | "staff_not_in_warehouse" | "destination_already_assigned" | "idempotency_conflict";
+                        code: "sorting_session_not_active" | "staff_not_in_warehouse" | "idempotency_conflict";
                         field?: unknown;
                         message: string;
                         /** @constant */
@@ -35497,6 +35495,8 @@ export interface operations {
             /**
              * @description `warehouse_has_inventory`: The warehouse still holds inventory and cannot be deleted.
              *
+             *     `warehouse_in_use`: Deliveries, waybills, receipts or picks are still under way at the warehouse; it cannot be deleted.
+             *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
             409: {
@@ -35506,7 +35506,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "warehouse_has_inventory" | "idempotency_conflict";
+                        code: "warehouse_has_inventory" | "warehouse_in_use" | "idempotency_conflict";
                         message: string;
                         /** @constant */
                         success: false;

@@ -37,6 +37,10 @@ create table if not exists delivery.deliveries (
   dropoff_zone_id uuid,
   pickup_warehouse_id uuid,
   dropoff_warehouse_id uuid,
+  -- Who noted these two last, when it was a transfer of packages: on paper alone, or for a driver. Null: they are the order's.
+  transfer_kind text check (transfer_kind in ('system_only', 'single_delivery')),
+  -- The warehouse its order ends in, while a transfer has another one noted.
+  ordered_to_warehouse_id uuid,
   -- Where the parcel lies now; null while somebody carries it.
   current_warehouse_id uuid,
   -- Of a staged parent: where it lies between its legs.
@@ -79,6 +83,7 @@ create table if not exists delivery.deliveries (
   foreign key (tenant_id, dropoff_zone_id) references delivery.zones (tenant_id, id) on delete restrict,
   foreign key (tenant_id, pickup_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, dropoff_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, ordered_to_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, current_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, staging_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete restrict,
@@ -110,6 +115,7 @@ create index if not exists deliveries_pickup_zone on delivery.deliveries (tenant
 create index if not exists deliveries_dropoff_zone on delivery.deliveries (tenant_id, dropoff_zone_id) where dropoff_zone_id is not null;
 create index if not exists deliveries_from_warehouse on delivery.deliveries (tenant_id, pickup_warehouse_id) where pickup_warehouse_id is not null;
 create index if not exists deliveries_to_warehouse on delivery.deliveries (tenant_id, dropoff_warehouse_id) where dropoff_warehouse_id is not null;
+create index if not exists deliveries_ordered_to on delivery.deliveries (tenant_id, ordered_to_warehouse_id) where ordered_to_warehouse_id is not null;
 create index if not exists deliveries_in_warehouse on delivery.deliveries (tenant_id, current_warehouse_id) where current_warehouse_id is not null;
 create index if not exists deliveries_staged on delivery.deliveries (tenant_id, staging_warehouse_id) where staging_warehouse_id is not null;
 create index if not exists deliveries_flow on delivery.deliveries (tenant_id, delivery_flow, created_at desc nulls last, id desc);

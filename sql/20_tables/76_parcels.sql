@@ -128,7 +128,7 @@ create table if not exists warehousing.waybills (
   handed_over_at timestamptz,
   received_at timestamptz,
   closed_at timestamptz,
-  -- Called off before it was sealed: closed without having been on the road.
+  -- Called off before it was handed over: closed without having been on the road.
   cancelled_at timestamptz,
   notes text,
   created_by uuid,
@@ -138,7 +138,7 @@ create table if not exists warehousing.waybills (
   constraint waybill_number_exists unique (tenant_id, waybill_number),
   constraint sealed_before_the_road check (status = 'drafted' or cancelled_at is not null
     or (sealed_at is not null and handed_over_at is not null and driver_id is not null)),
-  constraint cancelled_before_the_seal check (cancelled_at is null or (status = 'closed' and sealed_at is null and received_at is null)),
+  constraint cancelled_before_the_road check (cancelled_at is null or (status = 'closed' and handed_over_at is null and received_at is null)),
   constraint received_before_closed check ((status in ('received', 'closed') and cancelled_at is null) = (received_at is not null)
     and (status = 'closed') = (closed_at is not null)),
   foreign key (tenant_id, source_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,

@@ -1,4 +1,4 @@
--- Sorting: staff of a warehouse put parcels into cages and trolleys, one for each destination.
+-- Sorting: staff of a warehouse put parcels into cages and trolleys, one or several for each destination.
 
 create table if not exists warehousing.sorting_sessions (
   id uuid primary key default gen_random_uuid(),
@@ -31,7 +31,6 @@ create table if not exists warehousing.sorting_assignments (
   created_at timestamptz not null default clock_timestamp(),
   unique (tenant_id, id),
   unique (tenant_id, session_id, id),
-  constraint destination_already_assigned unique (tenant_id, session_id, destination_type, destination_key),
   constraint cage_of_one_assignment unique (tenant_id, cage_location_id),
   foreign key (tenant_id, warehouse_id, session_id) references warehousing.sorting_sessions (tenant_id, warehouse_id, id) on delete restrict,
   foreign key (tenant_id, staff_id) references warehousing.warehouse_staff (tenant_id, id) on delete restrict,

@@ -1492,6 +1492,10 @@ create table if not exists delivery.deliveries (
   dropoff_zone_id uuid,
   pickup_warehouse_id uuid,
   dropoff_warehouse_id uuid,
+  -- Who noted these two last, when it was a transfer of packages: on paper alone, or for a driver. Null: they are the order's.
+  transfer_kind text check (transfer_kind in ('system_only', 'single_delivery')),
+  -- The warehouse its order ends in, while a transfer has another one noted.
+  ordered_to_warehouse_id uuid,
   -- Where the parcel lies now; null while somebody carries it.
   current_warehouse_id uuid,
   -- Of a staged parent: where it lies between its legs.
@@ -1534,6 +1538,7 @@ create table if not exists delivery.deliveries (
   foreign key (tenant_id, dropoff_zone_id) references delivery.zones (tenant_id, id) on delete restrict,
   foreign key (tenant_id, pickup_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, dropoff_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, ordered_to_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, current_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, staging_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete restrict,
@@ -1565,6 +1570,7 @@ create index if not exists deliveries_pickup_zone on delivery.deliveries (tenant
 create index if not exists deliveries_dropoff_zone on delivery.deliveries (tenant_id, dropoff_zone_id) where dropoff_zone_id is not null;
 create index if not exists deliveries_from_warehouse on delivery.deliveries (tenant_id, pickup_warehouse_id) where pickup_warehouse_id is not null;
 create index if not exists deliveries_to_warehouse on delivery.deliveries (tenant_id, dropoff_warehouse_id) where dropoff_warehouse_id is not null;
+create index if not exists deliveries_ordered_to on delivery.deliveries (tenant_id, ordered_to_warehouse_id) where ordered_to_warehouse_id is not null;
 create index if not exists deliveries_in_warehouse on delivery.deliveries (tenant_id, current_warehouse_id) where current_warehouse_id is not null;
 create index if not exists deliveries_staged on delivery.deliveries (tenant_id, staging_warehouse_id) where staging_warehouse_id is not null;
 create index if not exists deliveries_flow on delivery.deliveries (tenant_id, delivery_flow, created_at desc nulls last, id desc);
@@ -1805,6 +1811,7 @@ create index if not exists picking_orders_recent on warehousing.picking_orders (
 create index if not exists picking_orders_warehouse on warehousing.picking_orders (tenant_id, warehouse_id, status, created_at desc nulls last, id desc);
 create index if not exists picking_orders_status on warehousing.picking_orders (tenant_id, status, created_at desc nulls last, id desc);
 create index if not exists picking_orders_priority on warehousing.picking_orders (tenant_id, priority desc nulls last, id desc);
+create index if not exists picking_orders_least on warehousing.picking_orders (tenant_id, priority, id);
 create index if not exists picking_orders_assignee on warehousing.picking_orders (tenant_id, assigned_to) where assigned_to is not null;
 create index if not exists picking_orders_search on warehousing.picking_orders using gin (reference_number extensions.gin_trgm_ops);
 
@@ -2190,7 +2197,7 @@ create table if not exists warehousing.waybills (
   handed_over_at timestamptz,
   received_at timestamptz,
   closed_at timestamptz,
-  -- Called off before it was sealed: closed without having been on the road.
+  -- Called off before it was handed over: closed without having been on the road.
   cancelled_at timestamptz,
   notes text,
   created_by uuid,
@@ -2200,7 +2207,7 @@ create table if not exists warehousing.waybills (
   constraint waybill_number_exists unique (tenant_id, waybill_number),
   constraint sealed_before_the_road check (status = 'drafted' or cancelled_at is not null
     or (sealed_at is not null and handed_over_at is not null and driver_id is not null)),
-  constraint cancelled_before_the_seal check (cancelled_at is null or (status = 'closed' and sealed_at is null and received_at is null)),
+  constraint cancelled_before_the_road check (cancelled_at is null or (status = 'closed' and handed_over_at is null and received_at is null)),
   constraint received_before_closed check ((status in ('received', 'closed') and cancelled_at is null) = (received_at is not null)
     and (status = 'closed') = (closed_at is not null)),
   foreign key (tenant_id, source_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
@@ -2251,7 +2258,7 @@ create index if not exists discrepancies_open on warehousing.waybill_discrepanci
 
 -- sql/20_tables/77_sorting.sql
 
--- Sorting: staff of a warehouse put parcels into cages and trolleys, one for each destination.
+-- Sorting: staff of a warehouse put parcels into cages and trolleys, one or several for each destination.
 
 create table if not exists warehousing.sorting_sessions (
   id uuid primary key default gen_random_uuid(),
@@ -2284,7 +2291,6 @@ create table if not exists warehousing.sorting_assignments (
   created_at timestamptz not null default clock_timestamp(),
   unique (tenant_id, id),
   unique (tenant_id, session_id, id),
-  constraint destination_already_assigned unique (tenant_id, session_id, destination_type, destination_key),
   constraint cage_of_one_assignment unique (tenant_id, cage_location_id),
   foreign key (tenant_id, warehouse_id, session_id) references warehousing.sorting_sessions (tenant_id, warehouse_id, id) on delete restrict,
   foreign key (tenant_id, staff_id) references warehousing.warehouse_staff (tenant_id, id) on delete restrict,
@@ -3998,7 +4004,7 @@ from warehousing.package_transfers t
 where coalesce((select app.own_warehouses()) && array[t.source_warehouse_id, t.destination_warehouse_id], true);
 
 create view warehousing.waybills_list with (security_invoker = true) as
-select w.id, w.tenant_id, w.waybill_number, w.status, w.source_warehouse_id, w.destination_warehouse_id,
+select w.id, w.tenant_id, w.waybill_number, w.status, w.source_warehouse_id, w.destination_warehouse_id, w.driver_id,
   (select jsonb_build_object('id', x.id, 'name', x.name, 'code', x.code) from warehousing.warehouses x
     where x.tenant_id = w.tenant_id and x.id = w.source_warehouse_id) as source_warehouse,
   (select jsonb_build_object('id', x.id, 'name', x.name, 'code', x.code) from warehousing.warehouses x
@@ -5604,6 +5610,20 @@ begin
   return d.delivery_flow = 'pnd_outbound' or (d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null);
 end $$;
 
+-- The warehouse its order ends in, whatever transfers have noted meanwhile; null: somebody's door.
+create or replace function delivery.ends_in(d delivery.deliveries) returns uuid
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case when d.transfer_kind is null then d.dropoff_warehouse_id else d.ordered_to_warehouse_id end;
+end $$;
+
+-- True for what a driver of ours brings to another warehouse first (a transfer of a single delivery).
+create or replace function delivery.is_transferred(d delivery.deliveries) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return d.carrier_type = 'internal' and d.transfer_kind is not distinct from 'single_delivery';
+end $$;
+
 -- The open exceptions of deliveries, newest first.
 create or replace function delivery.open_exceptions(delivery_ids uuid[]) returns setof delivery.delivery_exceptions
 language sql stable set search_path = '' as $$
@@ -6171,7 +6191,7 @@ begin
     'unit_size', case d.unit_size_source when 'unit_size' then d.unit_size end, 'package', d.package_details, 'recipient', d.recipient,
     'external_reference_id', d.external_reference_id, 'notes', d.notes, 'promised_at', d.promised_at, 'carrier_type', d.carrier_type,
     'carrier_code', d.carrier_code, 'pickup_address_id', d.pickup_address_id, 'dropoff_address_id', d.dropoff_address_id,
-    'pickup_warehouse_id', d.pickup_warehouse_id, 'dropoff_warehouse_id', d.dropoff_warehouse_id));
+    'pickup_warehouse_id', d.pickup_warehouse_id, 'dropoff_warehouse_id', delivery.ends_in(d)));
   -- A place is said in one way: a new one takes the others away.
   foreach v_end in array '{pickup,dropoff}'::text[] loop
     if input ?| array[v_end, v_end || '_address_id', v_end || '_warehouse_id'] then
@@ -6186,7 +6206,7 @@ begin
   return delivery.delivery_made(d.id);
 end $$;
 
--- Puts new terms into a draft.
+-- Puts new terms into a draft; what a transfer has noted of it stays noted.
 create or replace function delivery.delivery_rewrite(d delivery.deliveries, t delivery.deliveries, input jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -6197,7 +6217,9 @@ begin
     unit_size_source = t.unit_size_source, package_details = t.package_details, distance_km = t.distance_km,
     pickup_address_id = t.pickup_address_id, dropoff_address_id = t.dropoff_address_id, pickup_snapshot = t.pickup_snapshot,
     dropoff_snapshot = t.dropoff_snapshot, pickup_zone_id = t.pickup_zone_id, dropoff_zone_id = t.dropoff_zone_id,
-    pickup_warehouse_id = t.pickup_warehouse_id, dropoff_warehouse_id = t.dropoff_warehouse_id, recipient = t.recipient, notes = t.notes,
+    pickup_warehouse_id = t.pickup_warehouse_id, recipient = t.recipient, notes = t.notes,
+    dropoff_warehouse_id = case when x.transfer_kind is null then t.dropoff_warehouse_id else x.dropoff_warehouse_id end,
+    ordered_to_warehouse_id = case when x.transfer_kind is not null then t.dropoff_warehouse_id end,
     external_reference_id = t.external_reference_id, promised_at = t.promised_at
   where x.tenant_id = d.tenant_id and x.id = d.id;
   if t.package_details is distinct from d.package_details then
@@ -6320,7 +6342,7 @@ begin
           select app.boolean_or(v.service_options -> 'signature_required', false) from delivery.delivery_services v
           where v.tenant_id = d.tenant_id and v.id = d.delivery_service_id), false))))
     from app.settings('delivery', 'proof_settings') s,
-      (select not (stage = 'delivery' and d.dropoff_warehouse_id is not null) as asked) n);
+      (select not (stage = 'delivery' and (delivery.is_transferred(d) or delivery.ends_in(d) is not null)) as asked) n);
 end $$;
 
 -- Keeps the proofs of a stage and refuses the move when one that is needed is missing.
@@ -6458,7 +6480,7 @@ begin
 end $$;
 
 -- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner; and in a warehouse
--- the parcel's receipt. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery}
+-- the parcel's receipt. What was only brought to another warehouse waits there: -> pending. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_proof_url, delivery_proof_required,
 -- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
 -- was told to).
@@ -6468,12 +6490,20 @@ declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
   a delivery.assignments := delivery.require_carrier(d);
   v_parcel delivery.deliveries := private.parcel_terms(d);
-  -- At the receiver's door; a leg into a warehouse ends before it.
-  v_door boolean := d.delivery_flow <> 'pnd_inbound';
+  v_transferred boolean := delivery.is_transferred(d);
+  -- At the receiver's door; a leg or a transfer into a warehouse ends before it.
+  v_door boolean := d.delivery_flow <> 'pnd_inbound' and not v_transferred;
+  v_warehouse uuid := case when v_transferred then d.dropoff_warehouse_id else delivery.ends_in(d) end;
   v_due record;
   v_shipment uuid;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
+  if v_transferred and not private.transfer_ends(d) then
+    perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
+    perform private.transfer_arrives(d.id);
+    perform delivery.assignment_end(a, 'completed');
+    return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+  end if;
   if v_door then
     v_due := money.cash_due(v_parcel, 'dropoff');
     perform delivery.require_cash(d, 'dropoff', input -> 'cash_collected');
@@ -6486,7 +6516,8 @@ begin
     end if;
   end if;
   update delivery.deliveries x set status = 'delivered', delivered_at = clock_timestamp(), status_reason = null, status_notes = null,
-    recipient = x.recipient || jsonb_strip_nulls(jsonb_build_object('received_by', input ->> 'recipient_name'))
+    recipient = x.recipient || jsonb_strip_nulls(jsonb_build_object('received_by', input ->> 'recipient_name')),
+    dropoff_warehouse_id = v_warehouse, transfer_kind = null, ordered_to_warehouse_id = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
   perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
   perform private.receipts_call_off(d.id);
@@ -6496,8 +6527,8 @@ begin
   elsif v_door then
     perform money.cash_collected(v_parcel.id, 'dropoff', a.driver_id);
   end if;
-  if d.dropoff_warehouse_id is not null then
-    perform private.parcel_arrives(d.id);
+  if v_warehouse is not null then
+    perform private.parcel_arrives(d.id, v_warehouse);
   end if;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id));
 end $$;
@@ -6506,11 +6537,12 @@ end $$;
 
 -- What happens when a delivery does not come to its door: it fails, is tried again, or comes back.
 
--- True when a failed attempt counts: at the customer's door, not on the way into a warehouse or back to a sender.
+-- True when a failed attempt counts: at the customer's door, not on the way into a warehouse, to another one or back to
+-- a sender.
 create or replace function delivery.attempt_counts(d delivery.deliveries) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
-  return d.delivery_flow in ('standard', 'pnd_outbound');
+  return d.delivery_flow in ('standard', 'pnd_outbound') and not delivery.is_transferred(d);
 end $$;
 
 -- picked_up|in_transit -> failed. {id, reason, notes?} -> {delivery}
@@ -13611,14 +13643,14 @@ begin
 end $$;
 
 -- What is still to be taken in cash where a delivery begins ('pickup') or ends ('dropoff'): what is due for its parcel
--- until it was taken; a leg into a warehouse ends before the door. {cod, delivery_fee, currency}
+-- until it was taken; a leg or a transfer into a warehouse ends before the door. {cod, delivery_fee, currency}
 -- A definer: the driver of the last leg sees neither the parcel nor what the first one took.
 create or replace function private.cash_to_take(d delivery.deliveries, stage text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
   v_parcel delivery.deliveries := private.parcel_terms(d);
   v_due record := money.cash_due(v_parcel, stage);
-  v_to_take boolean := not (stage = 'dropoff' and d.delivery_flow = 'pnd_inbound')
+  v_to_take boolean := not (stage = 'dropoff' and (d.delivery_flow = 'pnd_inbound' or delivery.is_transferred(d)))
     and not exists (select from money.cod_collections c
       where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and c.collection_stage = cash_to_take.stage)
     and not exists (select from money.carrier_collections c
@@ -17899,17 +17931,23 @@ begin
   end if;
 end $$;
 
--- The parcel a scanner or a person names: by its barcode, else by a delivery code (of a leg: its parcel). Null: none.
+-- The parcel a scanner or a person names: by its barcode as it was sent, then as barcodes are written, else by a
+-- delivery code (of a leg: its parcel). Null: none.
 create or replace function warehousing.parcel_named(name text) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_code bigint := case when name ~ '^[0-9]{1,18}$' then name::bigint end;
+  v_written text := delivery.barcode_normalise(name);
+  v_code bigint := case when v_written ~ '^[0-9]{1,18}$' then v_written::bigint end;
   v_id uuid;
 begin
   select d.id into v_id from delivery.deliveries d
   where d.tenant_id = v_tenant and d.barcode = parcel_named.name and d.parent_id is null;
-  if not found and v_code is not null then
+  if not found and v_written <> name then
+    select d.id into v_id from delivery.deliveries d
+    where d.tenant_id = v_tenant and d.barcode = v_written and d.parent_id is null;
+  end if;
+  if v_id is null and v_code is not null then
     select coalesce(d.parent_id, d.id) into v_id from delivery.deliveries d
     where d.tenant_id = v_tenant and d.delivery_code = v_code;
   end if;
@@ -18332,6 +18370,21 @@ begin
     jsonb_build_object('field', format('item_details.%s.quantity', v_bad.place), 'item_id', v_bad.item_id));
 end $$;
 
+-- What is noted of the progress, as it is kept: its times are moments, whatever clock they were told by.
+create or replace function warehousing.picking_progress(progress jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_field text;
+begin
+  progress := coalesce(nullif(progress, 'null'), '{}');
+  foreach v_field in array '{start_time,end_time}'::text[] loop
+    if progress ? v_field then
+      progress := progress || jsonb_build_object(v_field, app.instant(progress ->> v_field));
+    end if;
+  end loop;
+  return progress;
+end $$;
+
 -- Refuses whom nobody can give work to. Fails: assignee_not_found.
 create or replace function warehousing.require_assignee(assignee uuid) returns void
 language plpgsql stable set search_path = '' as $$
@@ -18470,14 +18523,14 @@ begin
   perform warehousing.require_assignee((input ->> 'assigned_to')::uuid);
   perform warehousing.picking_check((input ->> 'warehouse_id')::uuid, input -> 'item_details');
   -- Somebody may have written the next number by hand.
-  while v_reference is null or (not input ? 'reference_number' and exists (
+  while v_reference is null or (input ->> 'reference_number' is null and exists (
       select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.reference_number = v_reference)) loop
     v_reference := 'PKO-' || app.padded(app.take_numbers('picking_order'), 6);
   end loop;
   insert into warehousing.picking_orders (tenant_id, reference_number, external_reference, warehouse_id, order_type, priority, status,
     picking_progress, notes, due_date, assigned_to, created_by)
   values (v_tenant, v_reference, input ->> 'external_reference', (input ->> 'warehouse_id')::uuid, input ->> 'order_type',
-    coalesce((input ->> 'priority')::integer, 0), 'pending', coalesce(input -> 'picking_progress', '{}'), input ->> 'notes',
+    coalesce((input ->> 'priority')::integer, 0), 'pending', warehousing.picking_progress(input -> 'picking_progress'), input ->> 'notes',
     app.instant(input ->> 'due_date'), (input ->> 'assigned_to')::uuid, app.user_id())
   returning * into v_order;
   perform warehousing.picking_set_lines(v_order, input -> 'item_details');
@@ -18488,7 +18541,7 @@ begin
 end $$;
 
 -- New lines for an order. Which items, where and how many, may change until picking has ended, unless the order
--- belongs to a delivery; what was picked is noted until then.
+-- belongs to a delivery; what was picked is noted until then. The lines of an ended order as they are change nothing.
 -- Fails: picking_items_fixed, and what picking_check fails with.
 create or replace function warehousing.picking_change_lines(p_order warehousing.picking_orders, lines jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -18499,6 +18552,12 @@ declare
     select coalesce(array_agg((l.item_id, l.bin_id, l.quantity)::text order by l.line), '{}')
     from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint)) with ordinality l (item_id, bin_id, quantity, line));
 begin
+  if v_same and p_order.status not in ('pending', 'in_progress') and not exists (
+      select from rows from (jsonb_to_recordset(lines) as (picked_quantity bigint, status text)) with ordinality l (picked_quantity, status, line)
+      join warehousing.picking_order_items i on i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line
+      where l.picked_quantity <> i.picked_quantity or l.status <> i.status) then
+    return;
+  end if;
   if p_order.status not in ('pending', 'in_progress') or (p_order.delivery_id is not null and not v_same) then
     perform app.fail('picking_items_fixed', '{"field": "item_details"}');
   end if;
@@ -18545,7 +18604,7 @@ begin
     perform warehousing.require_assignee(v_wanted.assigned_to);
   end if;
   update warehousing.picking_orders o set assigned_to = v_wanted.assigned_to, notes = v_wanted.notes, due_date = v_wanted.due_date,
-    picking_progress = o.picking_progress || coalesce(input -> 'picking_progress', '{}')
+    picking_progress = o.picking_progress || warehousing.picking_progress(input -> 'picking_progress')
   where o.id = v_order.id;
   if input ? 'item_details' then
     perform warehousing.picking_change_lines(v_order, input -> 'item_details');
@@ -18629,33 +18688,46 @@ begin
   where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending' and r.source <> 'inbound';
 end $$;
 
--- A delivery that ended at its warehouse: received at once where staff need not count it and a default receiving bin
+-- A delivery that came to a warehouse: received at once where staff need not count it and a default receiving bin
 -- is there (setting general.warehouse.handoff_required), otherwise expected.
-create or replace function private.parcel_arrives(p_delivery uuid) returns uuid
+create or replace function private.parcel_arrives(p_delivery uuid, p_warehouse uuid) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
   d delivery.deliveries;
   v_order uuid;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
-  v_order := private.receipt_open(d, d.dropoff_warehouse_id, 'inbound');
+  v_order := private.receipt_open(d, p_warehouse, 'inbound');
   if not app.boolean_or(app.settings('general', 'warehouse') -> 'handoff_required', false)
-      and warehousing.default_receiving_bin(d.dropoff_warehouse_id) is not null then
+      and warehousing.default_receiving_bin(p_warehouse) is not null then
     perform private.receipt_take(v_order, null, null);
   end if;
   return v_order;
 end $$;
 
-grant execute on function private.receipt_expect(uuid, uuid, boolean), private.receipts_call_off(uuid), private.parcel_arrives(uuid) to barid_caller;
+grant execute on function private.receipt_expect(uuid, uuid, boolean), private.receipts_call_off(uuid), private.parcel_arrives(uuid, uuid) to barid_caller;
 
 -- sql/40_functions/warehousing/receiving/20_take.sql
 
 -- Taking a receipt: stock, and what it means for the delivery that brought it.
 
+-- What was sent of a receipt's lines, each entry with the line it is about: an entry names a line by its item, else by its
+-- place. An entry about nothing has no line, and two lines of one item share an entry.
+create or replace function private.receipt_entries(r warehousing.receiving_orders, details jsonb)
+returns table (place bigint, line uuid, item_id uuid, bin_id uuid, received_quantity bigint, condition text)
+language sql stable security definer set search_path = '' as $$
+  select n.position - 1, o.id, n.item_id, n.bin_id, n.received_quantity, n.condition
+  from rows from (jsonb_to_recordset(details) as (item_id uuid, bin_id uuid, received_quantity bigint, condition text))
+    with ordinality n (item_id, bin_id, received_quantity, condition, position)
+  left join warehousing.receiving_order_items o on o.tenant_id = r.tenant_id and o.receiving_order_id = r.id
+    and case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end
+$$;
+
 -- Writes into the lines of a receipt what came, where to and in which condition.
--- details: [{item_id?, bin_id?, received_quantity?, condition?}] or null; a line is named by its item, else by its
--- place. The first bin named serves for lines without one, then the default receiving bin of the warehouse.
--- Fails: inventory_item_not_found, validation_failed, bin_not_found, bin_inactive, bin_id_required_for_received_items.
+-- details: [{item_id?, bin_id?, received_quantity?, condition?}] or null (see receipt_entries). The first bin named
+-- serves for lines without one, then the default receiving bin of the warehouse.
+-- Fails: inventory_item_not_found, item_named_twice (a line has room for one entry), bin_not_found, bin_inactive,
+-- received_too_much, bin_id_required_for_received_items.
 create or replace function private.receipt_fill(r warehousing.receiving_orders, details jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -18663,44 +18735,46 @@ declare
   v_bin uuid := coalesce((v_details #>> '{0,bin_id}')::uuid, warehousing.default_receiving_bin(r.warehouse_id));
   v_wrong record;
 begin
-  select n.position - 1 as place into v_wrong
-  from rows from (jsonb_to_recordset(v_details) as (item_id uuid)) with ordinality n (item_id, position)
-  where case when n.item_id is null
-    then n.position > (select count(*) from warehousing.receiving_order_items i where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id)
-    else not exists (select from warehousing.receiving_order_items i
-      where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id and i.item_id = n.item_id) end
-  limit 1;
+  select e.place, e.line is null as unknown, e.twice, e.item_id into v_wrong
+  from (
+    select n.*, row_number() over (partition by n.line order by n.place) > 1 and n.line is not null as twice,
+      n.bin_id is not null and not exists (select from warehousing.bins b
+        where b.tenant_id = r.tenant_id and b.warehouse_id = r.warehouse_id and b.id = n.bin_id) as nowhere
+    from private.receipt_entries(r, v_details) n) e
+  where e.line is null or e.twice or e.nowhere
+  order by e.place limit 1;
   if found then
-    perform app.fail('inventory_item_not_found', jsonb_build_object('field', format('item_details.%s.item_id', v_wrong.place)));
+    if v_wrong.unknown then
+      perform app.fail('inventory_item_not_found', jsonb_build_object('field', format('item_details.%s.item_id', v_wrong.place)));
+    elsif v_wrong.twice then
+      perform app.fail('item_named_twice', jsonb_build_object('field',
+        format('item_details.%s', v_wrong.place) || case when v_wrong.item_id is null then '' else '.item_id' end));
+    end if;
+    perform app.fail('bin_not_found', jsonb_build_object('field', format('item_details.%s.bin_id', v_wrong.place)));
   end if;
   update warehousing.receiving_order_items i set
     received_quantity = coalesce(n.received_quantity, i.quantity),
     bin_id = coalesce(n.bin_id, v_bin),
     condition = coalesce(n.condition, 'good')
   from warehousing.receiving_order_items o
-  left join rows from (jsonb_to_recordset(v_details) as (item_id uuid, bin_id uuid, received_quantity bigint, condition text))
-    with ordinality n (item_id, bin_id, received_quantity, condition, position)
-    on case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end
-  where o.tenant_id = r.tenant_id and o.receiving_order_id = r.id and i.id = o.id
-    -- Refused by name before the bin's own reference would refuse it.
-    and (n.bin_id is null or exists (select from warehousing.bins b
-      where b.tenant_id = r.tenant_id and b.warehouse_id = r.warehouse_id and b.id = n.bin_id))
-    and (v_bin is null or exists (select from warehousing.bins b
-      where b.tenant_id = r.tenant_id and b.warehouse_id = r.warehouse_id and b.id = v_bin));
-  select i.*, b.is_active as bin_active into v_wrong from warehousing.receiving_order_items i
+  left join private.receipt_entries(r, v_details) n on n.line = o.id
+  where o.tenant_id = r.tenant_id and o.receiving_order_id = r.id and i.id = o.id;
+  -- A line that nobody wrote of is wrong because of the bin that serves for all.
+  select i.*, coalesce(n.place, 0) as place, case when n.bin_id is null then 0 else n.place end as bin_place into v_wrong
+  from warehousing.receiving_order_items i
+  left join private.receipt_entries(r, v_details) n on n.line = i.id
   left join warehousing.bins b on b.tenant_id = i.tenant_id and b.id = i.bin_id
   where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id
-    and (i.received_quantity is null or i.received_quantity > i.quantity or (i.received_quantity > 0 and b.is_active is not true))
+    and (i.received_quantity > i.quantity or (i.received_quantity > 0 and b.is_active is not true))
   order by i.position limit 1;
   if found then
-    if v_wrong.received_quantity is null then
-      perform app.fail('bin_not_found', '{"field": "item_details.0.bin_id"}');
-    elsif v_wrong.received_quantity > v_wrong.quantity then
-      perform app.fail('received_too_much', jsonb_build_object('field', 'item_details.0.received_quantity', 'expected', v_wrong.quantity));
+    if v_wrong.received_quantity > v_wrong.quantity then
+      perform app.fail('received_too_much', jsonb_build_object('field', format('item_details.%s.received_quantity', v_wrong.place),
+        'expected', v_wrong.quantity));
     elsif v_wrong.bin_id is null then
-      perform app.fail('bin_id_required_for_received_items', '{"field": "item_details.0.bin_id"}');
+      perform app.fail('bin_id_required_for_received_items', jsonb_build_object('field', format('item_details.%s.bin_id', v_wrong.place)));
     end if;
-    perform app.fail('bin_inactive', '{"field": "item_details.0.bin_id"}');
+    perform app.fail('bin_inactive', jsonb_build_object('field', format('item_details.%s.bin_id', v_wrong.bin_place)));
   end if;
 end $$;
 
@@ -18858,7 +18932,8 @@ begin
       where r.tenant_id = d.tenant_id and r.delivery_id = any (warehousing.scan_family(d)) and r.status = 'pending'));
 end $$;
 
--- A handoff that a driver may take now: his, answered, the pick complete, and nothing wrong with the parcel.
+-- A handoff that a driver may take now: his, answered, the pick complete, and nothing wrong with the parcel,
+-- its legs or what it comes back from.
 create or replace function warehousing.scan_handoff(deliveries uuid[]) returns delivery.package_handoffs
 language plpgsql stable set search_path = '' as $$
 declare
@@ -18868,7 +18943,7 @@ begin
   join delivery.assignments a on a.tenant_id = h.tenant_id and a.id = h.assignment_id and a.status in ('assigned', 'accepted')
   join warehousing.picking_orders p on p.tenant_id = h.tenant_id and p.id = h.picking_order_id and p.status = 'completed'
   where h.tenant_id = (select app.tenant_id()) and h.delivery_id = any (deliveries) and h.status = 'pending' and h.driver_id is not null
-    and not private.has_open_exception(h.delivery_id)
+    and not exists (select from delivery.preparation_problem(array[h.delivery_id]))
   order by h.created_at desc limit 1;
   return v_found;
 end $$;
@@ -19148,9 +19223,10 @@ begin
   return v_id;
 end $$;
 
--- Gives destinations to staff, each with a cage (city, partner_area) or trolley (zone) of its own.
+-- Gives destinations to staff, each with a cage (city, partner_area) or trolley (zone) of its own. A destination that has
+-- one gets another: parcels go there when the first is full.
 -- lines: [{staff_id, destination_type, destination_value, capacity?}] -> ids in the order sent
--- Fails: staff_not_found, staff_not_in_warehouse, destination_already_assigned.
+-- Fails: staff_not_found, staff_not_in_warehouse.
 create or replace function warehousing.sorting_assign(s warehousing.sorting_sessions, lines jsonb) returns uuid[]
 language plpgsql set search_path = '' as $$
 declare
@@ -19170,10 +19246,6 @@ begin
     order by l.place
   loop
     v_staff := warehousing.sorting_staff(s, v_line.staff_id, format('assignments.%s.staff_id', v_line.place));
-    if exists (select from warehousing.sorting_assignments a
-        where a.tenant_id = s.tenant_id and a.session_id = s.id and a.destination_type = v_line.destination_type and a.destination_key = v_line.key) then
-      perform app.fail('destination_already_assigned', jsonb_build_object('field', format('assignments.%s.destination_value', v_line.place)));
-    end if;
     v_code := null;
     while v_code is null or exists (select from warehousing.bins b
         where b.tenant_id = s.tenant_id and b.warehouse_id = s.warehouse_id and b.code = v_code) loop
@@ -19211,7 +19283,7 @@ begin
   insert into warehousing.sorting_sessions (tenant_id, warehouse_id, created_by)
   values (app.tenant_id(), (input ->> 'warehouse_id')::uuid, app.user_id())
   returning * into s;
-  perform warehousing.sorting_assign(s, coalesce(input -> 'assignments', '[]'));
+  perform warehousing.sorting_assign(s, coalesce(nullif(input -> 'assignments', 'null'), '[]'));
   return jsonb_build_object('session', warehousing.sorting_session_row(s.id));
 end $$;
 
@@ -19273,12 +19345,12 @@ end $$;
 -- Parcels into cages, and what may change about a cage meanwhile.
 
 -- Where in a session a parcel belongs, most exact first: its zone (by id or name), its partner area (what its address
--- names, the carrier that takes it, a tag of its zone), its city.
+-- names, the carrier that takes it, a tag of its zone), its city; of one kind the cage that was made first.
 create or replace function warehousing.sorting_matches(p_session uuid, d delivery.deliveries) returns uuid[]
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select coalesce(array_agg(a.id order by array_position('{zone,partner_area,city}'::text[], a.destination_type)), '{}')
+    select coalesce(array_agg(a.id order by array_position('{zone,partner_area,city}'::text[], a.destination_type), a.created_at, a.id), '{}')
     from warehousing.sorting_assignments a
     where a.tenant_id = d.tenant_id and a.session_id = p_session and a.destination_key = any (case a.destination_type
       when 'city' then array[warehousing.place_key(d.dropoff_snapshot ->> 'city')]
@@ -19307,9 +19379,33 @@ begin
     where c.id = p_scan);
 end $$;
 
+-- Of the cages that match, the first with room among those as exact as the first of them, all held so that it stays so;
+-- that first one when they are full.
+create or replace function warehousing.sorting_cage_with_room(s warehousing.sorting_sessions, matches uuid[]) returns uuid
+language plpgsql set search_path = '' as $$
+declare
+  v_alike uuid[] := array(
+    select a.id from warehousing.sorting_assignments a
+    where a.tenant_id = s.tenant_id and a.id = any (matches) and a.destination_type = (
+      select f.destination_type from warehousing.sorting_assignments f where f.tenant_id = s.tenant_id and f.id = matches[1])
+    order by array_position(matches, a.id));
+begin
+  if cardinality(v_alike) > 1 then
+    perform from warehousing.bins b
+    where b.tenant_id = s.tenant_id and b.id in (
+      select a.cage_location_id from warehousing.sorting_assignments a where a.tenant_id = s.tenant_id and a.id = any (v_alike))
+    order by b.id for no key update;
+  end if;
+  return coalesce((
+    select a.id from warehousing.sorting_assignments a
+    join warehousing.bins b on b.tenant_id = a.tenant_id and b.id = a.cage_location_id
+    where a.tenant_id = s.tenant_id and a.id = any (v_alike) and b.filled_capacity < b.capacity
+    order by array_position(v_alike, a.id) limit 1), matches[1]);
+end $$;
+
 -- Puts a parcel into the cage of its destination. Scanned again, it stays where it is and the answer is the same.
 -- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
--- assignment_id chooses among the cages that match.
+-- assignment_id chooses among the cages that match; else it is the first with room of the most exact kind.
 -- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, delivery_not_found, sorting_assignment_not_found,
 -- package_not_sortable (its way is over), package_elsewhere, no_matching_destination, cage_full.
 create or replace function warehousing.sorting_scan(input jsonb) returns jsonb
@@ -19343,7 +19439,9 @@ begin
   if v_matches = '{}' or (v_chosen is not null and v_chosen <> all (v_matches)) then
     perform app.fail('no_matching_destination');
   end if;
-  v_chosen := coalesce(v_chosen, v_matches[1]);
+  if v_chosen is null then
+    v_chosen := warehousing.sorting_cage_with_room(s, v_matches);
+  end if;
   -- The same parcel at the same moment: the second waits here and then finds the first.
   insert into warehousing.sorting_scans (tenant_id, session_id, assignment_id, delivery_id, scanned_by)
   values (s.tenant_id, s.id, v_chosen, d.id, app.user_id())
@@ -20119,6 +20217,8 @@ begin
   perform warehousing.require_route((input ->> 'source_warehouse_id')::uuid, (input ->> 'destination_warehouse_id')::uuid);
   v_judged := warehousing.transfer_judge(input, 'waybill');
   v_destination := (v_judged ->> 'destination_warehouse_id')::uuid;
+  -- One that follows from a parcel is judged as the creation judges it.
+  perform warehousing.require_route((input ->> 'source_warehouse_id')::uuid, v_destination);
   return jsonb_build_object(
     'valid', (select coalesce(jsonb_agg(jsonb_build_object('barcode', n.line -> 'barcode', 'delivery_id', n.line -> 'id',
         'delivery_code', n.line -> 'delivery_code', 'status', n.line -> 'status',
@@ -20136,9 +20236,9 @@ begin
     'can_create', v_destination is not null and jsonb_array_length(warehousing.transfer_accepted(v_judged)) > 0);
 end $$;
 
--- Notes that packages go from one warehouse to another, and makes that their route.
---   system_only      a record and nothing else
---   single_delivery  one delivery, which can then be given to a driver
+-- Notes that packages go from one warehouse to another.
+--   system_only      a record and nothing else: they end where they were ordered to
+--   single_delivery  one delivery, which a driver can then bring there; it goes on from there
 -- {mode, operation_type?, source_warehouse_id, destination_warehouse_id, package_barcodes, notes?}
 -- -> {transfer_id, mode, operation_type, transferred_count, delivery_ids, rejected}
 -- Fails: warehouse_not_found, warehouses_must_differ, no_transferable_packages.
@@ -20155,7 +20255,8 @@ begin
   perform warehousing.require_route(v_source, v_destination);
   v_judged := warehousing.transfer_judge_held(input, coalesce(input ->> 'operation_type', 'system_only'));
   v_parcels := warehousing.transfer_parcels(v_judged);
-  update delivery.deliveries d set pickup_warehouse_id = v_source, dropoff_warehouse_id = v_destination
+  update delivery.deliveries d set pickup_warehouse_id = v_source, dropoff_warehouse_id = v_destination,
+    ordered_to_warehouse_id = delivery.ends_in(d), transfer_kind = coalesce(input ->> 'operation_type', 'system_only')
   where d.tenant_id = v_tenant and d.id = any (v_parcels);
   insert into warehousing.package_transfers (id, tenant_id, mode, operation_type, source_warehouse_id, destination_warehouse_id, notes, performed_by)
   values (v_id, v_tenant, input ->> 'mode', input ->> 'operation_type', v_source, v_destination, input ->> 'notes', app.user_id());
@@ -20181,7 +20282,7 @@ end $$;
 
 -- sql/40_functions/warehousing/transfers/30_projection.sql
 
--- Every waybill between two warehouses with a package on it has one transfer that stands for it.
+-- Every waybill between two warehouses with a package on it has one transfer that stands for it, with the same packages.
 
 -- Made with the first package, in its transaction; later packages join it. A definer: whoever attaches a package has it
 -- recorded, and nobody records one otherwise.
@@ -20227,6 +20328,23 @@ begin
   return private.package_transfers_project(null);
 end $$;
 
+-- A package that is taken off leaves the transfer too, and with the last one the transfer goes: empty waybills have none.
+create or replace function private.waybill_unprojected() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  delete from warehousing.package_transfer_deliveries x using old_rows o, warehousing.package_transfers t
+  where t.tenant_id = o.tenant_id and t.waybill_id = o.waybill_id
+    and x.tenant_id = t.tenant_id and x.transfer_id = t.id and x.delivery_id = o.delivery_id;
+  delete from warehousing.package_transfers t
+  where (t.tenant_id, t.waybill_id) in (select o.tenant_id, o.waybill_id from old_rows o)
+    and not exists (select from warehousing.package_transfer_deliveries x where x.tenant_id = t.tenant_id and x.transfer_id = t.id);
+  return null;
+end $$;
+
+drop trigger if exists waybill_unprojected on warehousing.waybill_deliveries;
+create trigger waybill_unprojected after delete on warehousing.waybill_deliveries referencing old table as old_rows
+  for each statement execute function private.waybill_unprojected();
+
 drop trigger if exists waybill_projected on warehousing.waybill_deliveries;
 create trigger waybill_projected after insert on warehousing.waybill_deliveries referencing new table as new_rows
   for each statement execute function private.waybill_projected();
@@ -20242,6 +20360,75 @@ begin
 end $$;
 
 grant execute on function private.waybills_with(text) to barid_caller;
+
+-- sql/40_functions/warehousing/transfers/40_arrival.sql
+
+-- Parcels that were brought to another warehouse. Definers, since a driver who brings one sees no warehouse and no stock;
+-- each reads the caller's tenant alone, and the parcels are held.
+
+-- Parcels are in a warehouse now: they wait to go on from here, or end here when here is where they were sent and
+-- nothing is to be collected. What transfers had noted of them is done with.
+create or replace function private.parcels_go_on(parcels uuid[], warehouse uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_here delivery.addresses;
+  v_snapshot jsonb;
+begin
+  select a.* into v_here from warehousing.warehouses h
+  join delivery.addresses a on a.tenant_id = h.tenant_id and a.id = h.address_id
+  where h.tenant_id = v_tenant and h.id = warehouse;
+  select to_jsonb(a) into v_snapshot from delivery.addresses_list a where a.id = v_here.id;
+  perform private.parcel_at(p.id, warehouse) from unnest(parcels) p (id);
+  update delivery.deliveries d set status = case when e.ends then 'delivered' else 'pending' end, status_reason = null, status_notes = null,
+    delivered_at = case when e.ends then clock_timestamp() end,
+    pickup_warehouse_id = case when e.ends then d.pickup_warehouse_id else warehouse end,
+    pickup_address_id = case when e.ends then d.pickup_address_id else v_here.id end,
+    pickup_snapshot = case when e.ends then d.pickup_snapshot else v_snapshot end,
+    pickup_zone_id = case when e.ends then d.pickup_zone_id else v_here.zone_id end,
+    -- Who goes on from here does not end here.
+    dropoff_warehouse_id = case when e.ends then warehouse else nullif(delivery.ends_in(d), warehouse) end,
+    transfer_kind = null, ordered_to_warehouse_id = null
+  from (
+    select x.id, x.dropoff_warehouse_id is not distinct from warehouse and x.dropoff_address_id = v_here.id
+      and c.cod + c.delivery_fee = 0 as ends
+    from delivery.deliveries x cross join lateral money.cash_due(x, 'dropoff') c
+    where x.tenant_id = v_tenant
+      and ((x.id = any (parcels) and x.delivery_flow <> 'pnd_parent') or (x.parent_id = any (parcels) and x.delivery_flow = 'pnd_outbound'))
+  ) e
+  where d.tenant_id = v_tenant and d.id = e.id and d.status = 'in_transit';
+end $$;
+
+-- True when the warehouse a delivery is brought to is where its order ends, and nothing is to be collected there.
+create or replace function private.transfer_ends(d delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_due record := money.cash_due(d, 'dropoff');
+begin
+  return v_due.cod + v_due.delivery_fee = 0 and exists (
+    select from warehousing.warehouses w
+    where w.tenant_id = app.tenant_id() and w.id = d.dropoff_warehouse_id and w.address_id = d.dropoff_address_id);
+end $$;
+
+-- A driver has brought a delivery to the other warehouse, and it goes on from there. What lay on a shelf is received
+-- there; what goes from door to door lies in no stock.
+create or replace function private.transfer_arrives(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  if d.status = 'picked_up' then
+    update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id;
+  end if;
+  perform private.receipts_call_off(d.id);
+  perform private.parcels_go_on(array[d.id], d.dropoff_warehouse_id);
+  if delivery.leaves_warehouse(d) then
+    perform private.parcel_arrives(d.id, d.dropoff_warehouse_id);
+  end if;
+end $$;
+
+grant execute on function private.parcels_go_on(uuid[], uuid), private.transfer_ends(delivery.deliveries), private.transfer_arrives(uuid) to barid_caller;
 
 -- sql/40_functions/warehousing/warehouses/10_access.sql
 
@@ -20342,8 +20529,8 @@ begin
 end $$;
 
 -- Changes what is sent; null clears what may be empty. A warehouse without room left becomes full, and one
--- that was full and has room again becomes active, unless a status is sent. {id, any field of warehouse_create}
--- -> {warehouse}. Fails: warehouse_not_found, address_not_found, warehouse_code_exists, invalid_customer_ids.
+-- that was full and has room again becomes active, unless a status is sent. Another access_mode takes the people it
+-- means. {id, any field of warehouse_create} -> {warehouse}. Fails: warehouse_not_found, address_not_found, warehouse_code_exists, invalid_customer_ids.
 create or replace function warehousing.warehouse_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -20365,6 +20552,10 @@ begin
       when (v_wanted.available_capacity > 0) is not false and v_wanted.status = 'full' then 'active'
       else v_wanted.status end;
   end if;
+  -- A list of those who may is not one of those who may not.
+  if v_wanted.access_mode <> v_warehouse.access_mode and v_wanted.access_mode <> 'all_users' and input -> 'user_ids' is null then
+    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+  end if;
   update warehousing.warehouses w set name = v_wanted.name, code = v_wanted.code, address_id = v_wanted.address_id,
     status = v_wanted.status, total_capacity = v_wanted.total_capacity, available_capacity = v_wanted.available_capacity,
     features = v_wanted.features, access_mode = v_wanted.access_mode
@@ -20375,7 +20566,8 @@ begin
 end $$;
 
 -- Removes a warehouse: nobody finds it any more and its code is free; the row stays for what names it.
--- {id} -> {}. Fails: warehouse_not_found, warehouse_has_inventory (anything lies in it, whatever its status).
+-- {id} -> {}. Fails: warehouse_not_found, warehouse_has_inventory (anything lies in it, whatever its status),
+-- warehouse_in_use (something is still to come in, leave or be picked there).
 create or replace function warehousing.warehouse_delete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -20389,6 +20581,15 @@ begin
   end if;
   if exists (select from warehousing.stock s where s.tenant_id = v_tenant and s.warehouse_id = v_id and s.quantity > 0) then
     perform app.fail('warehouse_has_inventory');
+  end if;
+  if exists (select from warehousing.receiving_orders r where r.tenant_id = v_tenant and r.warehouse_id = v_id and r.status = 'pending')
+    or exists (select from warehousing.picking_orders p
+      where p.tenant_id = v_tenant and p.warehouse_id = v_id and p.status in ('pending', 'in_progress'))
+    or exists (select from warehousing.waybills b where b.tenant_id = v_tenant and b.status in ('drafted', 'in_transit')
+      and v_id in (b.source_warehouse_id, b.destination_warehouse_id))
+    or exists (select from delivery.deliveries d where d.tenant_id = v_tenant and d.status not in ('delivered', 'returned', 'cancelled')
+      and v_id in (d.pickup_warehouse_id, d.dropoff_warehouse_id, d.ordered_to_warehouse_id, d.current_warehouse_id, d.staging_warehouse_id)) then
+    perform app.fail('warehouse_in_use');
   end if;
   update warehousing.warehouses w set deleted_at = now() where w.id = v_id;
   return '{}';
@@ -20533,7 +20734,7 @@ create or replace function warehousing.waybill_row(waybill_id uuid) returns json
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select to_jsonb(w) || jsonb_build_object(
+    select to_jsonb(w) - 'driver_id' || jsonb_build_object(
       'deliveries', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
           'status', d.status, 'delivery_flow', d.delivery_flow, 'current_warehouse_id', d.current_warehouse_id,
           'received_state', p.received_state) order by p.position), '[]')
@@ -20736,9 +20937,9 @@ begin
   return warehousing.waybill_get(input);
 end $$;
 
--- Calls off a drafted waybill: it is closed, its parcels stay where they lie and may travel otherwise, its stock is free
+-- Calls off a drafted waybill, sealed or not: it is closed, its parcels stay where they lie and may travel otherwise, its stock is free
 -- again. Drafts that were made for pieces of inventory stay drafts, for another waybill. {id} -> {waybill}
--- Fails: waybill_not_found, forbidden, waybill_action_not_allowed (sealed, or on its way).
+-- Fails: waybill_not_found, forbidden, waybill_action_not_allowed (on its way, or over).
 create or replace function warehousing.waybill_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -20746,7 +20947,7 @@ declare
   v_parcels uuid[];
 begin
   perform warehousing.require_works_in(w.source_warehouse_id);
-  perform warehousing.require_waybill(w, 'drafted', false);
+  perform warehousing.require_waybill(w, 'drafted', w.sealed_at is not null);
   v_parcels := array(select p.delivery_id from warehousing.waybill_deliveries p
     where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open order by p.position);
   perform private.deliveries_hold(v_parcels);
@@ -20892,8 +21093,6 @@ language plpgsql set search_path = '' as $$
 declare
   v_bin uuid := coalesce(bin, warehousing.default_receiving_bin(w.destination_warehouse_id));
   v_lines jsonb;
-  v_here delivery.addresses;
-  v_snapshot jsonb;
 begin
   select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'warehouse_id', w.destination_warehouse_id, 'bin_id', v_bin, 'quantity', i.quantity,
     'lot_number', i.lot_number, 'serial_number', i.serial_number, 'field', 'bin_id') order by i.item_id, i.id)
@@ -20901,27 +21100,7 @@ begin
   if v_lines is not null and v_bin is null then
     perform app.fail('bin_id_required_for_received_items', '{"field": "bin_id"}');
   end if;
-  select a.* into v_here from warehousing.warehouses h
-  join delivery.addresses a on a.tenant_id = h.tenant_id and a.id = h.address_id
-  where h.tenant_id = w.tenant_id and h.id = w.destination_warehouse_id;
-  select to_jsonb(a) into v_snapshot from delivery.addresses_list a where a.id = v_here.id;
-  perform private.parcel_at(p.id, w.destination_warehouse_id) from unnest(parcels) p (id);
-  update delivery.deliveries d set status = case when e.ends then 'delivered' else 'pending' end, status_reason = null, status_notes = null,
-    delivered_at = case when e.ends then clock_timestamp() end,
-    pickup_warehouse_id = case when e.ends then d.pickup_warehouse_id else w.destination_warehouse_id end,
-    pickup_address_id = case when e.ends then d.pickup_address_id else v_here.id end,
-    pickup_snapshot = case when e.ends then d.pickup_snapshot else v_snapshot end,
-    pickup_zone_id = case when e.ends then d.pickup_zone_id else v_here.zone_id end,
-    -- Who goes on from here does not end here.
-    dropoff_warehouse_id = case when e.ends or d.dropoff_warehouse_id <> w.destination_warehouse_id then d.dropoff_warehouse_id end
-  from (
-    select x.id, x.dropoff_warehouse_id is not distinct from w.destination_warehouse_id and x.dropoff_address_id = v_here.id
-      and c.cod + c.delivery_fee = 0 as ends
-    from delivery.deliveries x cross join lateral money.cash_due(x, 'dropoff') c
-    where x.tenant_id = w.tenant_id
-      and ((x.id = any (parcels) and x.delivery_flow <> 'pnd_parent') or (x.parent_id = any (parcels) and x.delivery_flow = 'pnd_outbound'))
-  ) e
-  where d.tenant_id = w.tenant_id and d.id = e.id and d.status = 'in_transit';
+  perform private.parcels_go_on(parcels, w.destination_warehouse_id);
   perform warehousing.stock_receive(v_lines, 'transfer_in', 'waybill', w.id);
 end $$;
 

@@ -20,7 +20,7 @@ const internalConstraints = new Set([
   "already_in_waybill",
   "already_sorted",
   "cage_of_one_assignment",
-  "cancelled_before_the_seal",
+  "cancelled_before_the_road",
   "discrepancy_exists",
   "ended_when",
   "one_transfer_per_waybill",

@@ -103,6 +103,18 @@ describe("the list", () => {
     expect((await list({ status: "pending", completed: "true" })).total).toBe(0);
   });
 
+  test("reads either order of priority off an index", async () => {
+    for (const direction of ["asc", "desc"]) {
+      const plan = await sql.begin(async (tx) => {
+        await tx`select set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true),
+          set_config('enable_bitmapscan', 'off', true)`;
+        return await tx.unsafe(`explain select id from warehousing.picking_orders
+          where tenant_id = '${tenant.id}' order by priority ${direction} nulls last, id ${direction} limit 20`);
+      });
+      expect(JSON.stringify(plan), direction).not.toContain("Sort");
+    }
+  });
+
   test("sorts by priority when asked in words", async () => {
     const up = (await list({ priority: "asc" })).orders.map((o: { priority: number }) =>
       o.priority

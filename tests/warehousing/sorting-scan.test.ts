@@ -186,6 +186,40 @@ describe("a scan", () => {
   });
 });
 
+describe("several cages of one destination", () => {
+  test("are filled one after the other, and the parcel that fits none is told of the first", async () => {
+    const session = await newSession(["city", "Hilla", 1], ["city", " HILLA ", 2]);
+    const [first, second] = session.assignments.map(({ id }: { id: string }) => id);
+    const to = async () => (await scan(session, (await packageTo("Hilla")).barcode)).body;
+    const put = [await to(), await to(), await to()];
+    expect(put.map((body) => body.put_to.assignment_id)).toEqual([first, second, second]);
+    const parcel = await packageTo("Hilla");
+    const full = await scan(session, parcel.barcode);
+    expect(full).toFailWith(409, "cage_full");
+    expect(full.body.assignment_id).toBe(first);
+    const more = await tenant.staff.post(`${path}/${session.id}/assignments`, {
+      assignments: [{ staff_id: staff, destination_type: "city", destination_value: "Hilla" }],
+    });
+    expect(more).toSucceed(201);
+    const answer = await scan(session, parcel.barcode);
+    expect(answer.body.put_to.assignment_id).toBe(more.body.assignments[0].id);
+    expect(await scan(session, (await packageTo("Hilla")).barcode, { assignment_id: second }))
+      .toFailWith(409, "cage_full");
+  });
+
+  test("take a crowd of packages together, as many as they have room for", async () => {
+    const session = await newSession(["city", "Hilla", 3], ["city", "Hilla", 4]);
+    const dropoff_address_id = await newAddress(tenant, { city: "Hilla" });
+    const parcels = [];
+    for (let i = 0; i < 12; i++) parcels.push(await newPackage(yard, { dropoff_address_id }));
+    const answers = await Promise.all(parcels.map(({ barcode }) => scan(session, barcode)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(7);
+    for (const [i, filled] of [[0, 3], [1, 4]] as const) {
+      expect(await filledOf(session.assignments[i].cage_location_id)).toBe(filled);
+    }
+  });
+});
+
 describe("at the same moment", () => {
   test("twenty packages into a cage for seven: exactly seven are put there", async () => {
     const session = await newSession(["city", "Kut", 7]);

@@ -183,8 +183,13 @@ describe("changing a warehouse", () => {
     expect(await put({ access_mode: "exclude_users" })).toFailWith(400, "invalid_customer_ids");
     expect(await put({ access_mode: "exclude_users", user_ids: [tenant.customer.id] }))
       .toSucceed(200);
-    expect((await put({ access_mode: "select_users" })).body.warehouse.user_ids)
+    // Those who may not would become those who may.
+    expect(await put({ access_mode: "select_users" })).toFailWith(400, "invalid_customer_ids");
+    expect((await put({ access_mode: "exclude_users" })).body.warehouse.user_ids)
       .toEqual([tenant.customer.id]);
+    const user_ids = [tenant.customer.id];
+    expect((await put({ access_mode: "select_users", user_ids })).body.warehouse.user_ids)
+      .toEqual(user_ids);
     expect(await put({ user_ids: [] })).toFailWith(400, "invalid_customer_ids");
     expect((await put({ access_mode: "all_users" })).body.warehouse.user_ids).toEqual([]);
     expect(await put({ access_mode: "select_users" })).toFailWith(400, "invalid_customer_ids");

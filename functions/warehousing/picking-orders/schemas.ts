@@ -13,8 +13,9 @@ const Lines = z.array(z.object({
   item_id: Id,
   bin_id: Id,
   quantity: Units,
-  picked_quantity: Count.optional(),
-  status: z.string().trim().min(1).max(50).optional(),
+  /** What was taken. As long as every line says 0, nobody has noted anything, and completing takes all. */
+  picked_quantity: Count.nullish(),
+  status: z.string().trim().min(1).max(50).nullish(),
 })).min(1).max(1_000);
 
 const Progress = z.object({
@@ -27,7 +28,7 @@ const Progress = z.object({
 
 const Voluntary = z.object({
   assigned_to: Id.nullable(),
-  picking_progress: Progress,
+  picking_progress: Progress.nullable(),
   notes: LongText.nullable(),
   due_date: Instant.nullable(),
 }).partial();
@@ -37,9 +38,9 @@ export const CreatePickingOrder = z.object({
   order_type: z.enum(orderTypes),
   status: z.enum(["pending", "in_progress", "completed", "cancelled"]),
   item_details: Lines,
-  reference_number: z.string().trim().min(1).max(100).optional(),
+  reference_number: z.string().trim().min(1).max(100).nullish(),
   external_reference: z.string().trim().min(1).max(200).nullish(),
-  priority: z.int32().optional(),
+  priority: z.int32().nullish(),
 }).extend(Voluntary.shape);
 
 export const UpdatePickingOrder = z.object({

@@ -45,6 +45,7 @@ const Order = z.object({
 
 const Update = z.object({
   status: z.enum(["received", "cancelled"]),
+  /** One entry a line at most: the line of `item_id`, else the line in the entry's place. */
   item_details: z.array(z.object({
     item_id: Id.nullish(),
     bin_id: Id.nullish(),
@@ -121,6 +122,7 @@ export const receivingOrders: AnyEndpoint[] = [
       "bin_not_found",
       "bin_inactive",
       "inventory_item_not_found",
+      "item_named_twice",
       "received_too_much",
     ],
     run: ({ db, params, body }) =>

@@ -21,7 +21,7 @@ import { z } from "zod";
 const path = "/sorting-sessions/:session_id";
 const active: readonly ErrorCode[] = ["sorting_session_not_found", "sorting_session_not_active"];
 
-/** Sessions in which staff put parcels into cages, one for each destination. */
+/** Sessions in which staff put parcels into cages, one or several for each destination. */
 export const sortingSessions: AnyEndpoint[] = [
   endpoint({
     method: "get",
@@ -51,7 +51,6 @@ export const sortingSessions: AnyEndpoint[] = [
       "warehouse_not_found",
       "staff_not_found",
       "staff_not_in_warehouse",
-      "destination_already_assigned",
     ],
     run: ({ db, body }) => db.call("warehousing.sorting_session_create", body),
   }),
@@ -101,7 +100,6 @@ export const sortingSessions: AnyEndpoint[] = [
       ...active,
       "staff_not_found",
       "staff_not_in_warehouse",
-      "destination_already_assigned",
     ],
     run: ({ db, params, body }) =>
       db.call("warehousing.sorting_assignments_add", { ...body, id: params.session_id }),

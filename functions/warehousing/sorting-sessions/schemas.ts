@@ -10,6 +10,7 @@ export const NewAssignment = z.object({
   /** The staff member's place in the warehouse, or his user id. */
   staff_id: Id,
   destination_type: z.enum(destinationTypes),
+  /** A destination may have several: the next is filled when the one before is full. */
   destination_value: Text.max(200),
   /** Parcels the cage takes; 10 unless said. */
   capacity: Capacity.optional(),
@@ -17,7 +18,7 @@ export const NewAssignment = z.object({
 
 export const CreateSession = z.object({
   warehouse_id: Id,
-  assignments: z.array(NewAssignment).max(100).optional(),
+  assignments: z.array(NewAssignment).max(100).nullish(),
 });
 export const CompleteSession = z.object({ status: z.literal("completed") });
 export const AddAssignments = z.object({ assignments: z.array(NewAssignment).min(1).max(100) });
@@ -28,7 +29,7 @@ export const ChangeAssignment = z.object({
 export const Scan = z.object({
   /** A parcel's barcode; a delivery code where no barcode matches. */
   delivery_barcode: z.string().trim().min(1).max(100),
-  /** Which of the matching cages; the most exact one unless said. */
+  /** Which of the matching cages; unless said, the first with room of the most exact kind. */
   assignment_id: Id.optional(),
 });
 

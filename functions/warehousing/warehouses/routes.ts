@@ -87,7 +87,7 @@ export const warehouses: AnyEndpoint[] = [
     access: operators,
     params: ids("warehouse_id"),
     response: Done,
-    errors: ["warehouse_not_found", "warehouse_has_inventory"],
+    errors: ["warehouse_not_found", "warehouse_has_inventory", "warehouse_in_use"],
     run: ({ db, params }) => db.call("warehousing.warehouse_delete", { id: params.warehouse_id }),
   }),
   endpoint({

@@ -79,7 +79,7 @@ export const waybills: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: `${path}/cancel`,
-    summary: "Call off a drafted waybill: its parcels and its stock are free again",
+    summary: "Call off a drafted waybill, sealed or not: its parcels and its stock are free again",
     access: workers,
     params: ids("waybill_id"),
     response: WaybillResponse,

@@ -37,7 +37,7 @@ const Waybill = z.object({
   handed_over_at: Timestamp.nullable(),
   received_at: Timestamp.nullable(),
   closed_at: Timestamp.nullable(),
-  /** Called off before it was sealed; it is closed then. */
+  /** Called off before it was handed over; it is closed then. */
   cancelled_at: Timestamp.nullable(),
   notes: z.string().nullable(),
   created_by: Id.nullable(),
@@ -90,14 +90,12 @@ export const WaybillsResponse = z.object({
 export const waybillList = defineList({
   view: "warehousing.waybills_list",
   sort: ["created_at", "waybill_number", "status"],
+  hidden: ["driver_id"],
   params: {
     status: oneOf("status", statuses),
     source_warehouse_id: id("source_warehouse_id"),
     destination_warehouse_id: id("destination_warehouse_id"),
-    driver_id: {
-      ...id("driver_id"),
-      condition: (value) => `r.driver ->> 'id' = (${value} #>> '{}')`,
-    },
+    driver_id: id("driver_id"),
     date_from: since("created_at"),
     date_to: until("created_at"),
     search: { ...foundBy("private.waybills_with"), schema: z.string().trim().max(100) },

@@ -23,7 +23,7 @@ from warehousing.package_transfers t
 where coalesce((select app.own_warehouses()) && array[t.source_warehouse_id, t.destination_warehouse_id], true);
 
 create view warehousing.waybills_list with (security_invoker = true) as
-select w.id, w.tenant_id, w.waybill_number, w.status, w.source_warehouse_id, w.destination_warehouse_id,
+select w.id, w.tenant_id, w.waybill_number, w.status, w.source_warehouse_id, w.destination_warehouse_id, w.driver_id,
   (select jsonb_build_object('id', x.id, 'name', x.name, 'code', x.code) from warehousing.warehouses x
     where x.tenant_id = w.tenant_id and x.id = w.source_warehouse_id) as source_warehouse,
   (select jsonb_build_object('id', x.id, 'name', x.name, 'code', x.code) from warehousing.warehouses x

@@ -90,14 +90,14 @@ begin
 end $$;
 
 -- What is still to be taken in cash where a delivery begins ('pickup') or ends ('dropoff'): what is due for its parcel
--- until it was taken; a leg into a warehouse ends before the door. {cod, delivery_fee, currency}
+-- until it was taken; a leg or a transfer into a warehouse ends before the door. {cod, delivery_fee, currency}
 -- A definer: the driver of the last leg sees neither the parcel nor what the first one took.
 create or replace function private.cash_to_take(d delivery.deliveries, stage text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
   v_parcel delivery.deliveries := private.parcel_terms(d);
   v_due record := money.cash_due(v_parcel, stage);
-  v_to_take boolean := not (stage = 'dropoff' and d.delivery_flow = 'pnd_inbound')
+  v_to_take boolean := not (stage = 'dropoff' and (d.delivery_flow = 'pnd_inbound' or delivery.is_transferred(d)))
     and not exists (select from money.cod_collections c
       where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and c.collection_stage = cash_to_take.stage)
     and not exists (select from money.carrier_collections c

@@ -19,17 +19,23 @@ begin
   end if;
 end $$;
 
--- The parcel a scanner or a person names: by its barcode, else by a delivery code (of a leg: its parcel). Null: none.
+-- The parcel a scanner or a person names: by its barcode as it was sent, then as barcodes are written, else by a
+-- delivery code (of a leg: its parcel). Null: none.
 create or replace function warehousing.parcel_named(name text) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_code bigint := case when name ~ '^[0-9]{1,18}$' then name::bigint end;
+  v_written text := delivery.barcode_normalise(name);
+  v_code bigint := case when v_written ~ '^[0-9]{1,18}$' then v_written::bigint end;
   v_id uuid;
 begin
   select d.id into v_id from delivery.deliveries d
   where d.tenant_id = v_tenant and d.barcode = parcel_named.name and d.parent_id is null;
-  if not found and v_code is not null then
+  if not found and v_written <> name then
+    select d.id into v_id from delivery.deliveries d
+    where d.tenant_id = v_tenant and d.barcode = v_written and d.parent_id is null;
+  end if;
+  if v_id is null and v_code is not null then
     select coalesce(d.parent_id, d.id) into v_id from delivery.deliveries d
     where d.tenant_id = v_tenant and d.delivery_code = v_code;
   end if;

@@ -14,6 +14,20 @@ begin
   return d.delivery_flow = 'pnd_outbound' or (d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null);
 end $$;
 
+-- The warehouse its order ends in, whatever transfers have noted meanwhile; null: somebody's door.
+create or replace function delivery.ends_in(d delivery.deliveries) returns uuid
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case when d.transfer_kind is null then d.dropoff_warehouse_id else d.ordered_to_warehouse_id end;
+end $$;
+
+-- True for what a driver of ours brings to another warehouse first (a transfer of a single delivery).
+create or replace function delivery.is_transferred(d delivery.deliveries) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return d.carrier_type = 'internal' and d.transfer_kind is not distinct from 'single_delivery';
+end $$;
+
 -- The open exceptions of deliveries, newest first.
 create or replace function delivery.open_exceptions(delivery_ids uuid[]) returns setof delivery.delivery_exceptions
 language sql stable set search_path = '' as $$

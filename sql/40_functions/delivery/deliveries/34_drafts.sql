@@ -53,7 +53,7 @@ begin
     'unit_size', case d.unit_size_source when 'unit_size' then d.unit_size end, 'package', d.package_details, 'recipient', d.recipient,
     'external_reference_id', d.external_reference_id, 'notes', d.notes, 'promised_at', d.promised_at, 'carrier_type', d.carrier_type,
     'carrier_code', d.carrier_code, 'pickup_address_id', d.pickup_address_id, 'dropoff_address_id', d.dropoff_address_id,
-    'pickup_warehouse_id', d.pickup_warehouse_id, 'dropoff_warehouse_id', d.dropoff_warehouse_id));
+    'pickup_warehouse_id', d.pickup_warehouse_id, 'dropoff_warehouse_id', delivery.ends_in(d)));
   -- A place is said in one way: a new one takes the others away.
   foreach v_end in array '{pickup,dropoff}'::text[] loop
     if input ?| array[v_end, v_end || '_address_id', v_end || '_warehouse_id'] then
@@ -68,7 +68,7 @@ begin
   return delivery.delivery_made(d.id);
 end $$;
 
--- Puts new terms into a draft.
+-- Puts new terms into a draft; what a transfer has noted of it stays noted.
 create or replace function delivery.delivery_rewrite(d delivery.deliveries, t delivery.deliveries, input jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -79,7 +79,9 @@ begin
     unit_size_source = t.unit_size_source, package_details = t.package_details, distance_km = t.distance_km,
     pickup_address_id = t.pickup_address_id, dropoff_address_id = t.dropoff_address_id, pickup_snapshot = t.pickup_snapshot,
     dropoff_snapshot = t.dropoff_snapshot, pickup_zone_id = t.pickup_zone_id, dropoff_zone_id = t.dropoff_zone_id,
-    pickup_warehouse_id = t.pickup_warehouse_id, dropoff_warehouse_id = t.dropoff_warehouse_id, recipient = t.recipient, notes = t.notes,
+    pickup_warehouse_id = t.pickup_warehouse_id, recipient = t.recipient, notes = t.notes,
+    dropoff_warehouse_id = case when x.transfer_kind is null then t.dropoff_warehouse_id else x.dropoff_warehouse_id end,
+    ordered_to_warehouse_id = case when x.transfer_kind is not null then t.dropoff_warehouse_id end,
     external_reference_id = t.external_reference_id, promised_at = t.promised_at
   where x.tenant_id = d.tenant_id and x.id = d.id;
   if t.package_details is distinct from d.package_details then

@@ -57,7 +57,7 @@ begin
           select app.boolean_or(v.service_options -> 'signature_required', false) from delivery.delivery_services v
           where v.tenant_id = d.tenant_id and v.id = d.delivery_service_id), false))))
     from app.settings('delivery', 'proof_settings') s,
-      (select not (stage = 'delivery' and d.dropoff_warehouse_id is not null) as asked) n);
+      (select not (stage = 'delivery' and (delivery.is_transferred(d) or delivery.ends_in(d) is not null)) as asked) n);
 end $$;
 
 -- Keeps the proofs of a stage and refuses the move when one that is needed is missing.

@@ -72,7 +72,7 @@ begin
 end $$;
 
 -- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner; and in a warehouse
--- the parcel's receipt. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery}
+-- the parcel's receipt. What was only brought to another warehouse waits there: -> pending. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_proof_url, delivery_proof_required,
 -- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
 -- was told to).
@@ -82,12 +82,20 @@ declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
   a delivery.assignments := delivery.require_carrier(d);
   v_parcel delivery.deliveries := private.parcel_terms(d);
-  -- At the receiver's door; a leg into a warehouse ends before it.
-  v_door boolean := d.delivery_flow <> 'pnd_inbound';
+  v_transferred boolean := delivery.is_transferred(d);
+  -- At the receiver's door; a leg or a transfer into a warehouse ends before it.
+  v_door boolean := d.delivery_flow <> 'pnd_inbound' and not v_transferred;
+  v_warehouse uuid := case when v_transferred then d.dropoff_warehouse_id else delivery.ends_in(d) end;
   v_due record;
   v_shipment uuid;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
+  if v_transferred and not private.transfer_ends(d) then
+    perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
+    perform private.transfer_arrives(d.id);
+    perform delivery.assignment_end(a, 'completed');
+    return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+  end if;
   if v_door then
     v_due := money.cash_due(v_parcel, 'dropoff');
     perform delivery.require_cash(d, 'dropoff', input -> 'cash_collected');
@@ -100,7 +108,8 @@ begin
     end if;
   end if;
   update delivery.deliveries x set status = 'delivered', delivered_at = clock_timestamp(), status_reason = null, status_notes = null,
-    recipient = x.recipient || jsonb_strip_nulls(jsonb_build_object('received_by', input ->> 'recipient_name'))
+    recipient = x.recipient || jsonb_strip_nulls(jsonb_build_object('received_by', input ->> 'recipient_name')),
+    dropoff_warehouse_id = v_warehouse, transfer_kind = null, ordered_to_warehouse_id = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
   perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
   perform private.receipts_call_off(d.id);
@@ -110,8 +119,8 @@ begin
   elsif v_door then
     perform money.cash_collected(v_parcel.id, 'dropoff', a.driver_id);
   end if;
-  if d.dropoff_warehouse_id is not null then
-    perform private.parcel_arrives(d.id);
+  if v_warehouse is not null then
+    perform private.parcel_arrives(d.id, v_warehouse);
   end if;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id));
 end $$;

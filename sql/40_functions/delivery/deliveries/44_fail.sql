@@ -1,10 +1,11 @@
 -- What happens when a delivery does not come to its door: it fails, is tried again, or comes back.
 
--- True when a failed attempt counts: at the customer's door, not on the way into a warehouse or back to a sender.
+-- True when a failed attempt counts: at the customer's door, not on the way into a warehouse, to another one or back to
+-- a sender.
 create or replace function delivery.attempt_counts(d delivery.deliveries) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
-  return d.delivery_flow in ('standard', 'pnd_outbound');
+  return d.delivery_flow in ('standard', 'pnd_outbound') and not delivery.is_transferred(d);
 end $$;
 
 -- picked_up|in_transit -> failed. {id, reason, notes?} -> {delivery}

@@ -90,6 +90,21 @@ begin
     jsonb_build_object('field', format('item_details.%s.quantity', v_bad.place), 'item_id', v_bad.item_id));
 end $$;
 
+-- What is noted of the progress, as it is kept: its times are moments, whatever clock they were told by.
+create or replace function warehousing.picking_progress(progress jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_field text;
+begin
+  progress := coalesce(nullif(progress, 'null'), '{}');
+  foreach v_field in array '{start_time,end_time}'::text[] loop
+    if progress ? v_field then
+      progress := progress || jsonb_build_object(v_field, app.instant(progress ->> v_field));
+    end if;
+  end loop;
+  return progress;
+end $$;
+
 -- Refuses whom nobody can give work to. Fails: assignee_not_found.
 create or replace function warehousing.require_assignee(assignee uuid) returns void
 language plpgsql stable set search_path = '' as $$

@@ -37,14 +37,14 @@ begin
   perform warehousing.require_assignee((input ->> 'assigned_to')::uuid);
   perform warehousing.picking_check((input ->> 'warehouse_id')::uuid, input -> 'item_details');
   -- Somebody may have written the next number by hand.
-  while v_reference is null or (not input ? 'reference_number' and exists (
+  while v_reference is null or (input ->> 'reference_number' is null and exists (
       select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.reference_number = v_reference)) loop
     v_reference := 'PKO-' || app.padded(app.take_numbers('picking_order'), 6);
   end loop;
   insert into warehousing.picking_orders (tenant_id, reference_number, external_reference, warehouse_id, order_type, priority, status,
     picking_progress, notes, due_date, assigned_to, created_by)
   values (v_tenant, v_reference, input ->> 'external_reference', (input ->> 'warehouse_id')::uuid, input ->> 'order_type',
-    coalesce((input ->> 'priority')::integer, 0), 'pending', coalesce(input -> 'picking_progress', '{}'), input ->> 'notes',
+    coalesce((input ->> 'priority')::integer, 0), 'pending', warehousing.picking_progress(input -> 'picking_progress'), input ->> 'notes',
     app.instant(input ->> 'due_date'), (input ->> 'assigned_to')::uuid, app.user_id())
   returning * into v_order;
   perform warehousing.picking_set_lines(v_order, input -> 'item_details');
@@ -55,7 +55,7 @@ begin
 end $$;
 
 -- New lines for an order. Which items, where and how many, may change until picking has ended, unless the order
--- belongs to a delivery; what was picked is noted until then.
+-- belongs to a delivery; what was picked is noted until then. The lines of an ended order as they are change nothing.
 -- Fails: picking_items_fixed, and what picking_check fails with.
 create or replace function warehousing.picking_change_lines(p_order warehousing.picking_orders, lines jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -66,6 +66,12 @@ declare
     select coalesce(array_agg((l.item_id, l.bin_id, l.quantity)::text order by l.line), '{}')
     from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint)) with ordinality l (item_id, bin_id, quantity, line));
 begin
+  if v_same and p_order.status not in ('pending', 'in_progress') and not exists (
+      select from rows from (jsonb_to_recordset(lines) as (picked_quantity bigint, status text)) with ordinality l (picked_quantity, status, line)
+      join warehousing.picking_order_items i on i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line
+      where l.picked_quantity <> i.picked_quantity or l.status <> i.status) then
+    return;
+  end if;
   if p_order.status not in ('pending', 'in_progress') or (p_order.delivery_id is not null and not v_same) then
     perform app.fail('picking_items_fixed', '{"field": "item_details"}');
   end if;
@@ -112,7 +118,7 @@ begin
     perform warehousing.require_assignee(v_wanted.assigned_to);
   end if;
   update warehousing.picking_orders o set assigned_to = v_wanted.assigned_to, notes = v_wanted.notes, due_date = v_wanted.due_date,
-    picking_progress = o.picking_progress || coalesce(input -> 'picking_progress', '{}')
+    picking_progress = o.picking_progress || warehousing.picking_progress(input -> 'picking_progress')
   where o.id = v_order.id;
   if input ? 'item_details' then
     perform warehousing.picking_change_lines(v_order, input -> 'item_details');

@@ -69,21 +69,21 @@ begin
   where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending' and r.source <> 'inbound';
 end $$;
 
--- A delivery that ended at its warehouse: received at once where staff need not count it and a default receiving bin
+-- A delivery that came to a warehouse: received at once where staff need not count it and a default receiving bin
 -- is there (setting general.warehouse.handoff_required), otherwise expected.
-create or replace function private.parcel_arrives(p_delivery uuid) returns uuid
+create or replace function private.parcel_arrives(p_delivery uuid, p_warehouse uuid) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
   d delivery.deliveries;
   v_order uuid;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
-  v_order := private.receipt_open(d, d.dropoff_warehouse_id, 'inbound');
+  v_order := private.receipt_open(d, p_warehouse, 'inbound');
   if not app.boolean_or(app.settings('general', 'warehouse') -> 'handoff_required', false)
-      and warehousing.default_receiving_bin(d.dropoff_warehouse_id) is not null then
+      and warehousing.default_receiving_bin(p_warehouse) is not null then
     perform private.receipt_take(v_order, null, null);
   end if;
   return v_order;
 end $$;
 
-grant execute on function private.receipt_expect(uuid, uuid, boolean), private.receipts_call_off(uuid), private.parcel_arrives(uuid) to barid_caller;
+grant execute on function private.receipt_expect(uuid, uuid, boolean), private.receipts_call_off(uuid), private.parcel_arrives(uuid, uuid) to barid_caller;

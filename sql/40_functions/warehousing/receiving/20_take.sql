@@ -1,9 +1,22 @@
 -- Taking a receipt: stock, and what it means for the delivery that brought it.
 
+-- What was sent of a receipt's lines, each entry with the line it is about: an entry names a line by its item, else by its
+-- place. An entry about nothing has no line, and two lines of one item share an entry.
+create or replace function private.receipt_entries(r warehousing.receiving_orders, details jsonb)
+returns table (place bigint, line uuid, item_id uuid, bin_id uuid, received_quantity bigint, condition text)
+language sql stable security definer set search_path = '' as $$
+  select n.position - 1, o.id, n.item_id, n.bin_id, n.received_quantity, n.condition
+  from rows from (jsonb_to_recordset(details) as (item_id uuid, bin_id uuid, received_quantity bigint, condition text))
+    with ordinality n (item_id, bin_id, received_quantity, condition, position)
+  left join warehousing.receiving_order_items o on o.tenant_id = r.tenant_id and o.receiving_order_id = r.id
+    and case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end
+$$;
+
 -- Writes into the lines of a receipt what came, where to and in which condition.
--- details: [{item_id?, bin_id?, received_quantity?, condition?}] or null; a line is named by its item, else by its
--- place. The first bin named serves for lines without one, then the default receiving bin of the warehouse.
--- Fails: inventory_item_not_found, validation_failed, bin_not_found, bin_inactive, bin_id_required_for_received_items.
+-- details: [{item_id?, bin_id?, received_quantity?, condition?}] or null (see receipt_entries). The first bin named
+-- serves for lines without one, then the default receiving bin of the warehouse.
+-- Fails: inventory_item_not_found, item_named_twice (a line has room for one entry), bin_not_found, bin_inactive,
+-- received_too_much, bin_id_required_for_received_items.
 create or replace function private.receipt_fill(r warehousing.receiving_orders, details jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -11,44 +24,46 @@ declare
   v_bin uuid := coalesce((v_details #>> '{0,bin_id}')::uuid, warehousing.default_receiving_bin(r.warehouse_id));
   v_wrong record;
 begin
-  select n.position - 1 as place into v_wrong
-  from rows from (jsonb_to_recordset(v_details) as (item_id uuid)) with ordinality n (item_id, position)
-  where case when n.item_id is null
-    then n.position > (select count(*) from warehousing.receiving_order_items i where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id)
-    else not exists (select from warehousing.receiving_order_items i
-      where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id and i.item_id = n.item_id) end
-  limit 1;
+  select e.place, e.line is null as unknown, e.twice, e.item_id into v_wrong
+  from (
+    select n.*, row_number() over (partition by n.line order by n.place) > 1 and n.line is not null as twice,
+      n.bin_id is not null and not exists (select from warehousing.bins b
+        where b.tenant_id = r.tenant_id and b.warehouse_id = r.warehouse_id and b.id = n.bin_id) as nowhere
+    from private.receipt_entries(r, v_details) n) e
+  where e.line is null or e.twice or e.nowhere
+  order by e.place limit 1;
   if found then
-    perform app.fail('inventory_item_not_found', jsonb_build_object('field', format('item_details.%s.item_id', v_wrong.place)));
+    if v_wrong.unknown then
+      perform app.fail('inventory_item_not_found', jsonb_build_object('field', format('item_details.%s.item_id', v_wrong.place)));
+    elsif v_wrong.twice then
+      perform app.fail('item_named_twice', jsonb_build_object('field',
+        format('item_details.%s', v_wrong.place) || case when v_wrong.item_id is null then '' else '.item_id' end));
+    end if;
+    perform app.fail('bin_not_found', jsonb_build_object('field', format('item_details.%s.bin_id', v_wrong.place)));
   end if;
   update warehousing.receiving_order_items i set
     received_quantity = coalesce(n.received_quantity, i.quantity),
     bin_id = coalesce(n.bin_id, v_bin),
     condition = coalesce(n.condition, 'good')
   from warehousing.receiving_order_items o
-  left join rows from (jsonb_to_recordset(v_details) as (item_id uuid, bin_id uuid, received_quantity bigint, condition text))
-    with ordinality n (item_id, bin_id, received_quantity, condition, position)
-    on case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end
-  where o.tenant_id = r.tenant_id and o.receiving_order_id = r.id and i.id = o.id
-    -- Refused by name before the bin's own reference would refuse it.
-    and (n.bin_id is null or exists (select from warehousing.bins b
-      where b.tenant_id = r.tenant_id and b.warehouse_id = r.warehouse_id and b.id = n.bin_id))
-    and (v_bin is null or exists (select from warehousing.bins b
-      where b.tenant_id = r.tenant_id and b.warehouse_id = r.warehouse_id and b.id = v_bin));
-  select i.*, b.is_active as bin_active into v_wrong from warehousing.receiving_order_items i
+  left join private.receipt_entries(r, v_details) n on n.line = o.id
+  where o.tenant_id = r.tenant_id and o.receiving_order_id = r.id and i.id = o.id;
+  -- A line that nobody wrote of is wrong because of the bin that serves for all.
+  select i.*, coalesce(n.place, 0) as place, case when n.bin_id is null then 0 else n.place end as bin_place into v_wrong
+  from warehousing.receiving_order_items i
+  left join private.receipt_entries(r, v_details) n on n.line = i.id
   left join warehousing.bins b on b.tenant_id = i.tenant_id and b.id = i.bin_id
   where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id
-    and (i.received_quantity is null or i.received_quantity > i.quantity or (i.received_quantity > 0 and b.is_active is not true))
+    and (i.received_quantity > i.quantity or (i.received_quantity > 0 and b.is_active is not true))
   order by i.position limit 1;
   if found then
-    if v_wrong.received_quantity is null then
-      perform app.fail('bin_not_found', '{"field": "item_details.0.bin_id"}');
-    elsif v_wrong.received_quantity > v_wrong.quantity then
-      perform app.fail('received_too_much', jsonb_build_object('field', 'item_details.0.received_quantity', 'expected', v_wrong.quantity));
+    if v_wrong.received_quantity > v_wrong.quantity then
+      perform app.fail('received_too_much', jsonb_build_object('field', format('item_details.%s.received_quantity', v_wrong.place),
+        'expected', v_wrong.quantity));
     elsif v_wrong.bin_id is null then
-      perform app.fail('bin_id_required_for_received_items', '{"field": "item_details.0.bin_id"}');
+      perform app.fail('bin_id_required_for_received_items', jsonb_build_object('field', format('item_details.%s.bin_id', v_wrong.place)));
     end if;
-    perform app.fail('bin_inactive', '{"field": "item_details.0.bin_id"}');
+    perform app.fail('bin_inactive', jsonb_build_object('field', format('item_details.%s.bin_id', v_wrong.bin_place)));
   end if;
 end $$;
 

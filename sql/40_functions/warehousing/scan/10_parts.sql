@@ -18,7 +18,8 @@ begin
       where r.tenant_id = d.tenant_id and r.delivery_id = any (warehousing.scan_family(d)) and r.status = 'pending'));
 end $$;
 
--- A handoff that a driver may take now: his, answered, the pick complete, and nothing wrong with the parcel.
+-- A handoff that a driver may take now: his, answered, the pick complete, and nothing wrong with the parcel,
+-- its legs or what it comes back from.
 create or replace function warehousing.scan_handoff(deliveries uuid[]) returns delivery.package_handoffs
 language plpgsql stable set search_path = '' as $$
 declare
@@ -28,7 +29,7 @@ begin
   join delivery.assignments a on a.tenant_id = h.tenant_id and a.id = h.assignment_id and a.status in ('assigned', 'accepted')
   join warehousing.picking_orders p on p.tenant_id = h.tenant_id and p.id = h.picking_order_id and p.status = 'completed'
   where h.tenant_id = (select app.tenant_id()) and h.delivery_id = any (deliveries) and h.status = 'pending' and h.driver_id is not null
-    and not private.has_open_exception(h.delivery_id)
+    and not exists (select from delivery.preparation_problem(array[h.delivery_id]))
   order by h.created_at desc limit 1;
   return v_found;
 end $$;

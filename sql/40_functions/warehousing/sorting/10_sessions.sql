@@ -49,9 +49,10 @@ begin
   return v_id;
 end $$;
 
--- Gives destinations to staff, each with a cage (city, partner_area) or trolley (zone) of its own.
+-- Gives destinations to staff, each with a cage (city, partner_area) or trolley (zone) of its own. A destination that has
+-- one gets another: parcels go there when the first is full.
 -- lines: [{staff_id, destination_type, destination_value, capacity?}] -> ids in the order sent
--- Fails: staff_not_found, staff_not_in_warehouse, destination_already_assigned.
+-- Fails: staff_not_found, staff_not_in_warehouse.
 create or replace function warehousing.sorting_assign(s warehousing.sorting_sessions, lines jsonb) returns uuid[]
 language plpgsql set search_path = '' as $$
 declare
@@ -71,10 +72,6 @@ begin
     order by l.place
   loop
     v_staff := warehousing.sorting_staff(s, v_line.staff_id, format('assignments.%s.staff_id', v_line.place));
-    if exists (select from warehousing.sorting_assignments a
-        where a.tenant_id = s.tenant_id and a.session_id = s.id and a.destination_type = v_line.destination_type and a.destination_key = v_line.key) then
-      perform app.fail('destination_already_assigned', jsonb_build_object('field', format('assignments.%s.destination_value', v_line.place)));
-    end if;
     v_code := null;
     while v_code is null or exists (select from warehousing.bins b
         where b.tenant_id = s.tenant_id and b.warehouse_id = s.warehouse_id and b.code = v_code) loop
@@ -112,7 +109,7 @@ begin
   insert into warehousing.sorting_sessions (tenant_id, warehouse_id, created_by)
   values (app.tenant_id(), (input ->> 'warehouse_id')::uuid, app.user_id())
   returning * into s;
-  perform warehousing.sorting_assign(s, coalesce(input -> 'assignments', '[]'));
+  perform warehousing.sorting_assign(s, coalesce(nullif(input -> 'assignments', 'null'), '[]'));
   return jsonb_build_object('session', warehousing.sorting_session_row(s.id));
 end $$;
 

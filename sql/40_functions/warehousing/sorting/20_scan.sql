@@ -1,12 +1,12 @@
 -- Parcels into cages, and what may change about a cage meanwhile.
 
 -- Where in a session a parcel belongs, most exact first: its zone (by id or name), its partner area (what its address
--- names, the carrier that takes it, a tag of its zone), its city.
+-- names, the carrier that takes it, a tag of its zone), its city; of one kind the cage that was made first.
 create or replace function warehousing.sorting_matches(p_session uuid, d delivery.deliveries) returns uuid[]
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select coalesce(array_agg(a.id order by array_position('{zone,partner_area,city}'::text[], a.destination_type)), '{}')
+    select coalesce(array_agg(a.id order by array_position('{zone,partner_area,city}'::text[], a.destination_type), a.created_at, a.id), '{}')
     from warehousing.sorting_assignments a
     where a.tenant_id = d.tenant_id and a.session_id = p_session and a.destination_key = any (case a.destination_type
       when 'city' then array[warehousing.place_key(d.dropoff_snapshot ->> 'city')]
@@ -35,9 +35,33 @@ begin
     where c.id = p_scan);
 end $$;
 
+-- Of the cages that match, the first with room among those as exact as the first of them, all held so that it stays so;
+-- that first one when they are full.
+create or replace function warehousing.sorting_cage_with_room(s warehousing.sorting_sessions, matches uuid[]) returns uuid
+language plpgsql set search_path = '' as $$
+declare
+  v_alike uuid[] := array(
+    select a.id from warehousing.sorting_assignments a
+    where a.tenant_id = s.tenant_id and a.id = any (matches) and a.destination_type = (
+      select f.destination_type from warehousing.sorting_assignments f where f.tenant_id = s.tenant_id and f.id = matches[1])
+    order by array_position(matches, a.id));
+begin
+  if cardinality(v_alike) > 1 then
+    perform from warehousing.bins b
+    where b.tenant_id = s.tenant_id and b.id in (
+      select a.cage_location_id from warehousing.sorting_assignments a where a.tenant_id = s.tenant_id and a.id = any (v_alike))
+    order by b.id for no key update;
+  end if;
+  return coalesce((
+    select a.id from warehousing.sorting_assignments a
+    join warehousing.bins b on b.tenant_id = a.tenant_id and b.id = a.cage_location_id
+    where a.tenant_id = s.tenant_id and a.id = any (v_alike) and b.filled_capacity < b.capacity
+    order by array_position(v_alike, a.id) limit 1), matches[1]);
+end $$;
+
 -- Puts a parcel into the cage of its destination. Scanned again, it stays where it is and the answer is the same.
 -- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
--- assignment_id chooses among the cages that match.
+-- assignment_id chooses among the cages that match; else it is the first with room of the most exact kind.
 -- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, delivery_not_found, sorting_assignment_not_found,
 -- package_not_sortable (its way is over), package_elsewhere, no_matching_destination, cage_full.
 create or replace function warehousing.sorting_scan(input jsonb) returns jsonb
@@ -71,7 +95,9 @@ begin
   if v_matches = '{}' or (v_chosen is not null and v_chosen <> all (v_matches)) then
     perform app.fail('no_matching_destination');
   end if;
-  v_chosen := coalesce(v_chosen, v_matches[1]);
+  if v_chosen is null then
+    v_chosen := warehousing.sorting_cage_with_room(s, v_matches);
+  end if;
   -- The same parcel at the same moment: the second waits here and then finds the first.
   insert into warehousing.sorting_scans (tenant_id, session_id, assignment_id, delivery_id, scanned_by)
   values (s.tenant_id, s.id, v_chosen, d.id, app.user_id())

@@ -12,6 +12,8 @@ begin
   perform warehousing.require_route((input ->> 'source_warehouse_id')::uuid, (input ->> 'destination_warehouse_id')::uuid);
   v_judged := warehousing.transfer_judge(input, 'waybill');
   v_destination := (v_judged ->> 'destination_warehouse_id')::uuid;
+  -- One that follows from a parcel is judged as the creation judges it.
+  perform warehousing.require_route((input ->> 'source_warehouse_id')::uuid, v_destination);
   return jsonb_build_object(
     'valid', (select coalesce(jsonb_agg(jsonb_build_object('barcode', n.line -> 'barcode', 'delivery_id', n.line -> 'id',
         'delivery_code', n.line -> 'delivery_code', 'status', n.line -> 'status',
@@ -29,9 +31,9 @@ begin
     'can_create', v_destination is not null and jsonb_array_length(warehousing.transfer_accepted(v_judged)) > 0);
 end $$;
 
--- Notes that packages go from one warehouse to another, and makes that their route.
---   system_only      a record and nothing else
---   single_delivery  one delivery, which can then be given to a driver
+-- Notes that packages go from one warehouse to another.
+--   system_only      a record and nothing else: they end where they were ordered to
+--   single_delivery  one delivery, which a driver can then bring there; it goes on from there
 -- {mode, operation_type?, source_warehouse_id, destination_warehouse_id, package_barcodes, notes?}
 -- -> {transfer_id, mode, operation_type, transferred_count, delivery_ids, rejected}
 -- Fails: warehouse_not_found, warehouses_must_differ, no_transferable_packages.
@@ -48,7 +50,8 @@ begin
   perform warehousing.require_route(v_source, v_destination);
   v_judged := warehousing.transfer_judge_held(input, coalesce(input ->> 'operation_type', 'system_only'));
   v_parcels := warehousing.transfer_parcels(v_judged);
-  update delivery.deliveries d set pickup_warehouse_id = v_source, dropoff_warehouse_id = v_destination
+  update delivery.deliveries d set pickup_warehouse_id = v_source, dropoff_warehouse_id = v_destination,
+    ordered_to_warehouse_id = delivery.ends_in(d), transfer_kind = coalesce(input ->> 'operation_type', 'system_only')
   where d.tenant_id = v_tenant and d.id = any (v_parcels);
   insert into warehousing.package_transfers (id, tenant_id, mode, operation_type, source_warehouse_id, destination_warehouse_id, notes, performed_by)
   values (v_id, v_tenant, input ->> 'mode', input ->> 'operation_type', v_source, v_destination, input ->> 'notes', app.user_id());

@@ -1,4 +1,4 @@
--- Every waybill between two warehouses with a package on it has one transfer that stands for it.
+-- Every waybill between two warehouses with a package on it has one transfer that stands for it, with the same packages.
 
 -- Made with the first package, in its transaction; later packages join it. A definer: whoever attaches a package has it
 -- recorded, and nobody records one otherwise.
@@ -43,6 +43,23 @@ language plpgsql security definer set search_path = '' as $$
 begin
   return private.package_transfers_project(null);
 end $$;
+
+-- A package that is taken off leaves the transfer too, and with the last one the transfer goes: empty waybills have none.
+create or replace function private.waybill_unprojected() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  delete from warehousing.package_transfer_deliveries x using old_rows o, warehousing.package_transfers t
+  where t.tenant_id = o.tenant_id and t.waybill_id = o.waybill_id
+    and x.tenant_id = t.tenant_id and x.transfer_id = t.id and x.delivery_id = o.delivery_id;
+  delete from warehousing.package_transfers t
+  where (t.tenant_id, t.waybill_id) in (select o.tenant_id, o.waybill_id from old_rows o)
+    and not exists (select from warehousing.package_transfer_deliveries x where x.tenant_id = t.tenant_id and x.transfer_id = t.id);
+  return null;
+end $$;
+
+drop trigger if exists waybill_unprojected on warehousing.waybill_deliveries;
+create trigger waybill_unprojected after delete on warehousing.waybill_deliveries referencing old table as old_rows
+  for each statement execute function private.waybill_unprojected();
 
 drop trigger if exists waybill_projected on warehousing.waybill_deliveries;
 create trigger waybill_projected after insert on warehousing.waybill_deliveries referencing new table as new_rows

@@ -31,8 +31,8 @@ begin
 end $$;
 
 -- Changes what is sent; null clears what may be empty. A warehouse without room left becomes full, and one
--- that was full and has room again becomes active, unless a status is sent. {id, any field of warehouse_create}
--- -> {warehouse}. Fails: warehouse_not_found, address_not_found, warehouse_code_exists, invalid_customer_ids.
+-- that was full and has room again becomes active, unless a status is sent. Another access_mode takes the people it
+-- means. {id, any field of warehouse_create} -> {warehouse}. Fails: warehouse_not_found, address_not_found, warehouse_code_exists, invalid_customer_ids.
 create or replace function warehousing.warehouse_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -54,6 +54,10 @@ begin
       when (v_wanted.available_capacity > 0) is not false and v_wanted.status = 'full' then 'active'
       else v_wanted.status end;
   end if;
+  -- A list of those who may is not one of those who may not.
+  if v_wanted.access_mode <> v_warehouse.access_mode and v_wanted.access_mode <> 'all_users' and input -> 'user_ids' is null then
+    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+  end if;
   update warehousing.warehouses w set name = v_wanted.name, code = v_wanted.code, address_id = v_wanted.address_id,
     status = v_wanted.status, total_capacity = v_wanted.total_capacity, available_capacity = v_wanted.available_capacity,
     features = v_wanted.features, access_mode = v_wanted.access_mode
@@ -64,7 +68,8 @@ begin
 end $$;
 
 -- Removes a warehouse: nobody finds it any more and its code is free; the row stays for what names it.
--- {id} -> {}. Fails: warehouse_not_found, warehouse_has_inventory (anything lies in it, whatever its status).
+-- {id} -> {}. Fails: warehouse_not_found, warehouse_has_inventory (anything lies in it, whatever its status),
+-- warehouse_in_use (something is still to come in, leave or be picked there).
 create or replace function warehousing.warehouse_delete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -78,6 +83,15 @@ begin
   end if;
   if exists (select from warehousing.stock s where s.tenant_id = v_tenant and s.warehouse_id = v_id and s.quantity > 0) then
     perform app.fail('warehouse_has_inventory');
+  end if;
+  if exists (select from warehousing.receiving_orders r where r.tenant_id = v_tenant and r.warehouse_id = v_id and r.status = 'pending')
+    or exists (select from warehousing.picking_orders p
+      where p.tenant_id = v_tenant and p.warehouse_id = v_id and p.status in ('pending', 'in_progress'))
+    or exists (select from warehousing.waybills b where b.tenant_id = v_tenant and b.status in ('drafted', 'in_transit')
+      and v_id in (b.source_warehouse_id, b.destination_warehouse_id))
+    or exists (select from delivery.deliveries d where d.tenant_id = v_tenant and d.status not in ('delivered', 'returned', 'cancelled')
+      and v_id in (d.pickup_warehouse_id, d.dropoff_warehouse_id, d.ordered_to_warehouse_id, d.current_warehouse_id, d.staging_warehouse_id)) then
+    perform app.fail('warehouse_in_use');
   end if;
   update warehousing.warehouses w set deleted_at = now() where w.id = v_id;
   return '{}';

@@ -5,7 +5,7 @@ create or replace function warehousing.waybill_row(waybill_id uuid) returns json
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select to_jsonb(w) || jsonb_build_object(
+    select to_jsonb(w) - 'driver_id' || jsonb_build_object(
       'deliveries', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
           'status', d.status, 'delivery_flow', d.delivery_flow, 'current_warehouse_id', d.current_warehouse_id,
           'received_state', p.received_state) order by p.position), '[]')

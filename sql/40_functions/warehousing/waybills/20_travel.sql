@@ -65,9 +65,9 @@ begin
   return warehousing.waybill_get(input);
 end $$;
 
--- Calls off a drafted waybill: it is closed, its parcels stay where they lie and may travel otherwise, its stock is free
+-- Calls off a drafted waybill, sealed or not: it is closed, its parcels stay where they lie and may travel otherwise, its stock is free
 -- again. Drafts that were made for pieces of inventory stay drafts, for another waybill. {id} -> {waybill}
--- Fails: waybill_not_found, forbidden, waybill_action_not_allowed (sealed, or on its way).
+-- Fails: waybill_not_found, forbidden, waybill_action_not_allowed (on its way, or over).
 create or replace function warehousing.waybill_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -75,7 +75,7 @@ declare
   v_parcels uuid[];
 begin
   perform warehousing.require_works_in(w.source_warehouse_id);
-  perform warehousing.require_waybill(w, 'drafted', false);
+  perform warehousing.require_waybill(w, 'drafted', w.sealed_at is not null);
   v_parcels := array(select p.delivery_id from warehousing.waybill_deliveries p
     where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open order by p.position);
   perform private.deliveries_hold(v_parcels);

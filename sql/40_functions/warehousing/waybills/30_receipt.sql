@@ -8,8 +8,6 @@ language plpgsql set search_path = '' as $$
 declare
   v_bin uuid := coalesce(bin, warehousing.default_receiving_bin(w.destination_warehouse_id));
   v_lines jsonb;
-  v_here delivery.addresses;
-  v_snapshot jsonb;
 begin
   select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'warehouse_id', w.destination_warehouse_id, 'bin_id', v_bin, 'quantity', i.quantity,
     'lot_number', i.lot_number, 'serial_number', i.serial_number, 'field', 'bin_id') order by i.item_id, i.id)
@@ -17,27 +15,7 @@ begin
   if v_lines is not null and v_bin is null then
     perform app.fail('bin_id_required_for_received_items', '{"field": "bin_id"}');
   end if;
-  select a.* into v_here from warehousing.warehouses h
-  join delivery.addresses a on a.tenant_id = h.tenant_id and a.id = h.address_id
-  where h.tenant_id = w.tenant_id and h.id = w.destination_warehouse_id;
-  select to_jsonb(a) into v_snapshot from delivery.addresses_list a where a.id = v_here.id;
-  perform private.parcel_at(p.id, w.destination_warehouse_id) from unnest(parcels) p (id);
-  update delivery.deliveries d set status = case when e.ends then 'delivered' else 'pending' end, status_reason = null, status_notes = null,
-    delivered_at = case when e.ends then clock_timestamp() end,
-    pickup_warehouse_id = case when e.ends then d.pickup_warehouse_id else w.destination_warehouse_id end,
-    pickup_address_id = case when e.ends then d.pickup_address_id else v_here.id end,
-    pickup_snapshot = case when e.ends then d.pickup_snapshot else v_snapshot end,
-    pickup_zone_id = case when e.ends then d.pickup_zone_id else v_here.zone_id end,
-    -- Who goes on from here does not end here.
-    dropoff_warehouse_id = case when e.ends or d.dropoff_warehouse_id <> w.destination_warehouse_id then d.dropoff_warehouse_id end
-  from (
-    select x.id, x.dropoff_warehouse_id is not distinct from w.destination_warehouse_id and x.dropoff_address_id = v_here.id
-      and c.cod + c.delivery_fee = 0 as ends
-    from delivery.deliveries x cross join lateral money.cash_due(x, 'dropoff') c
-    where x.tenant_id = w.tenant_id
-      and ((x.id = any (parcels) and x.delivery_flow <> 'pnd_parent') or (x.parent_id = any (parcels) and x.delivery_flow = 'pnd_outbound'))
-  ) e
-  where d.tenant_id = w.tenant_id and d.id = e.id and d.status = 'in_transit';
+  perform private.parcels_go_on(parcels, w.destination_warehouse_id);
   perform warehousing.stock_receive(v_lines, 'transfer_in', 'waybill', w.id);
 end $$;
 

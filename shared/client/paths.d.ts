@@ -10927,6 +10927,7 @@ export interface operations {
     get_delivery_deliveries_delivery_id: {
         parameters: {
             query?: {
+                include?: "proof_links";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
                 /** @description Another tenant of yours than the token's */

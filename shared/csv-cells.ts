@@ -10,15 +10,19 @@ function cell(value: unknown): string {
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   const text = typeof value === "string" ? value : JSON.stringify(value);
   const safe = guarded(text);
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return /[",;\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
+
+/** Where a formula may begin: at the start, or where a spreadsheet divides cells by something else than our comma. */
+const formula = /(^|[;|\t\r\n])( *'*)(?=[=+\-@\t\r])/g;
+const guardedFormula = /(^|[;|\t\r\n])( *'*)'(?=[=+\-@\t\r])/g;
 
 /** A text that no spreadsheet runs: one more apostrophe before what begins like a formula, also behind apostrophes. */
 function guarded(text: string): string {
-  return /^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return text.replace(formula, "$1$2'");
 }
 
 /** The text that was guarded. */
 export function unguarded(cell: string): string {
-  return /^'+[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell;
+  return cell.replace(guardedFormula, "$1$2");
 }

@@ -8,6 +8,7 @@
  */
 import { Buffer } from "node:buffer";
 import type postgres from "postgres";
+import { acceptKey, isAccepted } from "./api-keys.ts";
 import { AppError, type ErrorCode, isErrorCode } from "./errors.ts";
 import { databasePrepare } from "./env.ts";
 import { log } from "./log.ts";
@@ -103,6 +104,7 @@ export function openDatabase(
       if (error instanceof AppError && error.language) seen.language = error.language;
       throw error;
     }).finally(() => begun ||= kind !== "check");
+    if (claims.api_key_hash) acceptKey(claims.api_key_hash);
     seen.language = answer.language;
     seen.tenant = answer.tenant;
     seen.version = answer.version ?? null;
@@ -256,9 +258,13 @@ async function execute(
   }
 }
 
-/** Among whom connections are shared: tenants, as the token says; what a caller merely asks for is not believed. */
+/**
+ * Among whom connections are shared: tenants, as the token says. What a caller merely asks for is not believed, and all
+ * whom nobody knows yet are one.
+ */
 export function whoseOf({ tenant_id, sub, api_key_hash }: Claims): string {
-  return tenant_id ?? sub ?? api_key_hash ?? "";
+  const key = api_key_hash && isAccepted(api_key_hash) ? api_key_hash : undefined;
+  return tenant_id ?? sub ?? key ?? "";
 }
 
 interface Verdict {

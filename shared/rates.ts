@@ -3,14 +3,15 @@
  * requests. Asked in a transaction of its own, so that a request that is refused counts as well.
  */
 import type { Actor } from "./actor.ts";
+import { isAccepted } from "./api-keys.ts";
 import { system } from "./db.ts";
 import { type AnyEndpoint, readsOnly } from "./endpoint.ts";
 import { publicWritesPerMinute, readsPerMinute, writesPerMinute } from "./env.ts";
 import { AppError } from "./errors.ts";
 
 /**
- * Lets a request pass or fails with `rate_limited` and the seconds to wait. A user or an API key has one bucket for
- * what reads and one for what writes; what anybody may send is counted by address, and reading it is not counted. The
+ * Lets a request pass or fails with `rate_limited` and the seconds to wait. A user or a known API key has one bucket for
+ * what reads and one for what writes; keys that nobody knows yet are counted by address; what anybody may send is counted by address, and reading it is not counted. The
  * system itself (a secret key) is never kept waiting. `whose`: among whom the connections are shared, see `whoseOf`.
  */
 export async function admit(
@@ -35,6 +36,9 @@ function bucketOf(
   request: Request,
 ): { name: string; perMinute: number } | undefined {
   if (actor?.kind === "service") return undefined;
+  if (actor?.kind === "api_key" && !isAccepted(actor.hash)) {
+    return { name: `keys/${addressOf(request)}`, perMinute: publicWritesPerMinute };
+  }
   if (actor) {
     const who = actor.kind === "user" ? actor.id : actor.hash;
     return reads
@@ -46,7 +50,11 @@ function bucketOf(
     : { name: `public/${addressOf(request)}`, perMinute: publicWritesPerMinute };
 }
 
-/** The client's address as the platform's gateway tells it. */
-function addressOf(request: Request): string {
-  return request.headers.get("x-forwarded-for")?.split(",")[0].trim().slice(0, 64) ?? "";
+/**
+ * The client's address as the platform's gateway tells it. The first of `x-forwarded-for` may be what the client wrote
+ * there himself; Cloudflare, which stands before hosted projects, overwrites a header of its own.
+ */
+function addressOf({ headers }: Request): string {
+  const told = headers.get("cf-connecting-ip") ?? headers.get("x-forwarded-for")?.split(",")[0];
+  return told?.trim().slice(0, 64) ?? "";
 }

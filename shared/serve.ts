@@ -71,9 +71,19 @@ export function serve(
       headers: corsHeaders,
     });
   });
-  app.get("/openapi.json", async () => {
+  let description: Promise<string> | undefined;
+  const describe = async () => {
     const { describeFunction } = await import("./openapi.ts");
-    return Response.json(describeFunction(name, await endpoints()), { headers: corsHeaders });
+    return JSON.stringify(describeFunction(name, await endpoints()));
+  };
+  // Anybody may read it, so it is made once.
+  app.get("/openapi.json", async () => {
+    description ??= describe().catch((error) => {
+      description = undefined;
+      throw error;
+    });
+    const headers = { ...corsHeaders, "content-type": "application/json" };
+    return new Response(await description, { headers });
   });
   if (loadJobs) {
     app.post("/internal/jobs", async (c) => {

@@ -209,13 +209,13 @@ create policy tenant on money.payments for all to barid_caller
     or exists (select from money.accounts a where a.tenant_id = payments.tenant_id and a.id = payments.account_id)
     or exists (select from delivery.deliveries d where d.tenant_id = payments.tenant_id and d.id = payments.delivery_id)));
 
--- A delivery is seen by its people and by every driver who carries or carried it.
+-- A delivery is seen by its people and by every driver who carries or carried it, not by one who said no.
 drop policy tenant on delivery.deliveries;
 create policy tenant on delivery.deliveries for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant())
     or customer_id = (select app.user_id()) or institution_user_id = (select app.user_id())
     or id in (select a.delivery_id from delivery.assignments a
-      where a.tenant_id = (select app.tenant_id()) and a.driver_id = (select app.user_id()))));
+      where a.tenant_id = (select app.tenant_id()) and a.driver_id = (select app.user_id()) and a.status <> 'rejected')));
 -- A driver changes what he carries now, not what he carried once.
 drop policy writers_change on delivery.deliveries;
 create policy writers_change on delivery.deliveries as restrictive for update to barid_caller using (true)

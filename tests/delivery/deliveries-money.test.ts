@@ -261,11 +261,15 @@ describe("a wallet", () => {
   });
 });
 
-test("a gateway's fee waits to be paid and is no longer asked for when the order is cancelled", async () => {
+test("a fee that was to be paid at a gateway is taken in cash: nobody is carried for nothing", async () => {
   const { id } = await newDelivery(ground, { payer_type: "sender", payment_method: "gateway" });
-  expect(await paymentsOf(id)).toMatchObject([{ status: "pending", payment_method: "gateway" }]);
-  await moves(tenant.customer, id, ["cancel", { reason: "no" }]);
-  expect(await paymentsOf(id)).toMatchObject([{ status: "CANCELLED" }]);
+  expect(await paymentsOf(id)).toEqual([]);
+  const { delivery } = (await tenant.ops.get(`/delivery/deliveries/${id}`)).body;
+  expect(delivery.cash_due).toMatchObject({
+    pickup: { cod: 0, delivery_fee: delivery.delivery_fee },
+    delivery: { cod: 0, delivery_fee: 0 },
+  });
+  expect(delivery.delivery_fee).toBeGreaterThan(0);
 });
 
 describe("the price", () => {

@@ -84,7 +84,17 @@ describe("a file without faults", () => {
 
   test("may be our own export: what comes out is what went in, formulas and all", async () => {
     const from = await newTenant();
-    const texts = ["=1+1", "'=1+1", "+964", "@x", '"quoted", and\nbroken', "'plain"];
+    const texts = [
+      "=1+1",
+      "'=1+1",
+      "+964",
+      "@x",
+      '"quoted", and\nbroken',
+      "'plain",
+      "Ali;=1+1;",
+      "a | '-2",
+      "b\n@c",
+    ];
     for (const full_address of texts) {
       const made = await from.ops.post(list, {
         full_address,

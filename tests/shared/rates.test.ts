@@ -92,6 +92,33 @@ test("whoever signs nothing is counted by his address; reading is not", async ()
   expect(new Set(await statuses(10, shop))).toEqual(new Set([404]));
 });
 
+test("API keys that nobody knows are counted by address, however many are made up", async () => {
+  const guess = (address: string) => () =>
+    fetch(`${stack.apiUrl}/delivery/wallets`, {
+      headers: { "x-api-key": randomUUID(), "x-forwarded-for": address },
+    });
+  expect(await statuses(10, guess("192.0.2.17"))).toEqual([
+    ...Array(4).fill(401),
+    ...Array(6).fill(429),
+  ]);
+  expect(await statuses(2, guess("192.0.2.18"))).toEqual([401, 401]);
+});
+
+test("the address is the one that the platform's own header tells", async () => {
+  const send = (written: string) => () =>
+    fetch(`${stack.apiUrl}/payment/webhooks/none`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "x-forwarded-for": written,
+        "cf-connecting-ip": "192.0.2.27",
+      },
+      body: "{}",
+    });
+  expect(await statuses(4, send("198.51.100.1"))).toEqual(Array(4).fill(404));
+  expect(await statuses(2, send("198.51.100.2"))).toEqual([429, 429]);
+});
+
 test("the system itself never waits, and full buckets are forgotten", async () => {
   const jobs = () =>
     fetch(`${stack.apiUrl}/delivery/internal/jobs`, {

@@ -70,8 +70,9 @@ const fields = {
   external_reference_id: z.string().trim().min(1).max(200).nullish(),
   notes: LongText.nullish(),
   promised_at: Instant.nullish(),
-  /** Not of the shapes that deliveries without one and items of manifests have. */
-  barcode: z.string().trim().regex(/^(?!PD\d{10}$|[A-Z]{2}\d{10}[A-Z]{2}$)[\w-]{4,64}$/).nullish(),
+  /** Not of the shapes that delivery codes, deliveries without one and items of manifests have. */
+  barcode: z.string().trim().regex(/^(?!\d+$|PD\d{10}$|[A-Z]{2}\d{10}[A-Z]{2}$)[\w-]{4,64}$/)
+    .nullish(),
   carrier_type: carrier.carrier_type.optional(),
   carrier_code: carrier.carrier_code,
 };

@@ -12,7 +12,8 @@ begin
     when d.customer_id is not null then money.account_of('wallet', 'customer', d.customer_id, d.currency::text) end;
 end $$;
 
--- Charges the fee of a delivery that becomes an order: a wallet now, a gateway later; cash is taken by a driver.
+-- Charges the fee of a delivery that becomes an order to a wallet. Cash is taken by a driver; so is what was to be paid
+-- at a gateway, since only orders of a store are opened there: a fee that nobody can pay would be a delivery for nothing.
 -- Fails: insufficient_wallet_balance.
 create or replace function money.delivery_fee_charge(p_delivery uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -24,10 +25,10 @@ declare
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
   -- The fee of a storefront order is part of what is paid for the order.
-  if d.payment_method = 'cash' or d.delivery_fee = 0 or d.order_id is not null then
+  if d.payment_method <> 'wallet' or d.delivery_fee = 0 or d.order_id is not null then
     return;
   end if;
-  v_wallet := case when d.payment_method = 'wallet' then money.owner_wallet(d) end;
+  v_wallet := money.owner_wallet(d);
   insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, actor_id, processed_at)
   values (d.tenant_id, 'DELIVERY', 'DELIVERY_FEE', case when v_wallet is null then 'pending' else 'SUCCESS' end, d.payment_method,
     d.delivery_fee, d.currency, v_wallet, d.id, app.user_id(), case when v_wallet is not null then now() end)
@@ -80,12 +81,13 @@ begin
 end $$;
 
 -- What a driver has to take in cash for a parcel at a stage, 'pickup' or 'dropoff'. The sender's fee is taken with
--- the parcel; a receiver pays his fee and the COD at the door.
+-- the parcel; a receiver pays his fee and the COD at the door. Of a store's order the fee is part of the order.
 create or replace function money.cash_due(d delivery.deliveries, stage text, out cod numeric, out delivery_fee numeric)
 language plpgsql immutable set search_path = '' as $$
 begin
   cod := case when stage = 'dropoff' then d.cod_amount else 0 end;
-  delivery_fee := case when d.payment_method = 'cash' and d.payer_type = case stage when 'pickup' then 'sender' else 'receiver' end
+  delivery_fee := case when (d.payment_method = 'cash' or (d.payment_method = 'gateway' and d.order_id is null))
+    and d.payer_type = case stage when 'pickup' then 'sender' else 'receiver' end
     then d.delivery_fee else 0 end;
 end $$;
 

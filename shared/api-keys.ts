@@ -1,0 +1,13 @@
+/**
+ * API keys that the database has accepted, by their hash. Until then a key is only something that a stranger sent: it
+ * has no bucket and no turn of its own, or whoever makes up keys would have as many as he likes.
+ */
+const accepted = new Set<string>();
+const acceptedMax = 10_000;
+
+export function acceptKey(hash: string): void {
+  if (accepted.size >= acceptedMax) accepted.clear();
+  accepted.add(hash);
+}
+
+export const isAccepted = (hash: string): boolean => accepted.has(hash);

@@ -7970,9 +7970,9 @@ end $$;
 -- sql/40_functions/delivery/manifests/54_orders_outcome.sql
 
 -- What became of a request, read from what is durable, in the order the items were scanned.
--- {item_ids, failures: [{item_id, code}], idempotency_key?} -> {created, failed, receipt, code}
+-- {item_ids, failures: [{item_id, code, params?}], idempotency_key?} -> {created, failed, receipt, code}
 --   created  every requested item that has its order, made now or before
---   failed   the others that should have one: [{item_id, barcode_value, manifest_*, current_status, code}];
+--   failed   the others that should have one: [{item_id, barcode_value, manifest_*, current_status, code, params}];
 --            received items of a manifest that is still being received are neither
 --   receipt  requested, received (received_at set, not void), ready (their manifest's receiving is complete)
 --   code     manifest_receiving_incomplete when a manifest is still being received, else null
@@ -8012,7 +8012,9 @@ begin
       from judged j where j.delivery_id is not null), '[]'),
     'failed', coalesce((select jsonb_agg(jsonb_build_object('item_id', j.id, 'barcode_value', (j.item).barcode_value,
         'manifest_id', (j.manifest).id, 'manifest_number', (j.manifest).manifest_number,
-        'manifest_status', (j.manifest).status, 'current_status', (j.item).status, 'code', j.failure) order by j.position)
+        'manifest_status', (j.manifest).status, 'current_status', (j.item).status, 'code', j.failure,
+        'params', (select f -> 'params' from jsonb_array_elements(input -> 'failures') f
+          where f ->> 'item_id' = j.id::text and f ->> 'code' = j.failure limit 1)) order by j.position)
       from judged j where j.failure is not null), '[]'),
     'receipt', jsonb_build_object(
       'requested_count', (select count(*) from judged),
@@ -8039,7 +8041,7 @@ end $$;
 -- the institution's wallet, with the origin of each written down for good. Sets, not loops: one
 -- statement each for deliveries, payments, books and items.
 --
--- {item_ids (in scan order), destination (from delivery.manifest_destination)} -> {failures: [{item_id, code}]}
+-- {item_ids (in scan order), destination (from delivery.manifest_destination)} -> {failures: [{item_id, code, params?}]}
 -- Items that already have an order, or are not fit for one any more, are passed over. An item whose
 -- price cannot be found or whose wallet is short fails alone and stays received.
 -- Locks: manifests by id (shared: two parts of one manifest run side by side), items by id, the default
@@ -8060,7 +8062,8 @@ begin
 
   select jsonb_agg(o.line order by o.place) into v_orders from delivery.manifest_orders_priced(v_ids, v_destination) o;
   v_orders := delivery.manifest_orders_paid(coalesce(v_orders, '[]'));
-  select coalesce(jsonb_agg(jsonb_build_object('item_id', o ->> 'item_id', 'code', o ->> 'failure')), '[]') into v_failures
+  select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item_id', o -> 'item_id', 'code', o -> 'failure',
+    'params', o -> 'failure_params'))), '[]') into v_failures
   from jsonb_array_elements(v_orders) o where o ->> 'failure' is not null;
   select coalesce(jsonb_agg(o.line order by o.position), '[]') into v_orders
   from jsonb_array_elements(v_orders) with ordinality o (line, position) where o.line ->> 'failure' is null;
@@ -8070,7 +8073,7 @@ begin
 end $$;
 
 -- Prices the items that are still fit for an order; lines {item_id, delivery_id, delivery_code,
--- institution_user_id, price, unit_size, ...} or {item_id, failure}.
+-- institution_user_id, price, unit_size, ...} or {item_id, failure, failure_params} (what fills its text).
 -- The price starts at the processing point, or at the manifest's stored source address when the setting
 -- delivery_fee_origin says source_location; the pick-up place is the processing point either way.
 create or replace function delivery.manifest_orders_priced(item_ids uuid[], destination jsonb)
@@ -8099,7 +8102,9 @@ begin
       'delivery_code', r.delivery_code, 'institution_user_id', m.institution_user_id,
       'distance_km', round(d.km::numeric, 3), 'price', q.price, 'unit_size', q.unit_size, 'unit_size_source', q.unit_size_source,
       'failure', case when m.institution_user_id <> all (v_allowed)
-        then 'delivery_service_not_available' else q.error_code end)
+        then 'delivery_service_not_available' else q.error_code end,
+      'failure_params', case when q.error_code is not null
+        then coalesce(q.error_params, '{}') || '{"field": "package_details"}' end)
   from unnest(item_ids) with ordinality asked (id, position)
   join delivery.transfer_manifest_items i on i.id = asked.id and i.status = 'received' and i.delivery_id is null
   join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
@@ -8164,7 +8169,7 @@ end $$;
 -- sql/40_functions/delivery/manifests/58_orders_write.sql
 
 -- Writes the orders that manifest_orders_create priced and paid: parents, legs, payments, and
--- the items' own end. The barcode on the parcel stays its barcode.
+-- the items' own end, which is where the orders went. The barcode on the parcel stays its barcode.
 -- Lines are read as typed columns: a cast of a joined value is not leakproof and would keep indexes unused.
 create or replace function delivery.manifest_orders_write(lines jsonb, destination jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -8218,7 +8223,9 @@ begin
     v_currency, (l ->> 'wallet_id')::uuid, (l ->> 'delivery_id')::uuid, v_actor, now()
   from jsonb_array_elements(lines) l;
 
-  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = l.delivery_id
+  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = l.delivery_id,
+    destination_branch_id = (destination ->> 'branch_id')::uuid,
+    destination_address_id = case when destination ->> 'branch_id' is null then (destination ->> 'address_id')::uuid end
   from jsonb_to_recordset(lines) l (item_id uuid, delivery_id uuid) where i.id = l.item_id;
 
   perform delivery.manifest_events_add((

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id, PersonRef } from "../../../shared/schemas.ts";
+import { Id, JsonObject, PersonRef } from "../../../shared/schemas.ts";
 import { itemStatuses } from "../statuses.ts";
 
 /** Manifest statuses from which orders can be made. */
@@ -153,5 +153,9 @@ export const OrderPartBody = z.object({
 });
 
 export const OrderPartResponse = z.object({
-  failures: z.array(z.object({ item_id: Id, code: z.string() })),
+  failures: z.array(z.object({
+    item_id: Id,
+    code: z.string(),
+    params: JsonObject.optional(),
+  })),
 });

@@ -17753,11 +17753,8 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    barcodes?: string[];
-                    identifiers?: (string | {
-                        type?: string;
-                        value: string;
-                    })[];
+                    barcodes?: unknown[];
+                    identifiers?: unknown[];
                 };
             };
         };

@@ -29352,6 +29352,8 @@ export interface operations {
              *
              *     `manifest_workflow_required`: Drivers need at least one way to create manifests.
              *
+             *     `delivery_service_not_available`: This delivery service may not be used here.
+             *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
              *     `validation_failed`: {field} {reason}.
@@ -29371,7 +29373,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_reference" | "manifest_workflow_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_reference" | "manifest_workflow_required" | "delivery_service_not_available" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                         field?: unknown;
                         message: string;
                         /** @constant */

@@ -138,7 +138,12 @@ const changesParameters = {
 };
 
 /** Not a number or too small: the default. Too large: the maximum. */
-function clamp(text: string | undefined, min: number, max: number, fallback: number): number {
+export function clamp(
+  text: string | undefined,
+  min: number,
+  max: number,
+  fallback: number,
+): number {
   const value = text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : NaN;
   if (!(value >= min)) return fallback;
   return Math.min(value, max);

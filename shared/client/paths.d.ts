@@ -1382,7 +1382,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a branch
+         * Change a branch, or take it out of use and back into it
          * @description Who: permission manage:operations:tenant. Needs the tenant setting `transfer_manifest.enabled`.
          */
         patch: operations["patch_delivery_institutions_institution_user_id_branches_branch_id"];
@@ -2038,7 +2038,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a processing point
+         * Change a processing point, or take it out of use and back into it
          * @description Who: permission manage:operations:tenant. Needs the tenant setting `transfer_manifest.enabled`.
          */
         patch: operations["patch_delivery_transfer_processing_points_processing_point_id"];
@@ -2054,7 +2054,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a processing point out of use
+         * Take a processing point out of use; branches whose default it is have none from then on
          * @description Who: permission manage:operations:tenant. Needs the tenant setting `transfer_manifest.enabled`.
          */
         post: operations["post_delivery_transfer_processing_points_processing_point_id_deactivate"];
@@ -6048,32 +6048,13 @@ export interface components {
             };
         };
         /**
-         * @description `processing_point_code_exists`: Another processing point already has this code.
-         *
-         *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
-         */
-        "409_4": {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    /** @enum {unknown} */
-                    code: "processing_point_code_exists" | "idempotency_conflict";
-                    message: string;
-                    /** @constant */
-                    success: false;
-                };
-            };
-        };
-        /**
          * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
          *
          *     `delivery_barcode_taken`: Another delivery already has this barcode.
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_5": {
+        "409_4": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6094,7 +6075,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_6": {
+        "409_5": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6115,7 +6096,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_7": {
+        "409_6": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6136,7 +6117,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_8": {
+        "409_7": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6156,7 +6137,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_9": {
+        "409_8": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6177,7 +6158,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_10": {
+        "409_9": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6196,7 +6177,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_11": {
+        "409_10": {
             headers: {
                 [name: string]: unknown;
             };
@@ -8094,7 +8075,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_15"];
-            409: components["responses"]["409_7"];
+            409: components["responses"]["409_6"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -8618,7 +8599,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_7"];
+            409: components["responses"]["409_6"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -11358,7 +11339,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_9"];
-            409: components["responses"]["409_5"];
+            409: components["responses"]["409_4"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -11503,7 +11484,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_9"];
-            409: components["responses"]["409_5"];
+            409: components["responses"]["409_4"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -15430,7 +15411,7 @@ export interface operations {
                     address_id: string;
                     code: string;
                     contact_info?: {
-                        phone?: string;
+                        phone?: (string) | null;
                     } & {
                         [key: string]: unknown;
                     };
@@ -15640,6 +15621,8 @@ export interface operations {
             content: {
                 "application/json": {
                     default_processing_point_id?: string | null;
+                    /** @description False does what the deactivate call does; true takes the branch back into use */
+                    is_active?: boolean;
                     metadata?: {
                         [key: string]: unknown;
                     };
@@ -15741,7 +15724,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `processing_point_inactive`: This processing point is no longer in use.
+             * @description `branch_in_use`: Manifests that are still open use this branch.
+             *
+             *     `processing_point_inactive`: This processing point is no longer in use.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -15752,7 +15737,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "processing_point_inactive" | "idempotency_conflict";
+                        code: "branch_in_use" | "processing_point_inactive" | "idempotency_conflict";
                         message: string;
                         /** @constant */
                         success: false;
@@ -17754,11 +17739,8 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    barcodes?: string[];
-                    identifiers?: (string | {
-                        type?: string;
-                        value: string;
-                    })[];
+                    barcodes?: unknown[];
+                    identifiers?: unknown[];
                 };
             };
         };
@@ -20280,7 +20262,25 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_4"];
-            409: components["responses"]["409_4"];
+            /**
+             * @description `processing_point_code_exists`: Another processing point already has this code.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "processing_point_code_exists" | "idempotency_conflict";
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -20391,6 +20391,8 @@ export interface operations {
                     /** Format: uuid */
                     address_id?: string;
                     code?: string;
+                    /** @description False does what the deactivate call does; true takes the point back into use, as the default of no branch until one chooses it */
+                    is_active?: boolean;
                     metadata?: {
                         [key: string]: unknown;
                     };
@@ -20473,7 +20475,27 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_4"];
+            /**
+             * @description `processing_point_code_exists`: Another processing point already has this code.
+             *
+             *     `processing_point_in_use`: Manifests that are still open use this processing point.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "processing_point_code_exists" | "processing_point_in_use" | "idempotency_conflict";
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -21742,7 +21764,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_6"];
+            409: components["responses"]["409_5"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -21847,7 +21869,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_6"];
+            409: components["responses"]["409_5"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -22910,7 +22932,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
-            409: components["responses"]["409_11"];
+            409: components["responses"]["409_10"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -22989,7 +23011,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
-            409: components["responses"]["409_11"];
+            409: components["responses"]["409_10"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -26736,7 +26758,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_10"];
+            409: components["responses"]["409_9"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -26988,7 +27010,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_10"];
+            409: components["responses"]["409_9"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -29356,6 +29378,8 @@ export interface operations {
              *
              *     `manifest_workflow_required`: Drivers need at least one way to create manifests.
              *
+             *     `delivery_service_not_available`: This delivery service may not be used here.
+             *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
              *     `validation_failed`: {field} {reason}.
@@ -29375,7 +29399,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_reference" | "manifest_workflow_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_reference" | "manifest_workflow_required" | "delivery_service_not_available" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                         field?: unknown;
                         message: string;
                         /** @constant */
@@ -32624,7 +32648,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_22"];
-            409: components["responses"]["409_9"];
+            409: components["responses"]["409_8"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -35212,7 +35236,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_4"];
-            409: components["responses"]["409_8"];
+            409: components["responses"]["409_7"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -35448,7 +35472,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_8"];
+            409: components["responses"]["409_7"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -36594,7 +36618,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_22"];
-            409: components["responses"]["409_9"];
+            409: components["responses"]["409_8"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];

@@ -3227,13 +3227,13 @@ grant select on delivery.institutions_list, delivery.branches_list to barid_call
 
 drop view if exists delivery.manifest_items_search_rows cascade;
 
--- Items as the scan screen lists them.
+-- Items as the scan screen lists them. An item that says itself where it goes does not go where its manifest goes.
 create view delivery.manifest_items_search_rows with (security_invoker = true) as
 select i.id as manifest_item_id, i.barcode_value, i.status, m.id as manifest_id, m.manifest_number, m.status as manifest_status,
   jsonb_build_object('id', m.institution_user_id, 'full_name', p.full_name, 'phone', p.phone) as institution,
   jsonb_build_object('id', b.id, 'name', b.name, 'code', b.code) as source_branch,
-  coalesce(i.destination_branch_id, m.destination_branch_id) as destination_branch_id,
-  coalesce(i.destination_address_id, m.destination_address_id) as destination_address_id,
+  case when i.destination_address_id is null then coalesce(i.destination_branch_id, m.destination_branch_id) end as destination_branch_id,
+  case when i.destination_branch_id is null then coalesce(i.destination_address_id, m.destination_address_id) end as destination_address_id,
   i.delivery_id, i.delivery_id is not null as already_has_order, i.created_at
 from delivery.transfer_manifest_items i
 join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
@@ -3311,14 +3311,14 @@ grant select on delivery.manifest_items_list to barid_caller;
 
 drop view if exists delivery.manifest_exceptions_list cascade;
 
--- Exceptions with the item and the manifest they stand on. The label of a reason is the tenant's; it is
--- null for reasons the settings no longer have and for missing_on_receive, which is ours.
+-- Exceptions with the item and the manifest they stand on. The label of a reason is the tenant's, one text
+-- or one in each language; it is null for reasons the settings no longer have and for missing_on_receive, which is ours.
 create view delivery.manifest_exceptions_list with (security_invoker = true) as
 select x.id, x.manifest_item_id, i.barcode_value, i.status as item_status, x.manifest_id, m.manifest_number,
   m.status as manifest_status,
   jsonb_build_object('id', m.institution_user_id, 'full_name', p.full_name, 'phone', p.phone) as institution,
   jsonb_build_object('value', x.reason, 'label', (
-    select r.reason ->> 'label'
+    select case jsonb_typeof(r.reason -> 'label') when 'object' then app.localized(r.reason -> 'label') else r.reason ->> 'label' end
     from tenancy.tenant_settings s
     cross join lateral jsonb_array_elements(
       case jsonb_typeof(s.settings -> 'reasons') when 'array' then s.settings -> 'reasons' else '[]' end) r (reason)
@@ -7360,50 +7360,66 @@ begin
   return app.import_lines('delivery.branch_add', '{id}', input, jsonb_build_object('institution_user_id', input -> 'institution_user_id'));
 end $$;
 
--- Changes what is sent; default_processing_point_id null takes the default away.
--- {id, institution_user_id, name?, default_processing_point_id?, metadata?} -> the branch with what it points at
--- Fails: branch_not_found, processing_point_not_found, processing_point_inactive.
+-- Locks a branch that shall go out of use. Fails: branch_not_found, branch_in_use (manifests that are not ended
+-- start or end there, or one of their parcels still has to become an order to it).
+create or replace function delivery.branch_require_unused(branch_id uuid, institution_user_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  -- New manifests and items take a key-share lock on the branch; this lock makes them and us take turns.
+  perform from delivery.institution_branches b
+  where b.id = branch_id and b.institution_user_id = branch_require_unused.institution_user_id for update;
+  if not found then
+    perform app.fail('branch_not_found');
+  end if;
+  if exists (select from delivery.transfer_manifests m
+      where m.tenant_id = app.tenant_id() and branch_id in (m.source_branch_id, m.destination_branch_id)
+        and m.status not in ('completed', 'cancelled'))
+    or exists (select from delivery.transfer_manifest_items i
+      join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+      where i.tenant_id = app.tenant_id() and i.destination_branch_id = branch_id and i.status not in ('order_created', 'void')
+        and m.status not in ('completed', 'cancelled')) then
+    perform app.fail('branch_in_use');
+  end if;
+end $$;
+
+-- Changes what is sent; default_processing_point_id null takes the default away, is_active takes the branch out
+-- of use or back into it.
+-- {id, institution_user_id, name?, default_processing_point_id?, metadata?, is_active?} -> the branch with what it points at
+-- Fails: branch_not_found, processing_point_not_found, processing_point_inactive, branch_in_use.
 create or replace function delivery.branch_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
+  v_branch jsonb := delivery.branch_get(input);
   v_point uuid := (input ->> 'default_processing_point_id')::uuid;
+  v_active boolean := (input ->> 'is_active')::boolean;
+  -- A default that is sent as it was is neither judged nor written: somebody may be taking the point out of use.
+  v_other_point boolean := input ? 'default_processing_point_id'
+    and v_point is distinct from (v_branch ->> 'default_processing_point_id')::uuid;
 begin
-  perform delivery.branch_get(input);
-  if v_point is not null then
+  if v_other_point and v_point is not null then
     perform delivery.require_point(v_point);
+  end if;
+  if not v_active then
+    perform delivery.branch_require_unused((input ->> 'id')::uuid, (input ->> 'institution_user_id')::uuid);
   end if;
   update delivery.institution_branches b set
     name = coalesce(input ->> 'name', b.name),
-    default_processing_point_id = case when input ? 'default_processing_point_id' then v_point
-      else b.default_processing_point_id end,
-    metadata = coalesce(input -> 'metadata', b.metadata)
+    default_processing_point_id = case when v_other_point then v_point else b.default_processing_point_id end,
+    metadata = coalesce(input -> 'metadata', b.metadata),
+    is_active = coalesce(v_active, b.is_active),
+    deactivated_at = case v_active when true then null when false then coalesce(b.deactivated_at, now()) else b.deactivated_at end
   where b.id = (input ->> 'id')::uuid;
   return delivery.branch_get(input);
 end $$;
 
 -- Takes a branch out of use; a second time changes nothing. {id, institution_user_id} -> {id, is_active}
--- Fails: branch_not_found, branch_in_use (manifests that are not ended start or end there, or one of
--- their parcels still has to become an order to it).
+-- Fails: what branch_require_unused fails with.
 create or replace function delivery.branch_deactivate(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := (input ->> 'id')::uuid;
 begin
-  -- New manifests and items take a key-share lock on the branch; this lock makes them and us take turns.
-  perform from delivery.institution_branches b
-  where b.id = v_id and b.institution_user_id = (input ->> 'institution_user_id')::uuid for update;
-  if not found then
-    perform app.fail('branch_not_found');
-  end if;
-  if exists (select from delivery.transfer_manifests m
-      where m.tenant_id = app.tenant_id() and v_id in (m.source_branch_id, m.destination_branch_id)
-        and m.status not in ('completed', 'cancelled'))
-    or exists (select from delivery.transfer_manifest_items i
-      join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
-      where i.tenant_id = app.tenant_id() and i.destination_branch_id = v_id and i.status not in ('order_created', 'void')
-        and m.status not in ('completed', 'cancelled')) then
-    perform app.fail('branch_in_use');
-  end if;
+  perform delivery.branch_require_unused(v_id, (input ->> 'institution_user_id')::uuid);
   update delivery.institution_branches set is_active = false, deactivated_at = now() where id = v_id and is_active;
   return jsonb_build_object('id', v_id, 'is_active', false);
 end $$;
@@ -7750,11 +7766,12 @@ end $$;
 grant execute on function private.items_with_barcode(text, integer) to barid_caller;
 
 -- Items that can still become orders. {q?, limit} -> search rows, newest first.
--- A uuid is an exact item id; other text matches anywhere in the barcode; none lists the newest.
+-- A uuid is an exact item id; other text matches anywhere in the barcode; none lists the newest. Scanners and
+-- keyboards add spaces, line ends and digits of their own: the text is read as barcodes are stored.
 create or replace function delivery.manifest_items_search(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
-  v_text text := trim(coalesce(input ->> 'q', ''));
+  v_text text := coalesce(delivery.barcode_normalise(input ->> 'q'), '');
   v_limit integer := (input ->> 'limit')::integer;
   v_ids uuid[];
 begin
@@ -7860,7 +7877,8 @@ declare
 begin
   if input ->> 'destination_branch_id' is not null then
     select b.id, b.address_id,
-      jsonb_build_object('name', b.name, 'phone', coalesce(b.contact_info ->> 'phone', a.contact_info ->> 'phone', p.phone))
+      jsonb_build_object('name', b.name, 'phone', coalesce(
+        nullif(b.contact_info ->> 'phone', ''), nullif(a.contact_info ->> 'phone', ''), p.phone))
     into v_branch, v_address, v_recipient
     from delivery.institution_branches b
     join delivery.addresses a on a.tenant_id = b.tenant_id and a.id = b.address_id
@@ -8002,9 +8020,9 @@ end $$;
 -- sql/40_functions/delivery/manifests/54_orders_outcome.sql
 
 -- What became of a request, read from what is durable, in the order the items were scanned.
--- {item_ids, failures: [{item_id, code}], idempotency_key?} -> {created, failed, receipt, code}
+-- {item_ids, failures: [{item_id, code, params?}], idempotency_key?} -> {created, failed, receipt, code}
 --   created  every requested item that has its order, made now or before
---   failed   the others that should have one: [{item_id, barcode_value, manifest_*, current_status, code}];
+--   failed   the others that should have one: [{item_id, barcode_value, manifest_*, current_status, code, params}];
 --            received items of a manifest that is still being received are neither
 --   receipt  requested, received (received_at set, not void), ready (their manifest's receiving is complete)
 --   code     manifest_receiving_incomplete when a manifest is still being received, else null
@@ -8044,7 +8062,9 @@ begin
       from judged j where j.delivery_id is not null), '[]'),
     'failed', coalesce((select jsonb_agg(jsonb_build_object('item_id', j.id, 'barcode_value', (j.item).barcode_value,
         'manifest_id', (j.manifest).id, 'manifest_number', (j.manifest).manifest_number,
-        'manifest_status', (j.manifest).status, 'current_status', (j.item).status, 'code', j.failure) order by j.position)
+        'manifest_status', (j.manifest).status, 'current_status', (j.item).status, 'code', j.failure,
+        'params', (select f -> 'params' from jsonb_array_elements(input -> 'failures') f
+          where f ->> 'item_id' = j.id::text and f ->> 'code' = j.failure limit 1)) order by j.position)
       from judged j where j.failure is not null), '[]'),
     'receipt', jsonb_build_object(
       'requested_count', (select count(*) from judged),
@@ -8071,7 +8091,7 @@ end $$;
 -- the institution's wallet, with the origin of each written down for good. Sets, not loops: one
 -- statement each for deliveries, payments, books and items.
 --
--- {item_ids (in scan order), destination (from delivery.manifest_destination)} -> {failures: [{item_id, code}]}
+-- {item_ids (in scan order), destination (from delivery.manifest_destination)} -> {failures: [{item_id, code, params?}]}
 -- Items that already have an order, or are not fit for one any more, are passed over. An item whose
 -- price cannot be found or whose wallet is short fails alone and stays received.
 -- Locks: manifests by id (shared: two parts of one manifest run side by side), items by id, the default
@@ -8092,7 +8112,8 @@ begin
 
   select jsonb_agg(o.line order by o.place) into v_orders from delivery.manifest_orders_priced(v_ids, v_destination) o;
   v_orders := delivery.manifest_orders_paid(coalesce(v_orders, '[]'));
-  select coalesce(jsonb_agg(jsonb_build_object('item_id', o ->> 'item_id', 'code', o ->> 'failure')), '[]') into v_failures
+  select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item_id', o -> 'item_id', 'code', o -> 'failure',
+    'params', o -> 'failure_params'))), '[]') into v_failures
   from jsonb_array_elements(v_orders) o where o ->> 'failure' is not null;
   select coalesce(jsonb_agg(o.line order by o.position), '[]') into v_orders
   from jsonb_array_elements(v_orders) with ordinality o (line, position) where o.line ->> 'failure' is null;
@@ -8102,7 +8123,7 @@ begin
 end $$;
 
 -- Prices the items that are still fit for an order; lines {item_id, delivery_id, delivery_code,
--- institution_user_id, price, unit_size, ...} or {item_id, failure}.
+-- institution_user_id, price, unit_size, ...} or {item_id, failure, failure_params} (what fills its text).
 -- The price starts at the processing point, or at the manifest's stored source address when the setting
 -- delivery_fee_origin says source_location; the pick-up place is the processing point either way.
 create or replace function delivery.manifest_orders_priced(item_ids uuid[], destination jsonb)
@@ -8131,7 +8152,9 @@ begin
       'delivery_code', r.delivery_code, 'institution_user_id', m.institution_user_id,
       'distance_km', round(d.km::numeric, 3), 'price', q.price, 'unit_size', q.unit_size, 'unit_size_source', q.unit_size_source,
       'failure', case when m.institution_user_id <> all (v_allowed)
-        then 'delivery_service_not_available' else q.error_code end)
+        then 'delivery_service_not_available' else q.error_code end,
+      'failure_params', case when q.error_code is not null
+        then coalesce(q.error_params, '{}') || '{"field": "package_details"}' end)
   from unnest(item_ids) with ordinality asked (id, position)
   join delivery.transfer_manifest_items i on i.id = asked.id and i.status = 'received' and i.delivery_id is null
   join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
@@ -8196,7 +8219,7 @@ end $$;
 -- sql/40_functions/delivery/manifests/58_orders_write.sql
 
 -- Writes the orders that manifest_orders_create priced and paid: parents, legs, payments, and
--- the items' own end. The barcode on the parcel stays its barcode.
+-- the items' own end, which is where the orders went. The barcode on the parcel stays its barcode.
 -- Lines are read as typed columns: a cast of a joined value is not leakproof and would keep indexes unused.
 create or replace function delivery.manifest_orders_write(lines jsonb, destination jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -8250,7 +8273,9 @@ begin
     v_currency, (l ->> 'wallet_id')::uuid, (l ->> 'delivery_id')::uuid, v_actor, now()
   from jsonb_array_elements(lines) l;
 
-  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = l.delivery_id
+  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = l.delivery_id,
+    destination_branch_id = (destination ->> 'branch_id')::uuid,
+    destination_address_id = case when destination ->> 'branch_id' is null then (destination ->> 'address_id')::uuid end
   from jsonb_to_recordset(lines) l (item_id uuid, delivery_id uuid) where i.id = l.item_id;
 
   perform delivery.manifest_events_add((
@@ -9846,39 +9871,59 @@ begin
   return jsonb_build_object('id', v_point.id, 'name', v_point.name, 'code', v_point.code, 'is_active', v_point.is_active);
 end $$;
 
--- Changes what is sent. {id, name?, code?, address_id?, metadata?} -> the point with its address
--- Fails: processing_point_not_found, address_not_found, processing_point_code_exists.
-create or replace function delivery.processing_point_update(input jsonb) returns jsonb
+-- Takes a point from what relies on it, so that it can go out of use: branches that have it as their default
+-- have none from then on. Fails: processing_point_not_found, processing_point_in_use (manifests that are not
+-- ended name it).
+create or replace function delivery.processing_point_release(point_id uuid) returns void
 language plpgsql set search_path = '' as $$
 begin
+  -- New manifests and branches take a key-share lock on the point; this lock makes them and us take turns.
+  perform from delivery.transfer_processing_points p where p.id = point_id for update;
+  if not found then
+    perform app.fail('processing_point_not_found');
+  end if;
+  if exists (select from delivery.transfer_manifests m
+      where m.tenant_id = app.tenant_id() and m.processing_point_id = point_id and m.status not in ('completed', 'cancelled')) then
+    perform app.fail('processing_point_in_use');
+  end if;
+  update delivery.institution_branches b set default_processing_point_id = null
+  where b.tenant_id = app.tenant_id() and b.default_processing_point_id = point_id;
+end $$;
+
+-- Changes what is sent; is_active takes the point out of use or back into it (branches that had it as their
+-- default choose it anew). {id, name?, code?, address_id?, metadata?, is_active?} -> the point with its address
+-- Fails: processing_point_not_found, address_not_found, processing_point_code_exists, processing_point_in_use.
+create or replace function delivery.processing_point_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_active boolean := (input ->> 'is_active')::boolean;
+begin
+  perform delivery.processing_point_get(input);
   if input ? 'address_id' then
     perform delivery.require_public_address((input ->> 'address_id')::uuid);
+  end if;
+  if not v_active then
+    perform delivery.processing_point_release((input ->> 'id')::uuid);
   end if;
   update delivery.transfer_processing_points p set
     name = coalesce(input ->> 'name', p.name),
     code = coalesce(input ->> 'code', p.code),
     address_id = coalesce((input ->> 'address_id')::uuid, p.address_id),
-    metadata = coalesce(input -> 'metadata', p.metadata)
+    metadata = coalesce(input -> 'metadata', p.metadata),
+    is_active = coalesce(v_active, p.is_active),
+    deactivated_at = case v_active when true then null when false then coalesce(p.deactivated_at, now()) else p.deactivated_at end
   where p.id = (input ->> 'id')::uuid;
   return delivery.processing_point_get(input);
 end $$;
 
 -- Takes a point out of use; a second time changes nothing. {id} -> {id, is_active}
--- Fails: processing_point_not_found, processing_point_in_use (manifests that are not ended name it).
+-- Fails: what processing_point_release fails with.
 create or replace function delivery.processing_point_deactivate(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := (input ->> 'id')::uuid;
 begin
-  -- New manifests take a key-share lock on the point; this lock makes them and us take turns.
-  perform from delivery.transfer_processing_points p where p.id = v_id for update;
-  if not found then
-    perform app.fail('processing_point_not_found');
-  end if;
-  if exists (select from delivery.transfer_manifests m
-      where m.tenant_id = app.tenant_id() and m.processing_point_id = v_id and m.status not in ('completed', 'cancelled')) then
-    perform app.fail('processing_point_in_use');
-  end if;
+  perform delivery.processing_point_release(v_id);
   update delivery.transfer_processing_points set is_active = false, deactivated_at = now() where id = v_id and is_active;
   return jsonb_build_object('id', v_id, 'is_active', false);
 end $$;
@@ -16979,11 +17024,12 @@ end $$;
 -- Merges patches into their groups; null removes a key. {patches: [{module, group, settings}]}
 -- -> the groups as settings_get shows them. Patches of different keys of one group, sent at the same
 -- moment, both hold: the second waits for the row and merges into what the first made of it.
--- Fails: invalid_reference, manifest_workflow_required, currency_in_use.
+-- Fails: invalid_reference, manifest_workflow_required, delivery_service_not_available, currency_in_use.
 create or replace function tenancy.settings_save(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_currency text := (app.currency()).code;
+  v_before jsonb := delivery.manifest_settings();
   v_groups jsonb;
 begin
   insert into tenancy.tenant_settings as s (tenant_id, module, group_key, settings, updated_by)
@@ -17000,6 +17046,7 @@ begin
   perform tenancy.check_references(input -> 'patches');
   if v_groups @> '[["delivery", "transfer_manifest"]]' then
     perform tenancy.check_workflow();
+    perform tenancy.check_default_service(v_before);
   end if;
   if (app.currency()).code <> v_currency then
     perform tenancy.change_currency((app.currency()).code);
@@ -17018,6 +17065,26 @@ begin
       or (v_settings ->> 'allow_driver_scan_institution_qr')::boolean
       or (v_settings ->> 'allow_driver_scan_item_barcode')::boolean) then
     perform app.fail('manifest_workflow_required', '{"field": "delivery.transfer_manifest.settings"}');
+  end if;
+end $$;
+
+-- The default service of manifests must be one they can use: switched on, and among those made available when
+-- any are named. Judged when one of the two settings changes: what became of a service since then is in the way
+-- of nobody who changes something else. Called after check_references, which holds the service.
+-- Fails: delivery_service_not_available.
+create or replace function tenancy.check_default_service(before jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_now jsonb := delivery.manifest_settings();
+  v_default text := v_now ->> 'default_delivery_service_id';
+  v_available jsonb := v_now -> 'available_delivery_service_ids';
+  v_new boolean := v_default is distinct from before ->> 'default_delivery_service_id';
+begin
+  if (v_new and exists (select from delivery.delivery_services s where s.id = v_default::uuid and not s.active))
+    or ((v_new or v_available <> before -> 'available_delivery_service_ids')
+      and v_available <> '[]' and not v_available ? v_default) then
+    perform app.fail('delivery_service_not_available', jsonb_build_object('field', 'delivery.transfer_manifest.settings.'
+      || case when v_new then 'default_delivery_service_id' else 'available_delivery_service_ids' end));
   end if;
 end $$;
 

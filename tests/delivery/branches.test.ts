@@ -166,7 +166,7 @@ describe("adding a branch", () => {
 });
 
 describe("changing a branch", () => {
-  test("takes name, default point and metadata, and nothing else", async () => {
+  test("takes name, default point, metadata and whether it is in use, and nothing else", async () => {
     const id = await newBranch(tenant, { address, point });
     const before = await stored(id);
     const next = await newProcessingPoint(tenant, address);
@@ -175,7 +175,6 @@ describe("changing a branch", () => {
       default_processing_point_id: next,
       metadata: { a: 1 },
       code: "OTHER",
-      is_active: false,
       institution_user_id: tenant.institution2.id,
     });
     expect(answer).toSucceed(200);

@@ -220,8 +220,8 @@ describe("one point", () => {
       is_active: true,
     });
     expect(await tenant.ops.patch(`${path}/${id}`, {})).toSucceed(200);
-    await tenant.ops.patch(`${path}/${id}`, { is_active: false, tenant_id: other.id });
-    expect(await stored(id)).toMatchObject({ is_active: true, tenant_id: tenant.id });
+    await tenant.ops.patch(`${path}/${id}`, { deactivated_at: "2020-01-01", tenant_id: other.id });
+    expect(await stored(id)).toMatchObject({ deactivated_at: null, tenant_id: tenant.id });
   });
 
   test("keeps its code its own when that changes", async () => {

@@ -260,7 +260,9 @@ test("ids must exist in this tenant, nothing of another tenant can be named", as
     await a.admin.put(pathOf(a), {
       delivery: {
         assignment_change_settings: { settings: { default_driver_id: a.driver.id } },
-        transfer_manifest: { settings: { available_delivery_service_ids: [mine] } },
+        transfer_manifest: {
+          settings: { default_delivery_service_id: mine, available_delivery_service_ids: [mine] },
+        },
       },
       general: { timezone: { settings: { name: "Asia/Baghdad" } } },
     }),

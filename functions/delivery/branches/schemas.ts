@@ -14,12 +14,17 @@ import {
 import { Address } from "../../../shared/address.ts";
 import { Code } from "../processing-points/schemas.ts";
 
+/** A phone that is empty or null is one that was not given. */
+const ContactInfo = z.looseObject({
+  phone: z.union([Phone, z.string().trim().max(0)]).nullish(),
+}).transform(({ phone, ...others }) => phone ? { phone, ...others } : others);
+
 export const CreateBranch = z.object({
   name: Text,
   code: Code,
   address_id: Id,
   default_processing_point_id: Id.nullish(),
-  contact_info: z.looseObject({ phone: Phone.optional() }).optional(),
+  contact_info: ContactInfo.optional(),
   metadata: JsonObject.optional(),
 });
 
@@ -28,6 +33,9 @@ export const UpdateBranch = z.object({
   /** null takes the default away. */
   default_processing_point_id: Id.nullish(),
   metadata: JsonObject.optional(),
+  is_active: z.boolean().optional().meta({
+    description: "False does what the deactivate call does; true takes the branch back into use",
+  }),
 });
 
 export const ByCode = z.object({ branch_code: Code });

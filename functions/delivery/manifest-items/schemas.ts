@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { Id, PersonRef } from "../../../shared/schemas.ts";
+import { clamp } from "../../../shared/list.ts";
+import { Id, JsonObject, PersonRef } from "../../../shared/schemas.ts";
 import { itemStatuses } from "../statuses.ts";
 
 /** Manifest statuses from which orders can be made. */
@@ -15,10 +16,8 @@ export const SearchQuery = z.object({
   q: z.string().max(100).optional().meta({
     description: "An item's id, or any part of its barcode; empty: the newest",
   }),
-  limit: z.string().regex(/^\d{1,9}$/).optional().transform((text) =>
-    Math.min(Math.max(Number(text ?? 20), 1), 100)
-  )
-    .meta({ description: "1 to 100, 20 unless said otherwise" }),
+  limit: z.string().optional().transform((text) => clamp(text, 1, 100, 20))
+    .meta({ description: "Rows: 20, at most 100" }),
 });
 
 const ManifestRefs = {
@@ -42,16 +41,18 @@ export const SearchResponse = z.object({
   })),
 });
 
-const Identifier = z.union([
-  z.string().max(200),
-  z.object({ type: z.string().max(50).optional(), value: z.string().max(200) }),
-]);
+/** Any value: what is wrong with one is said beside it, and the others are checked all the same. */
+const Identifier = z.unknown().meta({
+  description:
+    "`{type, value}` or the plain value: an item's id or a barcode. `type` is not looked at; " +
+    "a value that is neither gives a result with `invalid_barcode`",
+});
 const identifiersMax = 500;
 
 /** `identifiers`, or the plain `barcodes`; both mean the same list of scanned values. */
 export const ValidateBody = z.object({
-  identifiers: z.array(Identifier).min(1).max(identifiersMax).optional(),
-  barcodes: z.array(z.string().max(200)).min(1).max(identifiersMax).optional(),
+  identifiers: z.array(Identifier).max(identifiersMax).optional(),
+  barcodes: z.array(Identifier).max(identifiersMax).optional(),
 }).transform((body, context) => {
   const list = body.identifiers ?? body.barcodes;
   if (!list) {
@@ -63,8 +64,18 @@ export const ValidateBody = z.object({
     });
     return [];
   }
-  return list.map((entry) => typeof entry === "string" ? entry : entry.value);
+  return list.map(valueOf);
 });
+
+/** What was scanned, as text; what is no text is shown as it was sent. */
+function valueOf(entry: unknown): string {
+  const value = isEntry(entry) ? entry.value : entry;
+  return typeof value === "string" ? value : JSON.stringify(value) ?? "";
+}
+
+function isEntry(entry: unknown): entry is { value?: unknown } {
+  return typeof entry === "object" && entry !== null && !Array.isArray(entry);
+}
 
 export const ValidateResponse = z.object({
   data: z.object({
@@ -153,5 +164,9 @@ export const OrderPartBody = z.object({
 });
 
 export const OrderPartResponse = z.object({
-  failures: z.array(z.object({ item_id: Id, code: z.string() })),
+  failures: z.array(z.object({
+    item_id: Id,
+    code: z.string(),
+    params: JsonObject.optional(),
+  })),
 });

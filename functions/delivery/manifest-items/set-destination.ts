@@ -25,6 +25,8 @@ interface Request {
 interface Failure {
   item_id: string;
   code: string;
+  /** What fills the holes of the code's text. */
+  params?: Record<string, unknown> | null;
 }
 
 interface Outcome {
@@ -114,19 +116,21 @@ async function runPart(item_ids: string[], destination: unknown, asker: Asker): 
 
 /** The answer's body: codes become words, and success means that an order exists. */
 export function present({ created, failed, receipt, code }: Outcome, language: Language) {
-  const rows = failed.map(({ code, ...item }) => ({
+  const rows = failed.map(({ code, params, ...item }) => ({
     ...item,
     error_key: code,
-    error_message: translate(language, code, { ...item, field: "item_ids" }),
+    error_message: translate(language, code, { ...item, field: "item_ids", ...params }),
     code,
   }));
-  const data = {
-    created_count: created.length,
-    failed_count: rows.length,
-    created,
-    failed: rows,
-    receipt,
+  const counts = { created_count: created.length, failed_count: rows.length };
+  const texts = [
+    ...(code ? [translate(language, code)] : []),
+    ...(rows.length > 0 ? [translate(language, "items_failed", counts)] : []),
+  ];
+  return {
+    success: created.length > 0,
+    ...(code ? { code } : {}),
+    ...(texts.length > 0 ? { message: texts.join(" ") } : {}),
+    data: { ...counts, created, failed: rows, receipt },
   };
-  if (!code) return { data };
-  return { success: created.length > 0, code, message: translate(language, code), data };
 }

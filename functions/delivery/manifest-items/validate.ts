@@ -48,6 +48,8 @@ export async function validateIdentifiers(
 function readIdentifier(
   input: string,
 ): { item_id: string } | { barcode: string } | Record<never, never> {
+  // Longer than any id or barcode can be, with all that scanners add to it.
+  if (input.length > 200) return {};
   const trimmed = input.trim();
   if (guid.test(trimmed)) return { item_id: trimmed };
   const barcode = normaliseBarcode(input);

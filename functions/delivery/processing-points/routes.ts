@@ -63,13 +63,18 @@ export const processingPoints: AnyEndpoint[] = [
     method: "patch",
     path: "/transfer-processing-points/:processing_point_id",
     version: row("delivery.transfer_processing_points", "processing_point_id"),
-    summary: "Change a processing point",
+    summary: "Change a processing point, or take it out of use and back into it",
     access: can("manage:operations:tenant"),
     feature,
     params: ids("processing_point_id"),
     body: UpdatePoint,
     response: PointResponse,
-    errors: ["processing_point_not_found", "address_not_found", "processing_point_code_exists"],
+    errors: [
+      "processing_point_not_found",
+      "address_not_found",
+      "processing_point_code_exists",
+      "processing_point_in_use",
+    ],
     run: async ({ db, params, body }) => ({
       data: await db.call("delivery.processing_point_update", {
         ...body,
@@ -80,7 +85,8 @@ export const processingPoints: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/transfer-processing-points/:processing_point_id/deactivate",
-    summary: "Take a processing point out of use",
+    summary:
+      "Take a processing point out of use; branches whose default it is have none from then on",
     access: can("manage:operations:tenant"),
     feature,
     params: ids("processing_point_id"),

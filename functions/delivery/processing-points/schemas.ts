@@ -12,7 +12,13 @@ export const CreatePoint = z.object({
   metadata: JsonObject.optional(),
 });
 
-export const UpdatePoint = CreatePoint.partial();
+export const UpdatePoint = CreatePoint.partial().extend({
+  is_active: z.boolean().optional().meta({
+    description:
+      "False does what the deactivate call does; true takes the point back into use, as the default of " +
+      "no branch until one chooses it",
+  }),
+});
 
 export const PointRow = z.object({
   id: Id,

@@ -53,7 +53,9 @@ const deliveryGroups = {
     allow_driver_scan_item_barcode: yesNo,
     allow_warehouse_staging_without_assigned_driver: yesNo,
     driver_scan_mode: z.enum(["continuous", "manual"]),
-    default_delivery_service_id: Id,
+    default_delivery_service_id: Id.meta({
+      description: "Switched on, and one of `available_delivery_service_ids` when that names any",
+    }),
     // Derived from the id above: shown when read, and let pass when the whole group is sent back.
     default_delivery_service: z.unknown().transform(() => undefined),
     available_delivery_service_ids: z.array(Id).max(500),

@@ -27,7 +27,12 @@ export const settings: AnyEndpoint[] = [
     params: ids("tenantId"),
     body: SaveSettings,
     response: SettingsResponse,
-    errors: ["invalid_reference", "manifest_workflow_required", "currency_in_use"],
+    errors: [
+      "invalid_reference",
+      "manifest_workflow_required",
+      "delivery_service_not_available",
+      "currency_in_use",
+    ],
     run: ({ db, body }) => db.call("tenancy.settings_save", { patches: body }),
   }),
 ];

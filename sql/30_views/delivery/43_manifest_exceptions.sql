@@ -1,13 +1,13 @@
 drop view if exists delivery.manifest_exceptions_list cascade;
 
--- Exceptions with the item and the manifest they stand on. The label of a reason is the tenant's; it is
--- null for reasons the settings no longer have and for missing_on_receive, which is ours.
+-- Exceptions with the item and the manifest they stand on. The label of a reason is the tenant's, one text
+-- or one in each language; it is null for reasons the settings no longer have and for missing_on_receive, which is ours.
 create view delivery.manifest_exceptions_list with (security_invoker = true) as
 select x.id, x.manifest_item_id, i.barcode_value, i.status as item_status, x.manifest_id, m.manifest_number,
   m.status as manifest_status,
   jsonb_build_object('id', m.institution_user_id, 'full_name', p.full_name, 'phone', p.phone) as institution,
   jsonb_build_object('value', x.reason, 'label', (
-    select r.reason ->> 'label'
+    select case jsonb_typeof(r.reason -> 'label') when 'object' then app.localized(r.reason -> 'label') else r.reason ->> 'label' end
     from tenancy.tenant_settings s
     cross join lateral jsonb_array_elements(
       case jsonb_typeof(s.settings -> 'reasons') when 'array' then s.settings -> 'reasons' else '[]' end) r (reason)

@@ -104,50 +104,66 @@ begin
   return app.import_lines('delivery.branch_add', '{id}', input, jsonb_build_object('institution_user_id', input -> 'institution_user_id'));
 end $$;
 
--- Changes what is sent; default_processing_point_id null takes the default away.
--- {id, institution_user_id, name?, default_processing_point_id?, metadata?} -> the branch with what it points at
--- Fails: branch_not_found, processing_point_not_found, processing_point_inactive.
+-- Locks a branch that shall go out of use. Fails: branch_not_found, branch_in_use (manifests that are not ended
+-- start or end there, or one of their parcels still has to become an order to it).
+create or replace function delivery.branch_require_unused(branch_id uuid, institution_user_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  -- New manifests and items take a key-share lock on the branch; this lock makes them and us take turns.
+  perform from delivery.institution_branches b
+  where b.id = branch_id and b.institution_user_id = branch_require_unused.institution_user_id for update;
+  if not found then
+    perform app.fail('branch_not_found');
+  end if;
+  if exists (select from delivery.transfer_manifests m
+      where m.tenant_id = app.tenant_id() and branch_id in (m.source_branch_id, m.destination_branch_id)
+        and m.status not in ('completed', 'cancelled'))
+    or exists (select from delivery.transfer_manifest_items i
+      join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+      where i.tenant_id = app.tenant_id() and i.destination_branch_id = branch_id and i.status not in ('order_created', 'void')
+        and m.status not in ('completed', 'cancelled')) then
+    perform app.fail('branch_in_use');
+  end if;
+end $$;
+
+-- Changes what is sent; default_processing_point_id null takes the default away, is_active takes the branch out
+-- of use or back into it.
+-- {id, institution_user_id, name?, default_processing_point_id?, metadata?, is_active?} -> the branch with what it points at
+-- Fails: branch_not_found, processing_point_not_found, processing_point_inactive, branch_in_use.
 create or replace function delivery.branch_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
+  v_branch jsonb := delivery.branch_get(input);
   v_point uuid := (input ->> 'default_processing_point_id')::uuid;
+  v_active boolean := (input ->> 'is_active')::boolean;
+  -- A default that is sent as it was is neither judged nor written: somebody may be taking the point out of use.
+  v_other_point boolean := input ? 'default_processing_point_id'
+    and v_point is distinct from (v_branch ->> 'default_processing_point_id')::uuid;
 begin
-  perform delivery.branch_get(input);
-  if v_point is not null then
+  if v_other_point and v_point is not null then
     perform delivery.require_point(v_point);
+  end if;
+  if not v_active then
+    perform delivery.branch_require_unused((input ->> 'id')::uuid, (input ->> 'institution_user_id')::uuid);
   end if;
   update delivery.institution_branches b set
     name = coalesce(input ->> 'name', b.name),
-    default_processing_point_id = case when input ? 'default_processing_point_id' then v_point
-      else b.default_processing_point_id end,
-    metadata = coalesce(input -> 'metadata', b.metadata)
+    default_processing_point_id = case when v_other_point then v_point else b.default_processing_point_id end,
+    metadata = coalesce(input -> 'metadata', b.metadata),
+    is_active = coalesce(v_active, b.is_active),
+    deactivated_at = case v_active when true then null when false then coalesce(b.deactivated_at, now()) else b.deactivated_at end
   where b.id = (input ->> 'id')::uuid;
   return delivery.branch_get(input);
 end $$;
 
 -- Takes a branch out of use; a second time changes nothing. {id, institution_user_id} -> {id, is_active}
--- Fails: branch_not_found, branch_in_use (manifests that are not ended start or end there, or one of
--- their parcels still has to become an order to it).
+-- Fails: what branch_require_unused fails with.
 create or replace function delivery.branch_deactivate(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := (input ->> 'id')::uuid;
 begin
-  -- New manifests and items take a key-share lock on the branch; this lock makes them and us take turns.
-  perform from delivery.institution_branches b
-  where b.id = v_id and b.institution_user_id = (input ->> 'institution_user_id')::uuid for update;
-  if not found then
-    perform app.fail('branch_not_found');
-  end if;
-  if exists (select from delivery.transfer_manifests m
-      where m.tenant_id = app.tenant_id() and v_id in (m.source_branch_id, m.destination_branch_id)
-        and m.status not in ('completed', 'cancelled'))
-    or exists (select from delivery.transfer_manifest_items i
-      join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
-      where i.tenant_id = app.tenant_id() and i.destination_branch_id = v_id and i.status not in ('order_created', 'void')
-        and m.status not in ('completed', 'cancelled')) then
-    perform app.fail('branch_in_use');
-  end if;
+  perform delivery.branch_require_unused(v_id, (input ->> 'institution_user_id')::uuid);
   update delivery.institution_branches set is_active = false, deactivated_at = now() where id = v_id and is_active;
   return jsonb_build_object('id', v_id, 'is_active', false);
 end $$;

@@ -32,11 +32,12 @@ end $$;
 -- Merges patches into their groups; null removes a key. {patches: [{module, group, settings}]}
 -- -> the groups as settings_get shows them. Patches of different keys of one group, sent at the same
 -- moment, both hold: the second waits for the row and merges into what the first made of it.
--- Fails: invalid_reference, manifest_workflow_required, currency_in_use.
+-- Fails: invalid_reference, manifest_workflow_required, delivery_service_not_available, currency_in_use.
 create or replace function tenancy.settings_save(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_currency text := (app.currency()).code;
+  v_before jsonb := delivery.manifest_settings();
   v_groups jsonb;
 begin
   insert into tenancy.tenant_settings as s (tenant_id, module, group_key, settings, updated_by)
@@ -53,6 +54,7 @@ begin
   perform tenancy.check_references(input -> 'patches');
   if v_groups @> '[["delivery", "transfer_manifest"]]' then
     perform tenancy.check_workflow();
+    perform tenancy.check_default_service(v_before);
   end if;
   if (app.currency()).code <> v_currency then
     perform tenancy.change_currency((app.currency()).code);
@@ -71,6 +73,26 @@ begin
       or (v_settings ->> 'allow_driver_scan_institution_qr')::boolean
       or (v_settings ->> 'allow_driver_scan_item_barcode')::boolean) then
     perform app.fail('manifest_workflow_required', '{"field": "delivery.transfer_manifest.settings"}');
+  end if;
+end $$;
+
+-- The default service of manifests must be one they can use: switched on, and among those made available when
+-- any are named. Judged when one of the two settings changes: what became of a service since then is in the way
+-- of nobody who changes something else. Called after check_references, which holds the service.
+-- Fails: delivery_service_not_available.
+create or replace function tenancy.check_default_service(before jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_now jsonb := delivery.manifest_settings();
+  v_default text := v_now ->> 'default_delivery_service_id';
+  v_available jsonb := v_now -> 'available_delivery_service_ids';
+  v_new boolean := v_default is distinct from before ->> 'default_delivery_service_id';
+begin
+  if (v_new and exists (select from delivery.delivery_services s where s.id = v_default::uuid and not s.active))
+    or ((v_new or v_available <> before -> 'available_delivery_service_ids')
+      and v_available <> '[]' and not v_available ? v_default) then
+    perform app.fail('delivery_service_not_available', jsonb_build_object('field', 'delivery.transfer_manifest.settings.'
+      || case when v_new then 'default_delivery_service_id' else 'available_delivery_service_ids' end));
   end if;
 end $$;
 

@@ -24,11 +24,12 @@ end $$;
 grant execute on function private.items_with_barcode(text, integer) to barid_caller;
 
 -- Items that can still become orders. {q?, limit} -> search rows, newest first.
--- A uuid is an exact item id; other text matches anywhere in the barcode; none lists the newest.
+-- A uuid is an exact item id; other text matches anywhere in the barcode; none lists the newest. Scanners and
+-- keyboards add spaces, line ends and digits of their own: the text is read as barcodes are stored.
 create or replace function delivery.manifest_items_search(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
-  v_text text := trim(coalesce(input ->> 'q', ''));
+  v_text text := coalesce(delivery.barcode_normalise(input ->> 'q'), '');
   v_limit integer := (input ->> 'limit')::integer;
   v_ids uuid[];
 begin

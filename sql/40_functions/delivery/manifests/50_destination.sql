@@ -15,7 +15,8 @@ declare
 begin
   if input ->> 'destination_branch_id' is not null then
     select b.id, b.address_id,
-      jsonb_build_object('name', b.name, 'phone', coalesce(b.contact_info ->> 'phone', a.contact_info ->> 'phone', p.phone))
+      jsonb_build_object('name', b.name, 'phone', coalesce(
+        nullif(b.contact_info ->> 'phone', ''), nullif(a.contact_info ->> 'phone', ''), p.phone))
     into v_branch, v_address, v_recipient
     from delivery.institution_branches b
     join delivery.addresses a on a.tenant_id = b.tenant_id and a.id = b.address_id

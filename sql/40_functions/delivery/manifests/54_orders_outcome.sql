@@ -1,7 +1,7 @@
 -- What became of a request, read from what is durable, in the order the items were scanned.
--- {item_ids, failures: [{item_id, code}], idempotency_key?} -> {created, failed, receipt, code}
+-- {item_ids, failures: [{item_id, code, params?}], idempotency_key?} -> {created, failed, receipt, code}
 --   created  every requested item that has its order, made now or before
---   failed   the others that should have one: [{item_id, barcode_value, manifest_*, current_status, code}];
+--   failed   the others that should have one: [{item_id, barcode_value, manifest_*, current_status, code, params}];
 --            received items of a manifest that is still being received are neither
 --   receipt  requested, received (received_at set, not void), ready (their manifest's receiving is complete)
 --   code     manifest_receiving_incomplete when a manifest is still being received, else null
@@ -41,7 +41,9 @@ begin
       from judged j where j.delivery_id is not null), '[]'),
     'failed', coalesce((select jsonb_agg(jsonb_build_object('item_id', j.id, 'barcode_value', (j.item).barcode_value,
         'manifest_id', (j.manifest).id, 'manifest_number', (j.manifest).manifest_number,
-        'manifest_status', (j.manifest).status, 'current_status', (j.item).status, 'code', j.failure) order by j.position)
+        'manifest_status', (j.manifest).status, 'current_status', (j.item).status, 'code', j.failure,
+        'params', (select f -> 'params' from jsonb_array_elements(input -> 'failures') f
+          where f ->> 'item_id' = j.id::text and f ->> 'code' = j.failure limit 1)) order by j.position)
       from judged j where j.failure is not null), '[]'),
     'receipt', jsonb_build_object(
       'requested_count', (select count(*) from judged),

@@ -2,7 +2,7 @@
 -- the institution's wallet, with the origin of each written down for good. Sets, not loops: one
 -- statement each for deliveries, payments, books and items.
 --
--- {item_ids (in scan order), destination (from delivery.manifest_destination)} -> {failures: [{item_id, code}]}
+-- {item_ids (in scan order), destination (from delivery.manifest_destination)} -> {failures: [{item_id, code, params?}]}
 -- Items that already have an order, or are not fit for one any more, are passed over. An item whose
 -- price cannot be found or whose wallet is short fails alone and stays received.
 -- Locks: manifests by id (shared: two parts of one manifest run side by side), items by id, the default
@@ -23,7 +23,8 @@ begin
 
   select jsonb_agg(o.line order by o.place) into v_orders from delivery.manifest_orders_priced(v_ids, v_destination) o;
   v_orders := delivery.manifest_orders_paid(coalesce(v_orders, '[]'));
-  select coalesce(jsonb_agg(jsonb_build_object('item_id', o ->> 'item_id', 'code', o ->> 'failure')), '[]') into v_failures
+  select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item_id', o -> 'item_id', 'code', o -> 'failure',
+    'params', o -> 'failure_params'))), '[]') into v_failures
   from jsonb_array_elements(v_orders) o where o ->> 'failure' is not null;
   select coalesce(jsonb_agg(o.line order by o.position), '[]') into v_orders
   from jsonb_array_elements(v_orders) with ordinality o (line, position) where o.line ->> 'failure' is null;
@@ -33,7 +34,7 @@ begin
 end $$;
 
 -- Prices the items that are still fit for an order; lines {item_id, delivery_id, delivery_code,
--- institution_user_id, price, unit_size, ...} or {item_id, failure}.
+-- institution_user_id, price, unit_size, ...} or {item_id, failure, failure_params} (what fills its text).
 -- The price starts at the processing point, or at the manifest's stored source address when the setting
 -- delivery_fee_origin says source_location; the pick-up place is the processing point either way.
 create or replace function delivery.manifest_orders_priced(item_ids uuid[], destination jsonb)
@@ -62,7 +63,9 @@ begin
       'delivery_code', r.delivery_code, 'institution_user_id', m.institution_user_id,
       'distance_km', round(d.km::numeric, 3), 'price', q.price, 'unit_size', q.unit_size, 'unit_size_source', q.unit_size_source,
       'failure', case when m.institution_user_id <> all (v_allowed)
-        then 'delivery_service_not_available' else q.error_code end)
+        then 'delivery_service_not_available' else q.error_code end,
+      'failure_params', case when q.error_code is not null
+        then coalesce(q.error_params, '{}') || '{"field": "package_details"}' end)
   from unnest(item_ids) with ordinality asked (id, position)
   join delivery.transfer_manifest_items i on i.id = asked.id and i.status = 'received' and i.delivery_id is null
   join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id

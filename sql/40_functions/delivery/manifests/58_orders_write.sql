@@ -1,5 +1,5 @@
 -- Writes the orders that manifest_orders_create priced and paid: parents, legs, payments, and
--- the items' own end. The barcode on the parcel stays its barcode.
+-- the items' own end, which is where the orders went. The barcode on the parcel stays its barcode.
 -- Lines are read as typed columns: a cast of a joined value is not leakproof and would keep indexes unused.
 create or replace function delivery.manifest_orders_write(lines jsonb, destination jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -53,7 +53,9 @@ begin
     v_currency, (l ->> 'wallet_id')::uuid, (l ->> 'delivery_id')::uuid, v_actor, now()
   from jsonb_array_elements(lines) l;
 
-  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = l.delivery_id
+  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = l.delivery_id,
+    destination_branch_id = (destination ->> 'branch_id')::uuid,
+    destination_address_id = case when destination ->> 'branch_id' is null then (destination ->> 'address_id')::uuid end
   from jsonb_to_recordset(lines) l (item_id uuid, delivery_id uuid) where i.id = l.item_id;
 
   perform delivery.manifest_events_add((

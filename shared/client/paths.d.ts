@@ -4873,7 +4873,7 @@ export interface components {
          *
          *     `service_not_for_returns`: This delivery service does not take returns.
          *
-         *     `invalid_package`: {field} has a negative or non-numeric measurement.
+         *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
          *
          *     `invalid_coordinates`: {field} needs a latitude and a longitude.
          *
@@ -10713,9 +10713,9 @@ export interface operations {
                     institution_user_id?: string | null;
                     notes?: string | null;
                     original_delivery_id?: string | null;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package?: unknown;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package_details?: unknown;
                     /** @enum {string} */
                     payer_type: "sender" | "receiver";
@@ -10806,7 +10806,7 @@ export interface operations {
              *
              *     `service_not_for_returns`: This delivery service does not take returns.
              *
-             *     `invalid_package`: {field} has a negative or non-numeric measurement.
+             *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
              *
              *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
@@ -11273,9 +11273,9 @@ export interface operations {
                     external_reference_id?: string | null;
                     institution_user_id?: string | null;
                     notes?: string | null;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package?: unknown;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package_details?: unknown;
                     /** @enum {string} */
                     payer_type?: "sender" | "receiver";
@@ -11418,9 +11418,9 @@ export interface operations {
                     external_reference_id?: string | null;
                     institution_user_id?: string | null;
                     notes?: string | null;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package?: unknown;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package_details?: unknown;
                     /** @enum {string} */
                     payer_type?: "sender" | "receiver";
@@ -16072,9 +16072,9 @@ export interface operations {
                     dropoff_long?: unknown;
                     /** @description Coordinate, where no location is sent */
                     dropoff_longitude?: unknown;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package?: unknown;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package_details?: unknown;
                     /** @description {latitude, longitude}; also lat, lng, long */
                     pickup_address?: unknown;
@@ -16113,7 +16113,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_package`: {field} has a negative or non-numeric measurement.
+             * @description `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
              *
              *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
              *
@@ -25294,7 +25294,7 @@ export interface operations {
              *
              *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
-             *     `invalid_package`: {field} has a negative or non-numeric measurement.
+             *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
              *
              *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
              *
@@ -26354,7 +26354,7 @@ export interface operations {
              *
              *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
-             *     `invalid_package`: {field} has a negative or non-numeric measurement.
+             *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
              *
              *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
              *
@@ -32580,7 +32580,7 @@ export interface operations {
              *
              *     `wallet_is_the_senders`: A receiver cannot pay by the sender's wallet.
              *
-             *     `invalid_package`: {field} has a negative or non-numeric measurement.
+             *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
              *
              *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
@@ -36550,7 +36550,7 @@ export interface operations {
              *
              *     `wallet_is_the_senders`: A receiver cannot pay by the sender's wallet.
              *
-             *     `invalid_package`: {field} has a negative or non-numeric measurement.
+             *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
              *
              *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *

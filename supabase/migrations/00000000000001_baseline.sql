@@ -5967,19 +5967,13 @@ begin
   return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
 end $$;
 
--- Writes what is in a parcel: the items of its package, or the parcel as one. Fails: invalid_package (a number that
--- no parcel has).
+-- Writes what is in a parcel: the items of its package, or the parcel as one. Pricing has judged the measurements.
 create or replace function delivery.delivery_items_write(d delivery.deliveries) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_items jsonb := case when jsonb_typeof(d.package_details -> 'items') = 'array' and jsonb_array_length(d.package_details -> 'items') > 0
     then d.package_details -> 'items' else '[{}]' end;
 begin
-  if exists (
-      select from jsonb_array_elements(v_items) i, unnest('{quantity,weight,length,width,height}'::text[]) n (name),
-        delivery.read_measure(i -> n.name) m where m.measure > 1000000) then
-    perform app.fail('invalid_package', '{"field": "package"}');
-  end if;
   insert into delivery.delivery_items (tenant_id, delivery_id, position, name, quantity, weight, length, width, height)
   select d.tenant_id, d.id, n.position, coalesce(nullif(trim(left(n.item ->> 'name', 200)), ''), 'Parcel ' || d.delivery_code),
     coalesce((delivery.read_measure(n.item -> 'quantity')).measure, 1), (delivery.read_measure(n.item -> 'weight')).measure,
@@ -6033,7 +6027,7 @@ end $$;
 
 -- Numbers a delivery whose terms are known, writes it and, unless it is a draft, orders it. From its number to the end of
 -- the transaction nobody else of the tenant gets one. -> its id
--- Fails: insufficient_wallet_balance, delivery_barcode_taken, return_already_exists, invalid_package.
+-- Fails: insufficient_wallet_balance, delivery_barcode_taken, return_already_exists.
 create or replace function delivery.delivery_write(d delivery.deliveries) returns uuid
 language plpgsql set search_path = '' as $$
 begin
@@ -9545,7 +9539,7 @@ grant execute on function private.performance_rebuild_asked(integer, integer) to
 -- Units of a package. Every price in Barid goes through these functions: previews, deliveries, orders.
 
 -- A measurement from JSON: a number or a numeric text. Null when it is missing or empty (''), the
--- given code is raised nowhere: `wrong` is true for anything negative or not numeric.
+-- given code is raised nowhere: `wrong` is true for anything negative, not numeric, or above a million.
 create or replace function delivery.read_measure(value jsonb, out measure numeric, out wrong boolean)
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -9553,7 +9547,7 @@ begin
     when jsonb_typeof(value) = 'number' then (value #>> '{}')::numeric
     when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,12}(\.[0-9]{1,20})?$' then trim(value #>> '{}')::numeric
   end;
-  wrong := coalesce(measure < 0, false)
+  wrong := coalesce(measure < 0 or measure > 1000000, false)
     or (measure is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''));
 end $$;
 
@@ -9562,8 +9556,9 @@ end $$;
 --   weight     = sum of weight x quantity; length, width, height = the largest of each
 --   chargeable = the larger of weight and length x width x height / volumetric_divisor (when used)
 --   units      = ceil(max(chargeable / unit_weight, longest side / unit_length)), at least 1
--- units is null when a measurement is missing or zero; wrong when one is negative or no number, or a
--- quantity is no positive whole number.
+-- One of unit_weight and unit_length may be unset; the other counts alone. Without both nobody knows what a
+-- unit is. units is null then, and when a measurement is missing or zero; wrong when one is negative, no
+-- number or too large, or a quantity is no positive whole number.
 create or replace function delivery.package_units(package jsonb, unit_settings jsonb, out units numeric, out wrong boolean)
 language sql immutable set search_path = '' as $$
   with item as (
@@ -9583,7 +9578,7 @@ language sql immutable set search_path = '' as $$
       case when (unit_settings ->> 'use_volumetric_weight')::boolean
         then nullif((unit_settings ->> 'volumetric_divisor')::numeric, 0) end as divisor
   )
-  select case when t.items > 0 and t.complete and not t.wrong then
+  select case when t.items > 0 and t.complete and not t.wrong and coalesce(s.weight, s.length) is not null then
       greatest(1, ceil(greatest(
         greatest(t.weight, coalesce(t.length * t.width * t.height / s.divisor, 0)) / s.weight,
         greatest(t.length, t.width, t.height) / s.length)))

@@ -9828,6 +9828,7 @@ export interface operations {
                     driver_id?: string | null;
                     notes?: string | null;
                     reference?: string | null;
+                    /** @description Who took the cash, unless it is the caller. Settling by wallet, nobody does, and it counts for nothing */
                     remitted_to_user_id?: string | null;
                     /** @enum {string} */
                     scope: "selected" | "all";
@@ -9977,6 +9978,7 @@ export interface operations {
                     driver_id?: string | null;
                     notes?: string | null;
                     reference?: string | null;
+                    /** @description Who took the cash, unless it is the caller. Settling by wallet, nobody does, and it counts for nothing */
                     remitted_to_user_id?: string | null;
                     /** @enum {string} */
                     scope: "selected" | "all";

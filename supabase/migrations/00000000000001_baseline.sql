@@ -2464,12 +2464,14 @@ create table if not exists money.cod_settlements (
   constraint settlement_idempotency_conflict unique (tenant_id, actor_id, idempotency_key),
   foreign key (tenant_id, payment_id) references money.payments (tenant_id, id) on delete restrict,
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
-  foreign key (tenant_id, actor_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  -- An administrator of the system acts in tenants he is no member of; who receives cash is a member.
+  foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
   foreign key (tenant_id, receiver_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
 );
 create index if not exists cod_settlements_recent on money.cod_settlements (tenant_id, settled_at desc);
 create index if not exists cod_settlements_driver on money.cod_settlements (tenant_id, driver_id, settled_at desc);
 create index if not exists cod_settlements_receiver on money.cod_settlements (tenant_id, receiver_id) where receiver_id is not null;
+create index if not exists cod_settlements_actor on money.cod_settlements (actor_id);
 create index if not exists cod_settlements_currency on money.cod_settlements (currency);
 
 create table if not exists money.cod_settlement_items (
@@ -3084,12 +3086,13 @@ create table if not exists money.carrier_remittances (
   unique (tenant_id, id),
   constraint remittance_is_its_parts check (amount = cod_amount + delivery_fee_amount),
   constraint remittance_reference_exists unique (tenant_id, carrier_code, reference),
-  foreign key (tenant_id, actor_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
+  -- An administrator of the system enters payments of tenants he is no member of.
+  foreign key (actor_id) references tenancy.profiles (id) on delete restrict
 );
 create index if not exists carrier_remittances_recent
   on money.carrier_remittances (tenant_id, carrier_code, remitted_at desc nulls last, id desc);
 create index if not exists carrier_remittances_amount on money.carrier_remittances (tenant_id, carrier_code, amount desc nulls last, id desc);
-create index if not exists carrier_remittances_actor on money.carrier_remittances (tenant_id, actor_id);
+create index if not exists carrier_remittances_actor on money.carrier_remittances (actor_id);
 create index if not exists carrier_remittances_carrier on money.carrier_remittances (carrier_code);
 create index if not exists carrier_remittances_currency on money.carrier_remittances (currency);
 
@@ -11714,13 +11717,15 @@ begin
 end $$;
 
 -- Who takes the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
--- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit).
+-- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit). An administrator of the
+-- system who is no member of the tenant has no desk in it, and names somebody.
 -- Fails: invalid_receiver, receiver_required.
 create or replace function money.cod_receiver(asked uuid) returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
   if asked is null then
-    if not money.settles_for_office() and app.settings('delivery', 'cod') ->> 'driver_self_remit' = 'require_receiver' then
+    if (not money.settles_for_office() and app.settings('delivery', 'cod') ->> 'driver_self_remit' = 'require_receiver')
+        or not exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = app.user_id()) then
       perform app.fail('receiver_required', '{"field": "remitted_to_user_id"}');
     end if;
     return app.user_id();
@@ -11737,7 +11742,8 @@ begin
 end $$;
 
 -- Settles collected cash of one driver: as a remittance (cash handed to the receiver, no wallet moves) or
--- from his wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears).
+-- from his wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears), where nobody
+-- receives anything: a receiver that is sent counts for nothing.
 -- {scope, cod_collection_ids?, driver_id?, remitted_to_user_id?, notes?, reference?} -> the answer of
 -- money.cod_settled. A repetition of the same key is answered with the settlement it made, for good.
 -- Fails: see cod_rows_locked, cod_receiver; settlement_amount_mismatch, insufficient_wallet_balance,
@@ -11780,7 +11786,9 @@ begin
   v_currency := v_rows[1].currency;
   select sum(r.amount), sum(r.delivery_fee_amount), min(r.currency) <> max(r.currency), array_agg(r.id)
   into v_total, v_fees, v_mixed, v_ids from unnest(v_rows) r;
-  v_receiver := money.cod_receiver((input ->> 'remitted_to_user_id')::uuid);
+  if method = 'remit' then
+    v_receiver := money.cod_receiver((input ->> 'remitted_to_user_id')::uuid);
+  end if;
   if v_mixed or (method = 'remit' and v_currency <> (app.currency()).code) then
     perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', v_currency));
   end if;
@@ -11795,7 +11803,7 @@ begin
     money.cod_snapshot(v_rows, method, input, v_receiver));
   insert into money.cod_settlements (payment_id, tenant_id, method, scope, driver_id, actor_id, receiver_id, currency, total, cod_total,
     fee_total, collections, notes, reference, idempotency_key, input_hash)
-  values (v_payment, v_tenant, method, input ->> 'scope', v_driver, v_actor, case method when 'remit' then v_receiver end, v_currency,
+  values (v_payment, v_tenant, method, input ->> 'scope', v_driver, v_actor, v_receiver, v_currency,
     v_total, v_total - v_fees, v_fees, cardinality(v_rows), input ->> 'notes', input ->> 'reference', v_key, v_hash);
   perform money.cod_items_write(v_payment, v_rows);
   if method = 'remit' then
@@ -11805,7 +11813,7 @@ begin
     status = case method when 'remit' then 'remitted' else 'settled_by_wallet' end,
     remitted_at = case method when 'remit' then now() end,
     settled_at = case method when 'wallet' then now() end,
-    remitted_to_user_id = case method when 'remit' then v_receiver end,
+    remitted_to_user_id = v_receiver,
     settlement_payment_id = v_payment, notes = coalesce(input ->> 'notes', c.notes),
     reference = coalesce(input ->> 'reference', c.reference)
   where c.tenant_id = v_tenant and c.id = any (v_ids);
@@ -12028,7 +12036,8 @@ end $$;
 --   driver_owes  a shortage taken from the driver's wallet for the tenant's
 --   written_off  a shortage the tenant bears
 --   returned     too much on the desk, given back
--- A shortage never reached the desk: the counter's cash is lowered by it. Then the declared sum is covered.
+-- A shortage never reached the desk: the counter's cash is lowered by it, or the tenant's own till where he is no
+-- member of the tenant. Then the declared sum is covered.
 -- Fails: handover_not_found, handover_not_in_discrepancy, invalid_resolution, insufficient_wallet_balance, forbidden.
 create or replace function money.handover_resolve(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -12053,7 +12062,10 @@ begin
     v_line := jsonb_build_object('journal', v_row.id, 'kind', 'cash_shortage', 'reference_type', 'cash_handover', 'reference_id', v_row.id,
       'description', 'Shortage of a cash handover');
     perform money.post(jsonb_build_array(
-        v_line || jsonb_build_object('amount', -v_short, 'account_id', money.account_of('cash_on_hand', 'staff', v_row.counted_by, v_row.currency)),
+        v_line || jsonb_build_object('amount', -v_short, 'account_id', case
+          when exists (select from tenancy.tenant_users u where u.tenant_id = v_row.tenant_id and u.user_id = v_row.counted_by)
+            then money.account_of('cash_on_hand', 'staff', v_row.counted_by, v_row.currency)
+          else money.account_of('cash_on_hand', 'tenant', null, v_row.currency) end),
         v_line || jsonb_build_object('amount', v_short, 'account_id', money.account_of('external', 'tenant', null, v_row.currency)))
       || case v_way when 'driver_owes' then jsonb_build_array(
         v_line || jsonb_build_object('amount', -v_short, 'account_id', money.cod_wallet(v_row.driver_id, v_row.currency)),

@@ -16883,7 +16883,9 @@ export interface operations {
             };
             404: components["responses"]["404_10"];
             /**
-             * @description `delivery_service_in_use_by_settings`: The service cannot be deleted while settings name it.
+             * @description `delivery_service_in_use`: The service cannot be deleted while orders of the store wait for approval with it or drafts name it. Switch it off instead.
+             *
+             *     `delivery_service_in_use_by_settings`: The service cannot be deleted while settings name it.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -16894,7 +16896,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "delivery_service_in_use_by_settings" | "idempotency_conflict";
+                        code: "delivery_service_in_use" | "delivery_service_in_use_by_settings" | "idempotency_conflict";
                         message: string;
                         setting_references?: unknown;
                         /** @constant */

@@ -97,7 +97,11 @@ export const services: AnyEndpoint[] = [
     params: ids("serviceId"),
     response: Done,
     message: { literal: "service_deactivated_successfully" },
-    errors: ["service_not_found", "delivery_service_in_use_by_settings"],
+    errors: [
+      "service_not_found",
+      "delivery_service_in_use",
+      "delivery_service_in_use_by_settings",
+    ],
     run: ({ db, params }) => db.call("delivery.service_delete", { id: params.serviceId }),
   }),
 ];

@@ -16837,6 +16837,8 @@ export interface operations {
             header?: {
                 /** @description The same key and input give the first answer again */
                 "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+                /** @description ETag of what you read: refused when the row has changed since */
+                "If-Match"?: components["parameters"]["if_match"];
             };
             path: {
                 serviceId: string;
@@ -16858,7 +16860,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400"];
             401: components["responses"]["401"];
             /**
              * @description `insufficient_permissions`: Your role does not allow this.
@@ -16904,6 +16906,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["412"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -23321,6 +23324,8 @@ export interface operations {
             header?: {
                 /** @description The same key and input give the first answer again */
                 "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+                /** @description ETag of what you read: refused when the row has changed since */
+                "If-Match"?: components["parameters"]["if_match"];
             };
             path: {
                 category_id: string;
@@ -23348,7 +23353,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_26"];
@@ -23371,6 +23376,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["412"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -27011,6 +27017,8 @@ export interface operations {
             header?: {
                 /** @description The same key and input give the first answer again */
                 "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+                /** @description ETag of what you read: refused when the row has changed since */
+                "If-Match"?: components["parameters"]["if_match"];
             };
             path: {
                 product_id: string;
@@ -27038,11 +27046,12 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_27"];
             409: components["responses"]["409"];
+            412: components["responses"]["412"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -35473,6 +35482,8 @@ export interface operations {
             header?: {
                 /** @description The same key and input give the first answer again */
                 "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+                /** @description ETag of what you read: refused when the row has changed since */
+                "If-Match"?: components["parameters"]["if_match"];
             };
             path: {
                 warehouse_id: string;
@@ -35494,7 +35505,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_17"];
@@ -35517,6 +35528,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["412"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];

@@ -232,3 +232,14 @@ describe("adding a service", () => {
     expect(await countServices(tenant)).toBe(before);
   });
 });
+
+test("a service is deleted as it was read, and not after somebody changed it", async () => {
+  const { body } = await tenant.ops.post(path, wanted());
+  const one = `${path}/${body.id}`;
+  const tag = (await tenant.ops.get(one)).headers.get("etag")!;
+  expect(await tenant.dispatcher.put(one, { name: "Changed" })).toSucceed(200);
+  const remove = (seen: string) => tenant.ops.delete(one, { headers: { "if-match": seen } });
+  expect(await remove(tag)).toFailWith(412, "version_conflict");
+  expect((await storedService(body.id)).deleted_at).toBeNull();
+  expect(await remove((await tenant.ops.get(one)).headers.get("etag")!)).toSucceed(200);
+});

@@ -92,6 +92,7 @@ export const services: AnyEndpoint[] = [
   endpoint({
     method: "delete",
     path: "/services/:serviceId",
+    version: row("delivery.delivery_services", "serviceId"),
     summary: "Remove a delivery service for good",
     access: denying(staff, "insufficient_permissions"),
     params: ids("serviceId"),

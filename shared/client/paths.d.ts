@@ -7887,14 +7887,12 @@ export interface operations {
                 "application/json": {
                     /** Format: uuid */
                     delivery_id: string;
-                    /** Format: uuid */
-                    driver_id?: string;
-                    estimated_delivery_time?: string;
-                    estimated_pickup_time?: string;
-                    notes?: string;
-                    sequence_number?: number;
-                    /** Format: uuid */
-                    vehicle_id?: string;
+                    driver_id?: string | null;
+                    estimated_delivery_time?: string | null;
+                    estimated_pickup_time?: string | null;
+                    notes?: string | null;
+                    sequence_number?: number | null;
+                    vehicle_id?: string | null;
                 };
             };
         };
@@ -8066,7 +8064,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    reason?: string;
+                    reason?: string | null;
                     /** @enum {string} */
                     status: "accepted" | "rejected";
                 };
@@ -8122,7 +8120,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    reason?: string;
+                    reason?: string | null;
                 };
             };
         };
@@ -8337,7 +8335,7 @@ export interface operations {
                     delivery_ids: string[];
                     /** Format: uuid */
                     driver_id: string;
-                    dry_run?: boolean;
+                    dry_run?: boolean | null;
                 };
             };
         };
@@ -8572,7 +8570,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    reason?: string;
+                    reason?: string | null;
                     /** @enum {string} */
                     status: "accepted" | "rejected";
                 };
@@ -8646,7 +8644,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    delivery_ids?: string[];
+                    delivery_ids?: string[] | null;
                     /** Format: uuid */
                     to_driver_id: string;
                 };
@@ -16303,13 +16301,12 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @enum {string} */
-                    access_mode?: "all_users" | "select_users" | "exclude_users";
-                    active?: boolean;
-                    allow_returns?: boolean;
-                    allowed_delivery_attempts?: number;
+                    access_mode?: ("all_users" | "select_users" | "exclude_users") | null;
+                    active?: boolean | null;
+                    allow_returns?: boolean | null;
+                    allowed_delivery_attempts?: number | null;
                     code: string;
-                    default_price?: number;
+                    default_price?: number | null;
                     /** Format: uuid */
                     delivery_type_id: string;
                     description?: (string | {
@@ -16319,22 +16316,21 @@ export interface operations {
                     }) | null;
                     estimated_delivery_time_max?: number | null;
                     estimated_delivery_time_min?: number | null;
-                    free_km?: number;
+                    free_km?: number | null;
                     image_url?: string | null;
                     name: string | {
                         ar?: string;
                         en?: string;
                         ku?: string;
                     };
-                    /** @enum {string} */
-                    policy_mode?: "tenant" | "custom";
+                    policy_mode?: ("tenant" | "custom") | null;
                     policy_overrides?: {
                         payment_policies?: {
                             refund_delivery_fee_on_cancel?: boolean | null;
                             refund_delivery_fee_on_return?: boolean | null;
                         };
-                    };
-                    price_per_km?: number;
+                    } | null;
+                    price_per_km?: number | null;
                     priority?: number | null;
                     /** @enum {string} */
                     service_level: "economy" | "standard" | "express" | "same_day" | "next_day" | "scheduled";
@@ -16342,16 +16338,14 @@ export interface operations {
                         insurance_available?: boolean;
                         signature_required?: boolean;
                         tracking?: boolean;
-                    };
+                    } | null;
                     unit_max: number;
                     unit_min: number;
-                    user_ids?: string[];
-                    /** @enum {string} */
-                    zone_access_mode?: "all_zones" | "select_zones" | "exclude_zones";
-                    zone_ids?: string[];
-                    /** @enum {string} */
-                    zone_selector_type?: "zone" | "tag";
-                    zone_tag_ids?: string[];
+                    user_ids?: string[] | null;
+                    zone_access_mode?: ("all_zones" | "select_zones" | "exclude_zones") | null;
+                    zone_ids?: string[] | null;
+                    zone_selector_type?: ("zone" | "tag") | null;
+                    zone_tag_ids?: string[] | null;
                 };
             };
         };
@@ -16662,13 +16656,12 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @enum {string} */
-                    access_mode?: "all_users" | "select_users" | "exclude_users";
-                    active?: boolean;
-                    allow_returns?: boolean;
-                    allowed_delivery_attempts?: number;
+                    access_mode?: ("all_users" | "select_users" | "exclude_users") | null;
+                    active?: boolean | null;
+                    allow_returns?: boolean | null;
+                    allowed_delivery_attempts?: number | null;
                     code?: string;
-                    default_price?: number;
+                    default_price?: number | null;
                     /** Format: uuid */
                     delivery_type_id?: string;
                     description?: (string | {
@@ -16678,22 +16671,21 @@ export interface operations {
                     }) | null;
                     estimated_delivery_time_max?: number | null;
                     estimated_delivery_time_min?: number | null;
-                    free_km?: number;
+                    free_km?: number | null;
                     image_url?: string | null;
                     name?: string | {
                         ar?: string;
                         en?: string;
                         ku?: string;
                     };
-                    /** @enum {string} */
-                    policy_mode?: "tenant" | "custom";
+                    policy_mode?: ("tenant" | "custom") | null;
                     policy_overrides?: {
                         payment_policies?: {
                             refund_delivery_fee_on_cancel?: boolean | null;
                             refund_delivery_fee_on_return?: boolean | null;
                         };
-                    };
-                    price_per_km?: number;
+                    } | null;
+                    price_per_km?: number | null;
                     priority?: number | null;
                     /** @enum {string} */
                     service_level?: "economy" | "standard" | "express" | "same_day" | "next_day" | "scheduled";
@@ -16701,16 +16693,14 @@ export interface operations {
                         insurance_available?: boolean;
                         signature_required?: boolean;
                         tracking?: boolean;
-                    };
+                    } | null;
                     unit_max?: number;
                     unit_min?: number;
-                    user_ids?: string[];
-                    /** @enum {string} */
-                    zone_access_mode?: "all_zones" | "select_zones" | "exclude_zones";
-                    zone_ids?: string[];
-                    /** @enum {string} */
-                    zone_selector_type?: "zone" | "tag";
-                    zone_tag_ids?: string[];
+                    user_ids?: string[] | null;
+                    zone_access_mode?: ("all_zones" | "select_zones" | "exclude_zones") | null;
+                    zone_ids?: string[] | null;
+                    zone_selector_type?: ("zone" | "tag") | null;
+                    zone_tag_ids?: string[] | null;
                 };
             };
         };

@@ -3365,9 +3365,10 @@ select t.id, t.code, app.localized(t.name) as name, t.name as name_translations,
 from delivery.delivery_types t;
 
 -- The catalogue as lists show it; deleted services are in no list. Of user_ids a caller who does not
--- see the whole tenant finds at most himself.
+-- see the whole tenant finds at most himself. search_names: the name in every language, a line each.
 create view delivery.services_list with (security_invoker = true) as
 select s.id, s.code, app.localized(s.name) as name, s.name as name_translations,
+  (select string_agg(n.value, E'\n') from jsonb_each_text(s.name) n) as search_names,
   app.localized(s.description) as description, s.description as description_translations,
   s.image_url, s.priority, s.service_level, s.default_price, s.price_per_km, s.free_km,
   s.estimated_delivery_time_min, s.estimated_delivery_time_max, s.allowed_delivery_attempts, s.unit_min, s.unit_max,
@@ -4617,21 +4618,25 @@ begin
   from new_rows n join old_rows o on o.id = n.id
   where n.status <> o.status and r.tenant_id = n.tenant_id and r.assignment_id = n.id;
 
-  -- A bulk waits as long as one of its rows does; then it is what the first of these words says of any.
+  -- A bulk waits as long as one of its rows does; then it is what the first of these words says of any. What was
+  -- taken from the driver is no longer counted, as long as anything is left.
   -- Locked before it is worked out: of two answers at the same moment the later one sees the earlier.
   select array_agg(distinct n.bulk_assignment_id) into v_bulks
   from new_rows n join old_rows o on o.id = n.id where n.status <> o.status and n.bulk_assignment_id is not null;
   if v_bulks is not null then
     perform from public.delivery_realtime_assignments r where r.bulk_assignment_id = any (v_bulks)
     order by r.bulk_assignment_id for no key update;
-    update public.delivery_realtime_assignments r set assignment_status = s.status, requires_driver_response = s.status = 'pending'
+    update public.delivery_realtime_assignments r set assignment_status = s.status, requires_driver_response = s.status = 'pending',
+      assignment_count = coalesce(s.remaining, r.assignment_count), total_units = coalesce(s.units, r.total_units)
     from (
       select a.tenant_id, a.bulk_assignment_id,
-        (array_agg(a.status order by array_position('{pending,accepted,assigned,completed,rejected,returned}', a.status)))[1] as status
+        (array_agg(a.status order by array_position('{pending,accepted,assigned,completed,rejected,returned}', a.status)))[1] as status,
+        nullif(count(*) filter (where a.status <> 'returned'), 0) as remaining, sum(a.units) filter (where a.status <> 'returned') as units
       from delivery.assignments a where a.bulk_assignment_id = any (v_bulks)
       group by a.tenant_id, a.bulk_assignment_id
     ) s
-    where r.tenant_id = s.tenant_id and r.bulk_assignment_id = s.bulk_assignment_id and r.assignment_status <> s.status;
+    where r.tenant_id = s.tenant_id and r.bulk_assignment_id = s.bulk_assignment_id
+      and (r.assignment_status <> s.status or r.assignment_count <> s.remaining);
   end if;
 
   -- The pick is done and the stock stays reserved: the hand-over waits for the next driver.
@@ -4813,7 +4818,10 @@ begin
   if v_vehicle.id is null and assignments_plan.vehicle_id is not null then
     perform app.fail('vehicle_not_found', '{"field": "vehicle_id"}');
   end if;
-  if locked then
+  -- A vehicle that no driver has goes to one at a time: who takes it next waits, and then sees that it is taken.
+  if locked and v_vehicle.id is distinct from v_driver.vehicle_id then
+    select * into v_vehicle from delivery.vehicles v where v.tenant_id = v_tenant and v.id = v_vehicle.id for no key update;
+  elsif locked then
     select * into v_vehicle from delivery.vehicles v where v.tenant_id = v_tenant and v.id = v_vehicle.id for share;
   end if;
   v_code := case
@@ -4821,8 +4829,10 @@ begin
       where u.tenant_id = v_tenant and u.user_id = v_driver.user_id and u.is_active) then 'driver_not_active'
     when v_vehicle.id is null then 'driver_has_no_vehicle'
     when not v_vehicle.is_active then 'vehicle_inactive'
-    when v_vehicle.id is distinct from v_driver.vehicle_id and exists (select from delivery.drivers o
-      where o.tenant_id = v_tenant and o.vehicle_id = v_vehicle.id) then 'driver_vehicle_taken'
+    when v_vehicle.id is distinct from v_driver.vehicle_id and (
+        exists (select from delivery.drivers o where o.tenant_id = v_tenant and o.vehicle_id = v_vehicle.id)
+        or exists (select from delivery.assignments a where a.tenant_id = v_tenant and a.vehicle_id = v_vehicle.id
+          and a.driver_id <> v_driver.user_id and a.status in ('pending', 'assigned', 'accepted'))) then 'driver_vehicle_taken'
   end;
   select jsonb_agg(to_jsonb(j) order by j.place), coalesce(sum(j.units) filter (where j.code is null), 0) into v_lines, v_total
   from delivery.assignments_judged(delivery_ids, v_driver.user_id, coalesce(v_vehicle.unit_capacity, 0) - v_driver.capacity_used) j;
@@ -5024,7 +5034,8 @@ end $$;
 
 -- What becomes of an assignment before its parcel is picked up: the driver's answer, and taking it back.
 
--- The driver's answer to one assignment or to a whole bulk, all or nothing.
+-- The driver's answer to one assignment or to a whole bulk, all or nothing. What was taken from him is no longer part
+-- of its bulk, and is not his to answer.
 -- {assignment_id? | bulk_assignment_id?, status: accepted | rejected, reason?} -> {status, updated_count}
 -- The same answer again is no mistake: it finds everything as it left it.
 -- A rejected delivery is pending again and its units are free; the pick and the reservation stay.
@@ -5049,20 +5060,22 @@ begin
     perform app.fail('forbidden');
   end if;
   select array_agg(a.delivery_id) into v_deliveries from delivery.assignments a
-  where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk);
-  perform private.deliveries_hold(v_deliveries);
+  where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk) and a.status <> 'returned';
+  perform private.deliveries_hold(coalesce(v_deliveries, '{}'));
   perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_me for no key update;
   perform from delivery.assignments a where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk)
   order by a.id for no key update;
+  -- As they are now: while this waited, some of them may have been taken from him.
   v_rows := array(select a from delivery.assignments a
-    where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk) order by a.id);
+    where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk) and a.status <> 'returned' order by a.id);
+  v_deliveries := array(select r.delivery_id from unnest(v_rows) r);
 
-  if not exists (select from unnest(v_rows) r where r.status = 'pending') and not exists (
+  if cardinality(v_rows) > 0 and not exists (select from unnest(v_rows) r where r.status = 'pending') and not exists (
       select from unnest(v_rows) r where r.responded_at is null
         or r.status <> all (case v_answer when 'accepted' then '{accepted,completed}'::text[] else '{rejected}' end)) then
     return jsonb_build_object('status', v_answer, 'updated_count', cardinality(v_rows));
   end if;
-  if exists (select from unnest(v_rows) r where r.status <> 'pending') then
+  if cardinality(v_rows) = 0 or exists (select from unnest(v_rows) r where r.status <> 'pending') then
     perform app.fail('assignment_not_pending');
   end if;
 
@@ -5146,7 +5159,7 @@ declare
   v_tenant uuid := app.tenant_id();
   v_from uuid := (input ->> 'driver_id')::uuid;
   v_to uuid := (input ->> 'to_driver_id')::uuid;
-  v_asked uuid[] := case when input ? 'delivery_ids' then app.uuids(input -> 'delivery_ids') end;
+  v_asked uuid[] := case when input ->> 'delivery_ids' is not null then app.uuids(input -> 'delivery_ids') end;
   v_held uuid[];
   v_open jsonb;
   v_moving jsonb;
@@ -9888,7 +9901,7 @@ declare
   v_id uuid := (input ->> 'id')::uuid;
   v_service jsonb;
 begin
-  select to_jsonb(l) into v_service from delivery.services_list l where l.id = v_id;
+  select to_jsonb(l) - 'search_names' into v_service from delivery.services_list l where l.id = v_id;
   if v_service is null then
     perform app.fail('service_not_found');
   end if;

@@ -175,6 +175,7 @@ const definitions = {
   invalid_unit_range: { status: 400, fields: ["field"] },
   invalid_delivery_time_range: { status: 400, fields: ["field"] },
   delivery_service_type_change_blocked_by_settings: { status: 409, fields: ["setting_references"] },
+  delivery_service_in_use: 409,
   delivery_service_in_use_by_settings: { status: 409, fields: ["setting_references"] },
   invalid_coordinates: { status: 400, fields: ["field"] },
 

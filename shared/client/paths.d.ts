@@ -4873,7 +4873,7 @@ export interface components {
          *
          *     `service_not_for_returns`: This delivery service does not take returns.
          *
-         *     `invalid_package`: {field} has a negative or non-numeric measurement.
+         *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
          *
          *     `invalid_coordinates`: {field} needs a latitude and a longitude.
          *
@@ -7868,14 +7868,12 @@ export interface operations {
                 "application/json": {
                     /** Format: uuid */
                     delivery_id: string;
-                    /** Format: uuid */
-                    driver_id?: string;
-                    estimated_delivery_time?: string;
-                    estimated_pickup_time?: string;
-                    notes?: string;
-                    sequence_number?: number;
-                    /** Format: uuid */
-                    vehicle_id?: string;
+                    driver_id?: string | null;
+                    estimated_delivery_time?: string | null;
+                    estimated_pickup_time?: string | null;
+                    notes?: string | null;
+                    sequence_number?: number | null;
+                    vehicle_id?: string | null;
                 };
             };
         };
@@ -8047,7 +8045,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    reason?: string;
+                    reason?: string | null;
                     /** @enum {string} */
                     status: "accepted" | "rejected";
                 };
@@ -8103,7 +8101,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    reason?: string;
+                    reason?: string | null;
                 };
             };
         };
@@ -8318,7 +8316,7 @@ export interface operations {
                     delivery_ids: string[];
                     /** Format: uuid */
                     driver_id: string;
-                    dry_run?: boolean;
+                    dry_run?: boolean | null;
                 };
             };
         };
@@ -8553,7 +8551,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    reason?: string;
+                    reason?: string | null;
                     /** @enum {string} */
                     status: "accepted" | "rejected";
                 };
@@ -8627,7 +8625,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    delivery_ids?: string[];
+                    delivery_ids?: string[] | null;
                     /** Format: uuid */
                     to_driver_id: string;
                 };
@@ -9809,6 +9807,7 @@ export interface operations {
                     driver_id?: string | null;
                     notes?: string | null;
                     reference?: string | null;
+                    /** @description Who took the cash, unless it is the caller. Settling by wallet, nobody does, and it counts for nothing */
                     remitted_to_user_id?: string | null;
                     /** @enum {string} */
                     scope: "selected" | "all";
@@ -9958,6 +9957,7 @@ export interface operations {
                     driver_id?: string | null;
                     notes?: string | null;
                     reference?: string | null;
+                    /** @description Who took the cash, unless it is the caller. Settling by wallet, nobody does, and it counts for nothing */
                     remitted_to_user_id?: string | null;
                     /** @enum {string} */
                     scope: "selected" | "all";
@@ -10694,9 +10694,9 @@ export interface operations {
                     institution_user_id?: string | null;
                     notes?: string | null;
                     original_delivery_id?: string | null;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package?: unknown;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package_details?: unknown;
                     /** @enum {string} */
                     payer_type: "sender" | "receiver";
@@ -10787,7 +10787,7 @@ export interface operations {
              *
              *     `service_not_for_returns`: This delivery service does not take returns.
              *
-             *     `invalid_package`: {field} has a negative or non-numeric measurement.
+             *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
              *
              *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
@@ -11255,9 +11255,9 @@ export interface operations {
                     external_reference_id?: string | null;
                     institution_user_id?: string | null;
                     notes?: string | null;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package?: unknown;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package_details?: unknown;
                     /** @enum {string} */
                     payer_type?: "sender" | "receiver";
@@ -11400,9 +11400,9 @@ export interface operations {
                     external_reference_id?: string | null;
                     institution_user_id?: string | null;
                     notes?: string | null;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package?: unknown;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package_details?: unknown;
                     /** @enum {string} */
                     payer_type?: "sender" | "receiver";
@@ -16058,9 +16058,9 @@ export interface operations {
                     dropoff_long?: unknown;
                     /** @description Coordinate, where no location is sent */
                     dropoff_longitude?: unknown;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package?: unknown;
-                    /** @description {items: [{name, quantity, weight, length, width, height}]} */
+                    /** @description {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */
                     package_details?: unknown;
                     /** @description {latitude, longitude}; also lat, lng, long */
                     pickup_address?: unknown;
@@ -16099,7 +16099,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_package`: {field} has a negative or non-numeric measurement.
+             * @description `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
              *
              *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
              *
@@ -16287,13 +16287,12 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @enum {string} */
-                    access_mode?: "all_users" | "select_users" | "exclude_users";
-                    active?: boolean;
-                    allow_returns?: boolean;
-                    allowed_delivery_attempts?: number;
+                    access_mode?: ("all_users" | "select_users" | "exclude_users") | null;
+                    active?: boolean | null;
+                    allow_returns?: boolean | null;
+                    allowed_delivery_attempts?: number | null;
                     code: string;
-                    default_price?: number;
+                    default_price?: number | null;
                     /** Format: uuid */
                     delivery_type_id: string;
                     description?: (string | {
@@ -16303,22 +16302,21 @@ export interface operations {
                     }) | null;
                     estimated_delivery_time_max?: number | null;
                     estimated_delivery_time_min?: number | null;
-                    free_km?: number;
+                    free_km?: number | null;
                     image_url?: string | null;
                     name: string | {
                         ar?: string;
                         en?: string;
                         ku?: string;
                     };
-                    /** @enum {string} */
-                    policy_mode?: "tenant" | "custom";
+                    policy_mode?: ("tenant" | "custom") | null;
                     policy_overrides?: {
                         payment_policies?: {
                             refund_delivery_fee_on_cancel?: boolean | null;
                             refund_delivery_fee_on_return?: boolean | null;
                         };
-                    };
-                    price_per_km?: number;
+                    } | null;
+                    price_per_km?: number | null;
                     priority?: number | null;
                     /** @enum {string} */
                     service_level: "economy" | "standard" | "express" | "same_day" | "next_day" | "scheduled";
@@ -16326,16 +16324,14 @@ export interface operations {
                         insurance_available?: boolean;
                         signature_required?: boolean;
                         tracking?: boolean;
-                    };
+                    } | null;
                     unit_max: number;
                     unit_min: number;
-                    user_ids?: string[];
-                    /** @enum {string} */
-                    zone_access_mode?: "all_zones" | "select_zones" | "exclude_zones";
-                    zone_ids?: string[];
-                    /** @enum {string} */
-                    zone_selector_type?: "zone" | "tag";
-                    zone_tag_ids?: string[];
+                    user_ids?: string[] | null;
+                    zone_access_mode?: ("all_zones" | "select_zones" | "exclude_zones") | null;
+                    zone_ids?: string[] | null;
+                    zone_selector_type?: ("zone" | "tag") | null;
+                    zone_tag_ids?: string[] | null;
                 };
             };
         };
@@ -16646,13 +16642,12 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @enum {string} */
-                    access_mode?: "all_users" | "select_users" | "exclude_users";
-                    active?: boolean;
-                    allow_returns?: boolean;
-                    allowed_delivery_attempts?: number;
+                    access_mode?: ("all_users" | "select_users" | "exclude_users") | null;
+                    active?: boolean | null;
+                    allow_returns?: boolean | null;
+                    allowed_delivery_attempts?: number | null;
                     code?: string;
-                    default_price?: number;
+                    default_price?: number | null;
                     /** Format: uuid */
                     delivery_type_id?: string;
                     description?: (string | {
@@ -16662,22 +16657,21 @@ export interface operations {
                     }) | null;
                     estimated_delivery_time_max?: number | null;
                     estimated_delivery_time_min?: number | null;
-                    free_km?: number;
+                    free_km?: number | null;
                     image_url?: string | null;
                     name?: string | {
                         ar?: string;
                         en?: string;
                         ku?: string;
                     };
-                    /** @enum {string} */
-                    policy_mode?: "tenant" | "custom";
+                    policy_mode?: ("tenant" | "custom") | null;
                     policy_overrides?: {
                         payment_policies?: {
                             refund_delivery_fee_on_cancel?: boolean | null;
                             refund_delivery_fee_on_return?: boolean | null;
                         };
-                    };
-                    price_per_km?: number;
+                    } | null;
+                    price_per_km?: number | null;
                     priority?: number | null;
                     /** @enum {string} */
                     service_level?: "economy" | "standard" | "express" | "same_day" | "next_day" | "scheduled";
@@ -16685,16 +16679,14 @@ export interface operations {
                         insurance_available?: boolean;
                         signature_required?: boolean;
                         tracking?: boolean;
-                    };
+                    } | null;
                     unit_max?: number;
                     unit_min?: number;
-                    user_ids?: string[];
-                    /** @enum {string} */
-                    zone_access_mode?: "all_zones" | "select_zones" | "exclude_zones";
-                    zone_ids?: string[];
-                    /** @enum {string} */
-                    zone_selector_type?: "zone" | "tag";
-                    zone_tag_ids?: string[];
+                    user_ids?: string[] | null;
+                    zone_access_mode?: ("all_zones" | "select_zones" | "exclude_zones") | null;
+                    zone_ids?: string[] | null;
+                    zone_selector_type?: ("zone" | "tag") | null;
+                    zone_tag_ids?: string[] | null;
                 };
             };
         };
@@ -16821,6 +16813,8 @@ export interface operations {
             header?: {
                 /** @description The same key and input give the first answer again */
                 "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+                /** @description ETag of what you read: refused when the row has changed since */
+                "If-Match"?: components["parameters"]["if_match"];
             };
             path: {
                 serviceId: string;
@@ -16842,7 +16836,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400"];
             401: components["responses"]["401"];
             /**
              * @description `insufficient_permissions`: Your role does not allow this.
@@ -16867,7 +16861,9 @@ export interface operations {
             };
             404: components["responses"]["404_10"];
             /**
-             * @description `delivery_service_in_use_by_settings`: The service cannot be deleted while settings name it.
+             * @description `delivery_service_in_use`: The service cannot be deleted while orders of the store wait for approval with it or drafts name it. Switch it off instead.
+             *
+             *     `delivery_service_in_use_by_settings`: The service cannot be deleted while settings name it.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -16878,7 +16874,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "delivery_service_in_use_by_settings" | "idempotency_conflict";
+                        code: "delivery_service_in_use" | "delivery_service_in_use_by_settings" | "idempotency_conflict";
                         message: string;
                         setting_references?: unknown;
                         /** @constant */
@@ -16886,6 +16882,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["412"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -23340,6 +23337,8 @@ export interface operations {
             header?: {
                 /** @description The same key and input give the first answer again */
                 "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+                /** @description ETag of what you read: refused when the row has changed since */
+                "If-Match"?: components["parameters"]["if_match"];
             };
             path: {
                 category_id: string;
@@ -23367,7 +23366,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_26"];
@@ -23390,6 +23389,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["412"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -25317,7 +25317,7 @@ export interface operations {
              *
              *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
-             *     `invalid_package`: {field} has a negative or non-numeric measurement.
+             *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
              *
              *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
              *
@@ -26377,7 +26377,7 @@ export interface operations {
              *
              *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
-             *     `invalid_package`: {field} has a negative or non-numeric measurement.
+             *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
              *
              *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
              *
@@ -27030,6 +27030,8 @@ export interface operations {
             header?: {
                 /** @description The same key and input give the first answer again */
                 "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+                /** @description ETag of what you read: refused when the row has changed since */
+                "If-Match"?: components["parameters"]["if_match"];
             };
             path: {
                 product_id: string;
@@ -27057,11 +27059,12 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_27"];
             409: components["responses"]["409"];
+            412: components["responses"]["412"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -32605,7 +32608,7 @@ export interface operations {
              *
              *     `wallet_is_the_senders`: A receiver cannot pay by the sender's wallet.
              *
-             *     `invalid_package`: {field} has a negative or non-numeric measurement.
+             *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
              *
              *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
@@ -35492,6 +35495,8 @@ export interface operations {
             header?: {
                 /** @description The same key and input give the first answer again */
                 "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+                /** @description ETag of what you read: refused when the row has changed since */
+                "If-Match"?: components["parameters"]["if_match"];
             };
             path: {
                 warehouse_id: string;
@@ -35513,7 +35518,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_17"];
@@ -35538,6 +35543,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["412"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -36575,7 +36581,7 @@ export interface operations {
              *
              *     `wallet_is_the_senders`: A receiver cannot pay by the sender's wallet.
              *
-             *     `invalid_package`: {field} has a negative or non-numeric measurement.
+             *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
              *
              *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *

@@ -27,12 +27,14 @@ create table if not exists money.cod_settlements (
   constraint settlement_idempotency_conflict unique (tenant_id, actor_id, idempotency_key),
   foreign key (tenant_id, payment_id) references money.payments (tenant_id, id) on delete restrict,
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
-  foreign key (tenant_id, actor_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  -- An administrator of the system acts in tenants he is no member of; who receives cash is a member.
+  foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
   foreign key (tenant_id, receiver_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
 );
 create index if not exists cod_settlements_recent on money.cod_settlements (tenant_id, settled_at desc);
 create index if not exists cod_settlements_driver on money.cod_settlements (tenant_id, driver_id, settled_at desc);
 create index if not exists cod_settlements_receiver on money.cod_settlements (tenant_id, receiver_id) where receiver_id is not null;
+create index if not exists cod_settlements_actor on money.cod_settlements (actor_id);
 create index if not exists cod_settlements_currency on money.cod_settlements (currency);
 
 create table if not exists money.cod_settlement_items (

@@ -18,12 +18,13 @@ create table if not exists money.carrier_remittances (
   unique (tenant_id, id),
   constraint remittance_is_its_parts check (amount = cod_amount + delivery_fee_amount),
   constraint remittance_reference_exists unique (tenant_id, carrier_code, reference),
-  foreign key (tenant_id, actor_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
+  -- An administrator of the system enters payments of tenants he is no member of.
+  foreign key (actor_id) references tenancy.profiles (id) on delete restrict
 );
 create index if not exists carrier_remittances_recent
   on money.carrier_remittances (tenant_id, carrier_code, remitted_at desc nulls last, id desc);
 create index if not exists carrier_remittances_amount on money.carrier_remittances (tenant_id, carrier_code, amount desc nulls last, id desc);
-create index if not exists carrier_remittances_actor on money.carrier_remittances (tenant_id, actor_id);
+create index if not exists carrier_remittances_actor on money.carrier_remittances (actor_id);
 create index if not exists carrier_remittances_carrier on money.carrier_remittances (carrier_code);
 create index if not exists carrier_remittances_currency on money.carrier_remittances (currency);
 

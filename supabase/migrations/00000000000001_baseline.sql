@@ -2470,12 +2470,14 @@ create table if not exists money.cod_settlements (
   constraint settlement_idempotency_conflict unique (tenant_id, actor_id, idempotency_key),
   foreign key (tenant_id, payment_id) references money.payments (tenant_id, id) on delete restrict,
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
-  foreign key (tenant_id, actor_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  -- An administrator of the system acts in tenants he is no member of; who receives cash is a member.
+  foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
   foreign key (tenant_id, receiver_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
 );
 create index if not exists cod_settlements_recent on money.cod_settlements (tenant_id, settled_at desc);
 create index if not exists cod_settlements_driver on money.cod_settlements (tenant_id, driver_id, settled_at desc);
 create index if not exists cod_settlements_receiver on money.cod_settlements (tenant_id, receiver_id) where receiver_id is not null;
+create index if not exists cod_settlements_actor on money.cod_settlements (actor_id);
 create index if not exists cod_settlements_currency on money.cod_settlements (currency);
 
 create table if not exists money.cod_settlement_items (
@@ -3090,12 +3092,13 @@ create table if not exists money.carrier_remittances (
   unique (tenant_id, id),
   constraint remittance_is_its_parts check (amount = cod_amount + delivery_fee_amount),
   constraint remittance_reference_exists unique (tenant_id, carrier_code, reference),
-  foreign key (tenant_id, actor_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
+  -- An administrator of the system enters payments of tenants he is no member of.
+  foreign key (actor_id) references tenancy.profiles (id) on delete restrict
 );
 create index if not exists carrier_remittances_recent
   on money.carrier_remittances (tenant_id, carrier_code, remitted_at desc nulls last, id desc);
 create index if not exists carrier_remittances_amount on money.carrier_remittances (tenant_id, carrier_code, amount desc nulls last, id desc);
-create index if not exists carrier_remittances_actor on money.carrier_remittances (tenant_id, actor_id);
+create index if not exists carrier_remittances_actor on money.carrier_remittances (actor_id);
 create index if not exists carrier_remittances_carrier on money.carrier_remittances (carrier_code);
 create index if not exists carrier_remittances_currency on money.carrier_remittances (currency);
 
@@ -3368,9 +3371,10 @@ select t.id, t.code, app.localized(t.name) as name, t.name as name_translations,
 from delivery.delivery_types t;
 
 -- The catalogue as lists show it; deleted services are in no list. Of user_ids a caller who does not
--- see the whole tenant finds at most himself.
+-- see the whole tenant finds at most himself. search_names: the name in every language, a line each.
 create view delivery.services_list with (security_invoker = true) as
 select s.id, s.code, app.localized(s.name) as name, s.name as name_translations,
+  (select string_agg(n.value, E'\n') from jsonb_each_text(s.name) n) as search_names,
   app.localized(s.description) as description, s.description as description_translations,
   s.image_url, s.priority, s.service_level, s.default_price, s.price_per_km, s.free_km,
   s.estimated_delivery_time_min, s.estimated_delivery_time_max, s.allowed_delivery_attempts, s.unit_min, s.unit_max,
@@ -3532,7 +3536,8 @@ grant select on delivery.performance_months to barid_caller;
 
 -- What deliveries count as in their driver's figures; read by private.performance_apply() alone:
 -- - only what came to an end: delivered, or failed, returned, cancelled;
--- - for the last driver who did not reject it. What was cancelled while it waited for a driver is nobody's;
+-- - for the last driver who did not reject it. What was cancelled while it waited for a driver is nobody's, and so
+--   is what another company carried; what was taken from a driver counts for him only if he had picked it up;
 -- - on time when the promise and the delivery are both known;
 -- - its value where it reaches the recipient: of the legs of a parcel the last one has it, and nobody twice.
 create view delivery.ended_deliveries with (security_invoker = true) as
@@ -3546,11 +3551,12 @@ select d.tenant_id, d.id as delivery_id, a.driver_id, d.created_at, d.status = '
 from delivery.deliveries d
 left join delivery.deliveries p on p.tenant_id = d.tenant_id and p.id = d.parent_id
 cross join lateral (
-  select a.driver_id, a.route_details from delivery.assignments a
+  select a.driver_id, a.route_details, a.status, a.assignment_time from delivery.assignments a
   where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status <> 'rejected'
   order by a.assignment_time desc, a.id desc limit 1
 ) a
-where d.status in ('delivered', 'failed', 'returned', 'cancelled')
+where d.status in ('delivered', 'failed', 'returned', 'cancelled') and d.carrier_type = 'internal'
+  and (a.status <> 'returned' or d.status = 'cancelled' or (d.status <> 'delivered' and d.picked_up_at >= a.assignment_time))
   and (d.status <> 'cancelled' or (
     select h.from_status not in ('draft', 'pending') from delivery.delivery_status_history h
     where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.to_status = 'cancelled' order by h.id desc limit 1));
@@ -4618,21 +4624,25 @@ begin
   from new_rows n join old_rows o on o.id = n.id
   where n.status <> o.status and r.tenant_id = n.tenant_id and r.assignment_id = n.id;
 
-  -- A bulk waits as long as one of its rows does; then it is what the first of these words says of any.
+  -- A bulk waits as long as one of its rows does; then it is what the first of these words says of any. What was
+  -- taken from the driver is no longer counted, as long as anything is left.
   -- Locked before it is worked out: of two answers at the same moment the later one sees the earlier.
   select array_agg(distinct n.bulk_assignment_id) into v_bulks
   from new_rows n join old_rows o on o.id = n.id where n.status <> o.status and n.bulk_assignment_id is not null;
   if v_bulks is not null then
     perform from public.delivery_realtime_assignments r where r.bulk_assignment_id = any (v_bulks)
     order by r.bulk_assignment_id for no key update;
-    update public.delivery_realtime_assignments r set assignment_status = s.status, requires_driver_response = s.status = 'pending'
+    update public.delivery_realtime_assignments r set assignment_status = s.status, requires_driver_response = s.status = 'pending',
+      assignment_count = coalesce(s.remaining, r.assignment_count), total_units = coalesce(s.units, r.total_units)
     from (
       select a.tenant_id, a.bulk_assignment_id,
-        (array_agg(a.status order by array_position('{pending,accepted,assigned,completed,rejected,returned}', a.status)))[1] as status
+        (array_agg(a.status order by array_position('{pending,accepted,assigned,completed,rejected,returned}', a.status)))[1] as status,
+        nullif(count(*) filter (where a.status <> 'returned'), 0) as remaining, sum(a.units) filter (where a.status <> 'returned') as units
       from delivery.assignments a where a.bulk_assignment_id = any (v_bulks)
       group by a.tenant_id, a.bulk_assignment_id
     ) s
-    where r.tenant_id = s.tenant_id and r.bulk_assignment_id = s.bulk_assignment_id and r.assignment_status <> s.status;
+    where r.tenant_id = s.tenant_id and r.bulk_assignment_id = s.bulk_assignment_id
+      and (r.assignment_status <> s.status or r.assignment_count <> s.remaining);
   end if;
 
   -- The pick is done and the stock stays reserved: the hand-over waits for the next driver.
@@ -4814,7 +4824,10 @@ begin
   if v_vehicle.id is null and assignments_plan.vehicle_id is not null then
     perform app.fail('vehicle_not_found', '{"field": "vehicle_id"}');
   end if;
-  if locked then
+  -- A vehicle that no driver has goes to one at a time: who takes it next waits, and then sees that it is taken.
+  if locked and v_vehicle.id is distinct from v_driver.vehicle_id then
+    select * into v_vehicle from delivery.vehicles v where v.tenant_id = v_tenant and v.id = v_vehicle.id for no key update;
+  elsif locked then
     select * into v_vehicle from delivery.vehicles v where v.tenant_id = v_tenant and v.id = v_vehicle.id for share;
   end if;
   v_code := case
@@ -4822,8 +4835,10 @@ begin
       where u.tenant_id = v_tenant and u.user_id = v_driver.user_id and u.is_active) then 'driver_not_active'
     when v_vehicle.id is null then 'driver_has_no_vehicle'
     when not v_vehicle.is_active then 'vehicle_inactive'
-    when v_vehicle.id is distinct from v_driver.vehicle_id and exists (select from delivery.drivers o
-      where o.tenant_id = v_tenant and o.vehicle_id = v_vehicle.id) then 'driver_vehicle_taken'
+    when v_vehicle.id is distinct from v_driver.vehicle_id and (
+        exists (select from delivery.drivers o where o.tenant_id = v_tenant and o.vehicle_id = v_vehicle.id)
+        or exists (select from delivery.assignments a where a.tenant_id = v_tenant and a.vehicle_id = v_vehicle.id
+          and a.driver_id <> v_driver.user_id and a.status in ('pending', 'assigned', 'accepted'))) then 'driver_vehicle_taken'
   end;
   select jsonb_agg(to_jsonb(j) order by j.place), coalesce(sum(j.units) filter (where j.code is null), 0) into v_lines, v_total
   from delivery.assignments_judged(delivery_ids, v_driver.user_id, coalesce(v_vehicle.unit_capacity, 0) - v_driver.capacity_used) j;
@@ -5025,7 +5040,8 @@ end $$;
 
 -- What becomes of an assignment before its parcel is picked up: the driver's answer, and taking it back.
 
--- The driver's answer to one assignment or to a whole bulk, all or nothing.
+-- The driver's answer to one assignment or to a whole bulk, all or nothing. What was taken from him is no longer part
+-- of its bulk, and is not his to answer.
 -- {assignment_id? | bulk_assignment_id?, status: accepted | rejected, reason?} -> {status, updated_count}
 -- The same answer again is no mistake: it finds everything as it left it.
 -- A rejected delivery is pending again and its units are free; the pick and the reservation stay.
@@ -5050,20 +5066,22 @@ begin
     perform app.fail('forbidden');
   end if;
   select array_agg(a.delivery_id) into v_deliveries from delivery.assignments a
-  where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk);
-  perform private.deliveries_hold(v_deliveries);
+  where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk) and a.status <> 'returned';
+  perform private.deliveries_hold(coalesce(v_deliveries, '{}'));
   perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_me for no key update;
   perform from delivery.assignments a where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk)
   order by a.id for no key update;
+  -- As they are now: while this waited, some of them may have been taken from him.
   v_rows := array(select a from delivery.assignments a
-    where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk) order by a.id);
+    where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk) and a.status <> 'returned' order by a.id);
+  v_deliveries := array(select r.delivery_id from unnest(v_rows) r);
 
-  if not exists (select from unnest(v_rows) r where r.status = 'pending') and not exists (
+  if cardinality(v_rows) > 0 and not exists (select from unnest(v_rows) r where r.status = 'pending') and not exists (
       select from unnest(v_rows) r where r.responded_at is null
         or r.status <> all (case v_answer when 'accepted' then '{accepted,completed}'::text[] else '{rejected}' end)) then
     return jsonb_build_object('status', v_answer, 'updated_count', cardinality(v_rows));
   end if;
-  if exists (select from unnest(v_rows) r where r.status <> 'pending') then
+  if cardinality(v_rows) = 0 or exists (select from unnest(v_rows) r where r.status <> 'pending') then
     perform app.fail('assignment_not_pending');
   end if;
 
@@ -5147,7 +5165,7 @@ declare
   v_tenant uuid := app.tenant_id();
   v_from uuid := (input ->> 'driver_id')::uuid;
   v_to uuid := (input ->> 'to_driver_id')::uuid;
-  v_asked uuid[] := case when input ? 'delivery_ids' then app.uuids(input -> 'delivery_ids') end;
+  v_asked uuid[] := case when input ->> 'delivery_ids' is not null then app.uuids(input -> 'delivery_ids') end;
   v_held uuid[];
   v_open jsonb;
   v_moving jsonb;
@@ -5881,7 +5899,8 @@ begin
   return delivery.delivery_priced(d, input, v_from, v_to);
 end $$;
 
--- The same with its service and the price of POST /delivery/price.
+-- The same with its service and the price of POST /delivery/price. What an order is delivered with was agreed when it
+-- was given: whatever became of the service since, the delivery is made at the fee the customer was told.
 -- Fails: service_not_found, delivery_service_not_available, service_not_for_returns, invalid_package, invalid_coordinates,
 -- unit_size_or_dimensions_required, can_not_use_this_delivery_for_this_unit_size.
 create or replace function delivery.delivery_priced(
@@ -5892,18 +5911,19 @@ declare
   v_service delivery.delivery_services;
   v_km double precision := delivery.way_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude);
   v_owner uuid := coalesce(d.institution_user_id, d.customer_id);
+  v_agreed boolean := d.order_id is not null;
   v_quote record;
 begin
   if input ->> 'delivery_service_id' is null then
     perform app.fail('delivery_service_id_required', '{"field": "delivery_service_id"}');
   end if;
   select * into v_service from delivery.delivery_services s
-  where s.id = (input ->> 'delivery_service_id')::uuid and s.deleted_at is null;
+  where s.id = (input ->> 'delivery_service_id')::uuid and (s.deleted_at is null or v_agreed);
   if not found then
     perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
   end if;
-  if not v_service.active or not delivery.service_reaches(v_service, to_address.zone_id)
-    or (v_owner is not null and not delivery.service_open_to(v_service, v_owner)) then
+  if not v_agreed and (not v_service.active or not delivery.service_reaches(v_service, to_address.zone_id)
+      or (v_owner is not null and not delivery.service_open_to(v_service, v_owner))) then
     perform app.fail('delivery_service_not_available', '{"field": "delivery_service_id"}');
   end if;
   if d.delivery_flow = 'customer_return' and not v_service.allow_returns then
@@ -5911,11 +5931,11 @@ begin
   end if;
   v_quote := delivery.quote(v_service, input -> 'package', (input ->> 'unit_size')::numeric, v_km,
     app.settings('general', 'unit_size'), (app.currency()).decimals);
-  if v_quote.error_code is not null then
+  if v_quote.error_code is not null and not (v_agreed and v_quote.error_code = 'can_not_use_this_delivery_for_this_unit_size') then
     perform app.fail(v_quote.error_code,
       coalesce(v_quote.error_params, '{}') || jsonb_build_object('field', coalesce(input ->> 'package_field', 'package')));
   end if;
-  if v_km is null and v_service.price_per_km > 0 then
+  if v_km is null and v_service.price_per_km > 0 and not v_agreed then
     perform app.fail('invalid_coordinates',
       jsonb_build_object('field', case when from_address.latitude is null then 'pickup_location' else 'delivery_location' end));
   end if;
@@ -5925,7 +5945,7 @@ begin
     'free_km', v_service.free_km);
   d.package_details := input -> 'package';
   -- The customer of an order was told its fee, and paid or pays it with the order.
-  d.delivery_fee := case when d.order_id is null then v_quote.price else (input ->> 'delivery_fee')::numeric end;
+  d.delivery_fee := case when v_agreed then (input ->> 'delivery_fee')::numeric else v_quote.price end;
   d.unit_size := v_quote.unit_size;
   d.unit_size_source := v_quote.unit_size_source;
   d.distance_km := round(v_km::numeric, 3);
@@ -5987,19 +6007,13 @@ begin
   return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
 end $$;
 
--- Writes what is in a parcel: the items of its package, or the parcel as one. Fails: invalid_package (a number that
--- no parcel has).
+-- Writes what is in a parcel: the items of its package, or the parcel as one. Pricing has judged the measurements.
 create or replace function delivery.delivery_items_write(d delivery.deliveries) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_items jsonb := case when jsonb_typeof(d.package_details -> 'items') = 'array' and jsonb_array_length(d.package_details -> 'items') > 0
     then d.package_details -> 'items' else '[{}]' end;
 begin
-  if exists (
-      select from jsonb_array_elements(v_items) i, unnest('{quantity,weight,length,width,height}'::text[]) n (name),
-        delivery.read_measure(i -> n.name) m where m.measure > 1000000) then
-    perform app.fail('invalid_package', '{"field": "package"}');
-  end if;
   insert into delivery.delivery_items (tenant_id, delivery_id, position, name, quantity, weight, length, width, height)
   select d.tenant_id, d.id, n.position, coalesce(nullif(trim(left(n.item ->> 'name', 200)), ''), 'Parcel ' || d.delivery_code),
     coalesce((delivery.read_measure(n.item -> 'quantity')).measure, 1), (delivery.read_measure(n.item -> 'weight')).measure,
@@ -6053,7 +6067,7 @@ end $$;
 
 -- Numbers a delivery whose terms are known, writes it and, unless it is a draft, orders it. From its number to the end of
 -- the transaction nobody else of the tenant gets one. -> its id
--- Fails: insufficient_wallet_balance, delivery_barcode_taken, return_already_exists, invalid_package.
+-- Fails: insufficient_wallet_balance, delivery_barcode_taken, return_already_exists.
 create or replace function delivery.delivery_write(d delivery.deliveries) returns uuid
 language plpgsql set search_path = '' as $$
 begin
@@ -9485,9 +9499,9 @@ begin
     v_conditions := v_conditions || case
       when v_filter.key = 'driver_name' then format(' and r.driver_name ilike app.contains_pattern(%L)', v_filter.value #>> '{}')
       when jsonb_typeof(v_filter.value) = 'object' then
-        case when v_filter.value ->> 'min' is null then '' else format(' and r.%I >= %L', v_filter.key, (v_filter.value ->> 'min')::numeric) end
-        || case when v_filter.value ->> 'max' is null then '' else format(' and r.%I <= %L', v_filter.key, (v_filter.value ->> 'max')::numeric) end
-      else format(' and r.%I = %L', v_filter.key, (v_filter.value #>> '{}')::numeric)
+        case when v_filter.value ->> 'min' is null then '' else format(' and r.%I >= %L::numeric', v_filter.key, (v_filter.value ->> 'min')::numeric) end
+        || case when v_filter.value ->> 'max' is null then '' else format(' and r.%I <= %L::numeric', v_filter.key, (v_filter.value ->> 'max')::numeric) end
+      else format(' and r.%I = %L::numeric', v_filter.key, (v_filter.value #>> '{}')::numeric)
     end;
   end loop;
   execute format($query$
@@ -9602,7 +9616,7 @@ grant execute on function private.performance_rebuild_asked(integer, integer) to
 -- Units of a package. Every price in Barid goes through these functions: previews, deliveries, orders.
 
 -- A measurement from JSON: a number or a numeric text. Null when it is missing or empty (''), the
--- given code is raised nowhere: `wrong` is true for anything negative or not numeric.
+-- given code is raised nowhere: `wrong` is true for anything negative, not numeric, or above a million.
 create or replace function delivery.read_measure(value jsonb, out measure numeric, out wrong boolean)
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -9610,7 +9624,7 @@ begin
     when jsonb_typeof(value) = 'number' then (value #>> '{}')::numeric
     when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,12}(\.[0-9]{1,20})?$' then trim(value #>> '{}')::numeric
   end;
-  wrong := coalesce(measure < 0, false)
+  wrong := coalesce(measure < 0 or measure > 1000000, false)
     or (measure is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''));
 end $$;
 
@@ -9619,8 +9633,9 @@ end $$;
 --   weight     = sum of weight x quantity; length, width, height = the largest of each
 --   chargeable = the larger of weight and length x width x height / volumetric_divisor (when used)
 --   units      = ceil(max(chargeable / unit_weight, longest side / unit_length)), at least 1
--- units is null when a measurement is missing or zero; wrong when one is negative or no number, or a
--- quantity is no positive whole number.
+-- One of unit_weight and unit_length may be unset; the other counts alone. Without both nobody knows what a
+-- unit is. units is null then, and when a measurement is missing or zero; wrong when one is negative, no
+-- number or too large, or a quantity is no positive whole number.
 create or replace function delivery.package_units(package jsonb, unit_settings jsonb, out units numeric, out wrong boolean)
 language sql immutable set search_path = '' as $$
   with item as (
@@ -9640,7 +9655,7 @@ language sql immutable set search_path = '' as $$
       case when (unit_settings ->> 'use_volumetric_weight')::boolean
         then nullif((unit_settings ->> 'volumetric_divisor')::numeric, 0) end as divisor
   )
-  select case when t.items > 0 and t.complete and not t.wrong then
+  select case when t.items > 0 and t.complete and not t.wrong and coalesce(s.weight, s.length) is not null then
       greatest(1, ceil(greatest(
         greatest(t.weight, coalesce(t.length * t.width * t.height / s.divisor, 0)) / s.weight,
         greatest(t.length, t.width, t.height) / s.length)))
@@ -9963,7 +9978,7 @@ declare
   v_id uuid := (input ->> 'id')::uuid;
   v_service jsonb;
 begin
-  select to_jsonb(l) into v_service from delivery.services_list l where l.id = v_id;
+  select to_jsonb(l) - 'search_names' into v_service from delivery.services_list l where l.id = v_id;
   if v_service is null then
     perform app.fail('service_not_found');
   end if;
@@ -10257,7 +10272,8 @@ end $$;
 
 -- Removes a service for good: nobody finds it any more and its code is free. The row stays for the
 -- deliveries that were made with it; who could use it is forgotten. {id} -> {}
--- Fails: service_not_found, delivery_service_in_use_by_settings (setting_references).
+-- Fails: service_not_found, delivery_service_in_use_by_settings (setting_references), delivery_service_in_use (orders
+-- of the store wait for approval with it, or drafts to be submitted).
 create or replace function delivery.service_delete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -10266,6 +10282,14 @@ declare
 begin
   if v_references <> '[]' then
     perform app.fail('delivery_service_in_use_by_settings', jsonb_build_object('setting_references', v_references));
+  end if;
+  -- Whoever is just ordering with it is waited for, and then seen.
+  perform from delivery.delivery_services s where s.id = v_service.id for update;
+  if exists (select from storefront.storefront_orders o where o.tenant_id = v_service.tenant_id
+        and o.delivery_service_id = v_service.id and o.status in ('pending', 'awaiting_approval'))
+      or exists (select from delivery.deliveries d where d.tenant_id = v_service.tenant_id
+        and d.delivery_service_id = v_service.id and d.status = 'draft' and d.parent_id is null) then
+    perform app.fail('delivery_service_in_use');
   end if;
   delete from delivery.delivery_service_users u where u.tenant_id = v_service.tenant_id and u.service_id = v_service.id;
   delete from delivery.delivery_service_zones z where z.tenant_id = v_service.tenant_id and z.service_id = v_service.id;
@@ -11794,13 +11818,15 @@ begin
 end $$;
 
 -- Who takes the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
--- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit).
+-- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit). An administrator of the
+-- system who is no member of the tenant has no desk in it, and names somebody.
 -- Fails: invalid_receiver, receiver_required.
 create or replace function money.cod_receiver(asked uuid) returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
   if asked is null then
-    if not money.settles_for_office() and app.settings('delivery', 'cod') ->> 'driver_self_remit' = 'require_receiver' then
+    if (not money.settles_for_office() and app.settings('delivery', 'cod') ->> 'driver_self_remit' = 'require_receiver')
+        or not exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = app.user_id()) then
       perform app.fail('receiver_required', '{"field": "remitted_to_user_id"}');
     end if;
     return app.user_id();
@@ -11817,7 +11843,8 @@ begin
 end $$;
 
 -- Settles collected cash of one driver: as a remittance (cash handed to the receiver, no wallet moves) or
--- from his wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears).
+-- from his wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears), where nobody
+-- receives anything: a receiver that is sent counts for nothing.
 -- {scope, cod_collection_ids?, driver_id?, remitted_to_user_id?, notes?, reference?} -> the answer of
 -- money.cod_settled. A repetition of the same key is answered with the settlement it made, for good.
 -- Fails: see cod_rows_locked, cod_receiver; settlement_amount_mismatch, insufficient_wallet_balance,
@@ -11860,7 +11887,9 @@ begin
   v_currency := v_rows[1].currency;
   select sum(r.amount), sum(r.delivery_fee_amount), min(r.currency) <> max(r.currency), array_agg(r.id)
   into v_total, v_fees, v_mixed, v_ids from unnest(v_rows) r;
-  v_receiver := money.cod_receiver((input ->> 'remitted_to_user_id')::uuid);
+  if method = 'remit' then
+    v_receiver := money.cod_receiver((input ->> 'remitted_to_user_id')::uuid);
+  end if;
   if v_mixed or (method = 'remit' and v_currency <> (app.currency()).code) then
     perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', v_currency));
   end if;
@@ -11875,7 +11904,7 @@ begin
     money.cod_snapshot(v_rows, method, input, v_receiver));
   insert into money.cod_settlements (payment_id, tenant_id, method, scope, driver_id, actor_id, receiver_id, currency, total, cod_total,
     fee_total, collections, notes, reference, idempotency_key, input_hash)
-  values (v_payment, v_tenant, method, input ->> 'scope', v_driver, v_actor, case method when 'remit' then v_receiver end, v_currency,
+  values (v_payment, v_tenant, method, input ->> 'scope', v_driver, v_actor, v_receiver, v_currency,
     v_total, v_total - v_fees, v_fees, cardinality(v_rows), input ->> 'notes', input ->> 'reference', v_key, v_hash);
   perform money.cod_items_write(v_payment, v_rows);
   if method = 'remit' then
@@ -11885,7 +11914,7 @@ begin
     status = case method when 'remit' then 'remitted' else 'settled_by_wallet' end,
     remitted_at = case method when 'remit' then now() end,
     settled_at = case method when 'wallet' then now() end,
-    remitted_to_user_id = case method when 'remit' then v_receiver end,
+    remitted_to_user_id = v_receiver,
     settlement_payment_id = v_payment, notes = coalesce(input ->> 'notes', c.notes),
     reference = coalesce(input ->> 'reference', c.reference)
   where c.tenant_id = v_tenant and c.id = any (v_ids);
@@ -12108,7 +12137,8 @@ end $$;
 --   driver_owes  a shortage taken from the driver's wallet for the tenant's
 --   written_off  a shortage the tenant bears
 --   returned     too much on the desk, given back
--- A shortage never reached the desk: the counter's cash is lowered by it. Then the declared sum is covered.
+-- A shortage never reached the desk: the counter's cash is lowered by it, or the tenant's own till where he is no
+-- member of the tenant. Then the declared sum is covered.
 -- Fails: handover_not_found, handover_not_in_discrepancy, invalid_resolution, insufficient_wallet_balance, forbidden.
 create or replace function money.handover_resolve(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -12133,7 +12163,10 @@ begin
     v_line := jsonb_build_object('journal', v_row.id, 'kind', 'cash_shortage', 'reference_type', 'cash_handover', 'reference_id', v_row.id,
       'description', 'Shortage of a cash handover');
     perform money.post(jsonb_build_array(
-        v_line || jsonb_build_object('amount', -v_short, 'account_id', money.account_of('cash_on_hand', 'staff', v_row.counted_by, v_row.currency)),
+        v_line || jsonb_build_object('amount', -v_short, 'account_id', case
+          when exists (select from tenancy.tenant_users u where u.tenant_id = v_row.tenant_id and u.user_id = v_row.counted_by)
+            then money.account_of('cash_on_hand', 'staff', v_row.counted_by, v_row.currency)
+          else money.account_of('cash_on_hand', 'tenant', null, v_row.currency) end),
         v_line || jsonb_build_object('amount', v_short, 'account_id', money.account_of('external', 'tenant', null, v_row.currency)))
       || case v_way when 'driver_owes' then jsonb_build_array(
         v_line || jsonb_build_object('amount', -v_short, 'account_id', money.cod_wallet(v_row.driver_id, v_row.currency)),

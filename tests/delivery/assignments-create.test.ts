@@ -228,3 +228,38 @@ describe("the doors", () => {
     expect(await rowsOf(two)).toHaveLength(0);
   });
 });
+
+test("a null is as good as nothing sent", async () => {
+  const own = await newTenant();
+  const someone = await newDriver(own);
+  const [delivery_id, ...others] = await newDeliveries(own, 3);
+  const nothing = {
+    vehicle_id: null,
+    estimated_pickup_time: null,
+    estimated_delivery_time: null,
+    sequence_number: null,
+    notes: null,
+  };
+  const made = await own.ops.post(path, { delivery_id, driver_id: someone.id, ...nothing });
+  expect(made).toSucceed(201);
+  expect((await rowsOf(delivery_id))[0]).toMatchObject({
+    vehicle_id: expect.any(String),
+    sequence_number: 1,
+    notes: null,
+  });
+  expect(await own.ops.post(path, { delivery_id: others[0], driver_id: null }))
+    .toFailWith(400, "assignment_driver_required");
+  const bulk = { driver_id: someone.id, delivery_ids: others, dry_run: null };
+  expect(await own.ops.post(`${path}/bulk`, bulk)).toSucceed(201);
+  const answer = { status: "accepted", reason: null };
+  expect(await someone.put(`${path}/${made.body.id}`, answer)).toSucceed(200);
+  const taken = await own.ops.post(`${path}/${made.body.id}/unassign`, { reason: null });
+  expect(taken).toSucceed(200);
+  const next = await newDriver(own);
+  const moved = await own.ops.post(`${path}/driver/${someone.id}/hand-over`, {
+    to_driver_id: next.id,
+    delivery_ids: null,
+  });
+  expect(moved).toSucceed();
+  expect(moved.body.count).toBe(2);
+});

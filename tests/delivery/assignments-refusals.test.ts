@@ -112,6 +112,31 @@ describe("what keeps a delivery from being assigned", () => {
     await sql`update delivery.vehicles set is_active = true where id = ${free.id}`;
     expect(await using(free.id)).toSucceed(201);
     expect((await rowsOf(delivery_id))[0].vehicle_id).toBe(free.id);
+    // While he carries something with it, it is nobody else's; he may load more.
+    const more = { delivery_id: await newDelivery(tenant), vehicle_id: free.id };
+    expect(await assign({ ...more, driver_id: theirs.id })).toFailWith(409, "driver_vehicle_taken");
+    expect(await assign({ ...more, driver_id: mine.id })).toSucceed(201);
+    for (const id of [delivery_id, more.delivery_id]) {
+      await tenant.ops.post(`${path}/${(await rowsOf(id))[0].id}/unassign`);
+    }
+    expect(await assign({ ...more, driver_id: theirs.id })).toSucceed(201);
+  });
+
+  test("of two drivers who are given a free vehicle at once, one gets it", async () => {
+    for (let round = 0; round < 4; round++) {
+      const [one, two] = [await newDriver(tenant), await newDriver(tenant)];
+      const [{ id: vehicle_id }] =
+        await sql`insert into delivery.vehicles (tenant_id, name, unit_capacity)
+        values (${tenant.id}, 'Free', 9) returning id`;
+      const deliveries = [await newDelivery(tenant), await newDelivery(tenant)];
+      const answers = await Promise.all(
+        [one, two].map((driver, index) =>
+          assign({ delivery_id: deliveries[index], driver_id: driver.id, vehicle_id })
+        ),
+      );
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+      expect(answers.find(({ status }) => status === 409)!.body.code).toBe("driver_vehicle_taken");
+    }
   });
 });
 

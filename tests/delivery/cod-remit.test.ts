@@ -143,7 +143,9 @@ describe("remit", () => {
     expect(unknown).toFailWith(400, "cod_collections_not_pending");
     expect(unknown.body.invalid_ids).toEqual([foreign.id]);
     expect(await ask(selected(two.id), a.driver)).toFailWith(400, "cod_collections_not_pending");
-    expect(await ask(selected(one.id, one.id))).toFailWith(400, "validation_failed");
+    for (const again of [one.id, one.id.toUpperCase()]) {
+      expect(await ask(selected(one.id, again))).toFailWith(400, "validation_failed");
+    }
     expect(await ask(selected())).toFailWith(400, "cod_collection_ids_required");
     expect(await ask({ scope: "selected" })).toFailWith(400, "cod_collection_ids_required");
     expect(await ask({ scope: "some" })).toFailWith(400, "validation_failed");

@@ -13,7 +13,7 @@ import {
 } from "../support/cod.ts";
 import { sql } from "../support/db.ts";
 import { balanceOf, checkBooks, fundWallet } from "../support/money.ts";
-import { newTenant } from "../support/people.ts";
+import { newTenant, saveSettings } from "../support/people.ts";
 
 const key = (value: string = randomUUID()) => ({ headers: { "idempotency-key": value } });
 
@@ -53,6 +53,23 @@ describe("settle by wallet", () => {
     });
     expect(await cashDifferences(tenant)).toEqual([]);
     expect(await checkBooks(tenant)).toEqual([]);
+  });
+
+  test("has no receiver: none is asked for, and one that is sent counts for nothing", async () => {
+    const tenant = await newTenant();
+    await saveSettings(tenant.id, "delivery.cod", { driver_self_remit: "require_receiver" });
+    await fundWallet(tenant, "driver", tenant.driver.id, 5000);
+    for (const remitted_to_user_id of [undefined, randomUUID(), tenant.dispatcher.id]) {
+      const { id } = await newCash(tenant);
+      const answer = await tenant.driver.post(settle, { ...selected(id), remitted_to_user_id });
+      expect(answer).toSucceed(200);
+      expect((await cashRow(id)).remitted_to_user_id).toBeNull();
+      const [row] = await sql`select s.receiver_id, p.snapshot from money.cod_settlements s
+        join money.payments p on p.id = s.payment_id
+        where s.payment_id = ${answer.body.data.settlement_payment_id}`;
+      expect(row.receiver_id).toBeNull();
+      expect(row.snapshot).toMatchObject({ receiver: null, receiver_is_driver: false });
+    }
   });
 
   test("a short wallet, no wallet, or one in another currency settles nothing", async () => {

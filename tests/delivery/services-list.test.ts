@@ -163,9 +163,18 @@ describe("the list of services", () => {
     expect(await names({ delivery_type: randomUUID() })).toEqual([]);
   });
 
-  test("search and column filters read the name in the request's language", async () => {
-    expect(await names({ search: "خدمة Alpha" }, tenant.staff.in("ar"))).toEqual(["خدمة Alpha"]);
-    expect(await names({ search: "خدمة" })).toEqual([]);
+  test("search reads the name in every language, a column filter in that of the request", async () => {
+    const { staff } = tenant;
+    expect(await names({ search: "خدمة Alpha" }, staff.in("ar"))).toEqual(["خدمة Alpha"]);
+    expect(await names({ search: "خدمة Alpha" })).toEqual(["Alpha"]);
+    expect(await names({ search: "خدمة" })).toEqual(everyone);
+    expect(await names({ search: "gamma_1" }, staff.in("ku"))).toEqual(["Gamma 100%"]);
+    expect(await names({ search: "خدمة", active: false })).toEqual(["Delta"]);
+    // What holds the names is none of them.
+    expect(await names({ search: "en" })).not.toContain("Alpha");
+    expect(await names({ column_filters: { name: "خدمة" } })).toEqual([]);
+    expect(await names({ column_filters: { name: "خدمة Alpha" } }, staff.in("ar")))
+      .toEqual(["خدمة Alpha"]);
   });
 
   test("column_filters: text, exact, boolean, numbers and dates, all joined", async () => {

@@ -95,6 +95,56 @@ describe("adding a service", () => {
     });
   });
 
+  test("a null is as good as nothing sent", async () => {
+    const optional = [
+      "description",
+      "image_url",
+      "priority",
+      "default_price",
+      "price_per_km",
+      "free_km",
+      "estimated_delivery_time_min",
+      "estimated_delivery_time_max",
+      "allowed_delivery_attempts",
+      "service_options",
+      "active",
+      "allow_returns",
+      "access_mode",
+      "user_ids",
+      "zone_access_mode",
+      "zone_selector_type",
+      "zone_ids",
+      "zone_tag_ids",
+      "policy_mode",
+      "policy_overrides",
+    ];
+    const nothing = Object.fromEntries(optional.map((name) => [name, null]));
+    const made = await tenant.ops.post(path, wanted(nothing));
+    expect(made).toSucceed(201);
+    const plain = await tenant.ops.post(path, wanted());
+    const shape = async (id: string) => {
+      const { id: _id, code: _code, created_at: _at, updated_at: _then, ...rest } =
+        await storedService(id);
+      return rest;
+    };
+    expect(await shape(made.body.id)).toEqual(await shape(plain.body.id));
+    const kept = {
+      default_price: 500,
+      access_mode: "select_users",
+      user_ids: [tenant.customer.id],
+    };
+    const one = `${path}/${made.body.id}`;
+    expect(await tenant.ops.put(one, kept)).toSucceed(200);
+    expect(
+      await tenant.ops.put(one, { default_price: null, access_mode: null, user_ids: null }),
+    ).toSucceed(200);
+    expect(await storedService(made.body.id)).toMatchObject({
+      default_price: 500,
+      access_mode: "select_users",
+      users: [tenant.customer.id],
+    });
+  });
+
   test("ids of the selected people, zones and tags are required, and must be the tenant's own", async () => {
     const before = await countServices(tenant);
     const users = (user_ids?: unknown, access_mode = "select_users") =>
@@ -171,7 +221,7 @@ describe("adding a service", () => {
         "estimated_delivery_time_max",
         "invalid_delivery_time_range",
       ],
-      ...[0, -1, 1.5, "2", null, 2 ** 31].map((value) =>
+      ...[0, -1, 1.5, "2", 2 ** 31].map((value) =>
         [
           wanted({ allowed_delivery_attempts: value }),
           "allowed_delivery_attempts",
@@ -231,4 +281,15 @@ describe("adding a service", () => {
     });
     expect(await countServices(tenant)).toBe(before);
   });
+});
+
+test("a service is deleted as it was read, and not after somebody changed it", async () => {
+  const { body } = await tenant.ops.post(path, wanted());
+  const one = `${path}/${body.id}`;
+  const tag = (await tenant.ops.get(one)).headers.get("etag")!;
+  expect(await tenant.dispatcher.put(one, { name: "Changed" })).toSucceed(200);
+  const remove = (seen: string) => tenant.ops.delete(one, { headers: { "if-match": seen } });
+  expect(await remove(tag)).toFailWith(412, "version_conflict");
+  expect((await storedService(body.id)).deleted_at).toBeNull();
+  expect(await remove((await tenant.ops.get(one)).headers.get("etag")!)).toSucceed(200);
 });

@@ -25,12 +25,12 @@ const DeliveryIds = z.array(Id).min(1).max(1_000);
 export const CreateAssignment = z.object({
   delivery_id: Id,
   /** May be left out where the tenant's default driver carries manifest parcels into the warehouse. */
-  driver_id: Id.optional(),
-  vehicle_id: Id.optional(),
-  estimated_pickup_time: Instant.optional(),
-  estimated_delivery_time: Instant.optional(),
-  sequence_number: Position.optional(),
-  notes: LongText.optional(),
+  driver_id: Id.nullish(),
+  vehicle_id: Id.nullish(),
+  estimated_pickup_time: Instant.nullish(),
+  estimated_delivery_time: Instant.nullish(),
+  sequence_number: Position.nullish(),
+  notes: LongText.nullish(),
 });
 export const AssignmentCreated = z.object({ id: Id, resolved_delivery_id: Id.optional() });
 
@@ -38,7 +38,7 @@ export const CreateBulk = z.object({
   driver_id: Id,
   delivery_ids: DeliveryIds,
   /** Says of every delivery whether it would pass, and writes nothing. */
-  dry_run: z.boolean().optional(),
+  dry_run: z.boolean().nullish(),
 });
 const BulkMade = z.object({
   assignment_ids: z.array(Id),
@@ -68,16 +68,16 @@ export type BulkAnswer = z.infer<typeof BulkMade> | z.infer<typeof BulkForeseen>
 
 export const AnswerAssignment = z.object({
   status: z.enum(["accepted", "rejected"]),
-  reason: LongText.optional(),
+  reason: LongText.nullish(),
 });
 const Answered = z.object({ status: z.string(), updated_count: z.int() });
 export const BulkAnswered = Answered.extend({ bulk_assignment_id: Id });
 export const AssignmentAnswered = Answered.extend({ id: Id });
 
-export const Unassign = z.object({ reason: LongText.optional() });
+export const Unassign = z.object({ reason: LongText.nullish() });
 export const Unassigned = z.object({ id: Id, delivery_id: Id, status: z.literal("returned") });
 
-export const HandOver = z.object({ to_driver_id: Id, delivery_ids: DeliveryIds.optional() });
+export const HandOver = z.object({ to_driver_id: Id, delivery_ids: DeliveryIds.nullish() });
 export const HandedOver = z.object({
   bulk_assignment_id: Id,
   assignment_ids: z.array(Id),

@@ -75,7 +75,10 @@ export const Settle = z.object({
   scope: z.enum(["selected", "all"]),
   cod_collection_ids: z.array(Id).max(2_000).nullish(),
   driver_id: Id.nullish(),
-  remitted_to_user_id: Id.nullish(),
+  remitted_to_user_id: Id.nullish().meta({
+    description:
+      "Who took the cash, unless it is the caller. Settling by wallet, nobody does, and it counts for nothing",
+  }),
   notes: LongText.nullish(),
   reference: Text.nullish(),
 }).transform(({ cod_collection_ids, ...rest }) => {

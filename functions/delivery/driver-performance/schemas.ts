@@ -79,12 +79,20 @@ function readFilters(text: string | undefined): Record<string, unknown> {
   } catch {
     throw new AppError("invalid_column_filters", { field: "column_filters" });
   }
-  const filters = ColumnFilters.safeParse(sent);
+  const filters = ColumnFilters.safeParse(withoutEmpty(sent));
   if (!filters.success) {
     const path = ["column_filters", ...filters.error.issues[0].path.slice(0, 1)].join(".");
     throw new AppError("invalid_column_filters", { field: path });
   }
   return filters.data;
+}
+
+/** Nothing asked of a column is no filter of it, as in every other list. */
+function withoutEmpty(sent: unknown): unknown {
+  if (typeof sent !== "object" || sent === null || Array.isArray(sent)) return sent;
+  return Object.fromEntries(
+    Object.entries(sent).filter(([, value]) => value !== null && value !== ""),
+  );
 }
 
 const count = z.int();

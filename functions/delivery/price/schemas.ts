@@ -12,7 +12,7 @@ const Units = z.union([z.number(), z.string()]).transform((value, context) => {
   return z.NEVER;
 });
 
-/** `{items: [{name, quantity, weight, length, width, height}]}`; the database judges the measurements. */
+/** `{items: [{name, quantity, weight, length, width, height}]}`; the database judges the measurements (read_measure). */
 export const Package = z.unknown().refine((value) => {
   if (value === undefined || value === null) return true;
   if (typeof value !== "object" || Array.isArray(value)) return false;
@@ -21,7 +21,8 @@ export const Package = z.unknown().refine((value) => {
     Array.isArray(items) && items.length <= 1_000 &&
       items.every((item) => typeof item === "object" && item !== null && !Array.isArray(item));
 }, { error: "invalid_package" }).meta({
-  description: "{items: [{name, quantity, weight, length, width, height}]}",
+  description:
+    "{items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000",
 });
 
 const Loose = Object.fromEntries(placeKeys.map((key) => [

@@ -30,7 +30,8 @@ const typeCode: Filter = {
 
 const services = defineList({
   view: "delivery.services_list",
-  search: ["name", "code"],
+  search: ["search_names", "code"],
+  hidden: ["search_names"],
   sort: [
     "created_at",
     "name",

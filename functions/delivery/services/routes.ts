@@ -92,12 +92,17 @@ export const services: AnyEndpoint[] = [
   endpoint({
     method: "delete",
     path: "/services/:serviceId",
+    version: row("delivery.delivery_services", "serviceId"),
     summary: "Remove a delivery service for good",
     access: denying(staff, "insufficient_permissions"),
     params: ids("serviceId"),
     response: Done,
     message: { literal: "service_deactivated_successfully" },
-    errors: ["service_not_found", "delivery_service_in_use_by_settings"],
+    errors: [
+      "service_not_found",
+      "delivery_service_in_use",
+      "delivery_service_in_use_by_settings",
+    ],
     run: ({ db, params }) => db.call("delivery.service_delete", { id: params.serviceId }),
   }),
 ];

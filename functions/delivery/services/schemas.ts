@@ -52,31 +52,44 @@ const Mandatory = z.object({
 });
 
 const Voluntary = z.object({
-  description: z.union([LongText, DescriptionText]).nullable(),
-  image_url: Url.nullable(),
-  priority: z.int32().nullable(),
-  default_price: Money,
-  price_per_km: Money,
-  free_km: Quantity,
+  description: z.union([LongText, DescriptionText]).nullish(),
+  image_url: Url.nullish(),
+  priority: z.int32().nullish(),
+  default_price: Money.nullish(),
+  price_per_km: Money.nullish(),
+  free_km: Quantity.nullish(),
   /** Minutes. */
-  estimated_delivery_time_min: Quantity.nullable(),
-  estimated_delivery_time_max: Quantity.nullable(),
-  allowed_delivery_attempts: Attempts,
-  service_options: Options,
-  active: z.boolean(),
-  allow_returns: z.boolean(),
-  access_mode: z.enum(["all_users", "select_users", "exclude_users"]),
-  user_ids: idsOr("invalid_customer_ids"),
-  zone_access_mode: z.enum(["all_zones", "select_zones", "exclude_zones"]),
-  zone_selector_type: z.enum(["zone", "tag"]),
-  zone_ids: idsOr("invalid_zone_ids"),
-  zone_tag_ids: idsOr("invalid_zone_tag_ids"),
-  policy_mode: z.enum(["tenant", "custom"]),
-  policy_overrides: Policy,
-}).partial();
+  estimated_delivery_time_min: Quantity.nullish(),
+  estimated_delivery_time_max: Quantity.nullish(),
+  allowed_delivery_attempts: Attempts.nullish(),
+  service_options: Options.nullish(),
+  active: z.boolean().nullish(),
+  allow_returns: z.boolean().nullish(),
+  access_mode: z.enum(["all_users", "select_users", "exclude_users"]).nullish(),
+  user_ids: idsOr("invalid_customer_ids").nullish(),
+  zone_access_mode: z.enum(["all_zones", "select_zones", "exclude_zones"]).nullish(),
+  zone_selector_type: z.enum(["zone", "tag"]).nullish(),
+  zone_ids: idsOr("invalid_zone_ids").nullish(),
+  zone_tag_ids: idsOr("invalid_zone_tag_ids").nullish(),
+  policy_mode: z.enum(["tenant", "custom"]).nullish(),
+  policy_overrides: Policy.nullish(),
+});
 
-export const CreateService = Mandatory.extend(Voluntary.shape);
-export const UpdateService = CreateService.partial();
+/** What a service may be without: a null empties it. Of anything else a null is as good as nothing sent. */
+const emptied = [
+  "description",
+  "image_url",
+  "priority",
+  "estimated_delivery_time_min",
+  "estimated_delivery_time_max",
+];
+const given = <T extends object>(body: T): Partial<T> =>
+  Object.fromEntries(
+    Object.entries(body).filter(([name, value]) => value !== null || emptied.includes(name)),
+  ) as Partial<T>;
+
+export const CreateService = Mandatory.extend(Voluntary.shape).transform(given);
+export const UpdateService = Mandatory.partial().extend(Voluntary.shape).transform(given);
 
 export const GetService = z.object({ response_type: z.enum(["basic", "full"]).default("full") });
 

@@ -64,6 +64,7 @@ export const productCategories: AnyEndpoint[] = [
   endpoint({
     method: "delete",
     path: "/categories/:category_id",
+    version: row("storefront.product_categories", "category_id"),
     summary: "Archive a category that no product is in",
     access: tenantAdmin,
     params: ids("category_id"),

@@ -71,6 +71,7 @@ export const productEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "delete",
     path: "/products/:product_id",
+    version: row("storefront.products", "product_id"),
     summary: "Archive a product",
     access: tenantAdmin,
     params: ids("product_id"),

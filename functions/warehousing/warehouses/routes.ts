@@ -83,6 +83,7 @@ export const warehouses: AnyEndpoint[] = [
   endpoint({
     method: "delete",
     path: "/warehouses/:warehouse_id",
+    version: row("warehousing.warehouses", "warehouse_id"),
     summary: "Remove an empty warehouse; its record stays",
     access: operators,
     params: ids("warehouse_id"),

@@ -6,9 +6,10 @@ select t.id, t.code, app.localized(t.name) as name, t.name as name_translations,
 from delivery.delivery_types t;
 
 -- The catalogue as lists show it; deleted services are in no list. Of user_ids a caller who does not
--- see the whole tenant finds at most himself.
+-- see the whole tenant finds at most himself. search_names: the name in every language, a line each.
 create view delivery.services_list with (security_invoker = true) as
 select s.id, s.code, app.localized(s.name) as name, s.name as name_translations,
+  (select string_agg(n.value, E'\n') from jsonb_each_text(s.name) n) as search_names,
   app.localized(s.description) as description, s.description as description_translations,
   s.image_url, s.priority, s.service_level, s.default_price, s.price_per_km, s.free_km,
   s.estimated_delivery_time_min, s.estimated_delivery_time_max, s.allowed_delivery_attempts, s.unit_min, s.unit_max,

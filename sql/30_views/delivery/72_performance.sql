@@ -14,7 +14,8 @@ grant select on delivery.performance_months to barid_caller;
 
 -- What deliveries count as in their driver's figures; read by private.performance_apply() alone:
 -- - only what came to an end: delivered, or failed, returned, cancelled;
--- - for the last driver who did not reject it. What was cancelled while it waited for a driver is nobody's;
+-- - for the last driver who did not reject it. What was cancelled while it waited for a driver is nobody's, and so
+--   is what another company carried; what was taken from a driver counts for him only if he had picked it up;
 -- - on time when the promise and the delivery are both known;
 -- - its value where it reaches the recipient: of the legs of a parcel the last one has it, and nobody twice.
 create view delivery.ended_deliveries with (security_invoker = true) as
@@ -28,11 +29,12 @@ select d.tenant_id, d.id as delivery_id, a.driver_id, d.created_at, d.status = '
 from delivery.deliveries d
 left join delivery.deliveries p on p.tenant_id = d.tenant_id and p.id = d.parent_id
 cross join lateral (
-  select a.driver_id, a.route_details from delivery.assignments a
+  select a.driver_id, a.route_details, a.status, a.assignment_time from delivery.assignments a
   where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status <> 'rejected'
   order by a.assignment_time desc, a.id desc limit 1
 ) a
-where d.status in ('delivered', 'failed', 'returned', 'cancelled')
+where d.status in ('delivered', 'failed', 'returned', 'cancelled') and d.carrier_type = 'internal'
+  and (a.status <> 'returned' or d.status = 'cancelled' or (d.status <> 'delivered' and d.picked_up_at >= a.assignment_time))
   and (d.status <> 'cancelled' or (
     select h.from_status not in ('draft', 'pending') from delivery.delivery_status_history h
     where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.to_status = 'cancelled' order by h.id desc limit 1));

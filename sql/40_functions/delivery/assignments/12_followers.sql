@@ -23,21 +23,25 @@ begin
   from new_rows n join old_rows o on o.id = n.id
   where n.status <> o.status and r.tenant_id = n.tenant_id and r.assignment_id = n.id;
 
-  -- A bulk waits as long as one of its rows does; then it is what the first of these words says of any.
+  -- A bulk waits as long as one of its rows does; then it is what the first of these words says of any. What was
+  -- taken from the driver is no longer counted, as long as anything is left.
   -- Locked before it is worked out: of two answers at the same moment the later one sees the earlier.
   select array_agg(distinct n.bulk_assignment_id) into v_bulks
   from new_rows n join old_rows o on o.id = n.id where n.status <> o.status and n.bulk_assignment_id is not null;
   if v_bulks is not null then
     perform from public.delivery_realtime_assignments r where r.bulk_assignment_id = any (v_bulks)
     order by r.bulk_assignment_id for no key update;
-    update public.delivery_realtime_assignments r set assignment_status = s.status, requires_driver_response = s.status = 'pending'
+    update public.delivery_realtime_assignments r set assignment_status = s.status, requires_driver_response = s.status = 'pending',
+      assignment_count = coalesce(s.remaining, r.assignment_count), total_units = coalesce(s.units, r.total_units)
     from (
       select a.tenant_id, a.bulk_assignment_id,
-        (array_agg(a.status order by array_position('{pending,accepted,assigned,completed,rejected,returned}', a.status)))[1] as status
+        (array_agg(a.status order by array_position('{pending,accepted,assigned,completed,rejected,returned}', a.status)))[1] as status,
+        nullif(count(*) filter (where a.status <> 'returned'), 0) as remaining, sum(a.units) filter (where a.status <> 'returned') as units
       from delivery.assignments a where a.bulk_assignment_id = any (v_bulks)
       group by a.tenant_id, a.bulk_assignment_id
     ) s
-    where r.tenant_id = s.tenant_id and r.bulk_assignment_id = s.bulk_assignment_id and r.assignment_status <> s.status;
+    where r.tenant_id = s.tenant_id and r.bulk_assignment_id = s.bulk_assignment_id
+      and (r.assignment_status <> s.status or r.assignment_count <> s.remaining);
   end if;
 
   -- The pick is done and the stock stays reserved: the hand-over waits for the next driver.

@@ -147,7 +147,10 @@ begin
   if v_vehicle.id is null and assignments_plan.vehicle_id is not null then
     perform app.fail('vehicle_not_found', '{"field": "vehicle_id"}');
   end if;
-  if locked then
+  -- A vehicle that no driver has goes to one at a time: who takes it next waits, and then sees that it is taken.
+  if locked and v_vehicle.id is distinct from v_driver.vehicle_id then
+    select * into v_vehicle from delivery.vehicles v where v.tenant_id = v_tenant and v.id = v_vehicle.id for no key update;
+  elsif locked then
     select * into v_vehicle from delivery.vehicles v where v.tenant_id = v_tenant and v.id = v_vehicle.id for share;
   end if;
   v_code := case
@@ -155,8 +158,10 @@ begin
       where u.tenant_id = v_tenant and u.user_id = v_driver.user_id and u.is_active) then 'driver_not_active'
     when v_vehicle.id is null then 'driver_has_no_vehicle'
     when not v_vehicle.is_active then 'vehicle_inactive'
-    when v_vehicle.id is distinct from v_driver.vehicle_id and exists (select from delivery.drivers o
-      where o.tenant_id = v_tenant and o.vehicle_id = v_vehicle.id) then 'driver_vehicle_taken'
+    when v_vehicle.id is distinct from v_driver.vehicle_id and (
+        exists (select from delivery.drivers o where o.tenant_id = v_tenant and o.vehicle_id = v_vehicle.id)
+        or exists (select from delivery.assignments a where a.tenant_id = v_tenant and a.vehicle_id = v_vehicle.id
+          and a.driver_id <> v_driver.user_id and a.status in ('pending', 'assigned', 'accepted'))) then 'driver_vehicle_taken'
   end;
   select jsonb_agg(to_jsonb(j) order by j.place), coalesce(sum(j.units) filter (where j.code is null), 0) into v_lines, v_total
   from delivery.assignments_judged(delivery_ids, v_driver.user_id, coalesce(v_vehicle.unit_capacity, 0) - v_driver.capacity_used) j;

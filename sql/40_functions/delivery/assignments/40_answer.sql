@@ -1,6 +1,7 @@
 -- What becomes of an assignment before its parcel is picked up: the driver's answer, and taking it back.
 
--- The driver's answer to one assignment or to a whole bulk, all or nothing.
+-- The driver's answer to one assignment or to a whole bulk, all or nothing. What was taken from him is no longer part
+-- of its bulk, and is not his to answer.
 -- {assignment_id? | bulk_assignment_id?, status: accepted | rejected, reason?} -> {status, updated_count}
 -- The same answer again is no mistake: it finds everything as it left it.
 -- A rejected delivery is pending again and its units are free; the pick and the reservation stay.
@@ -25,20 +26,22 @@ begin
     perform app.fail('forbidden');
   end if;
   select array_agg(a.delivery_id) into v_deliveries from delivery.assignments a
-  where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk);
-  perform private.deliveries_hold(v_deliveries);
+  where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk) and a.status <> 'returned';
+  perform private.deliveries_hold(coalesce(v_deliveries, '{}'));
   perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_me for no key update;
   perform from delivery.assignments a where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk)
   order by a.id for no key update;
+  -- As they are now: while this waited, some of them may have been taken from him.
   v_rows := array(select a from delivery.assignments a
-    where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk) order by a.id);
+    where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk) and a.status <> 'returned' order by a.id);
+  v_deliveries := array(select r.delivery_id from unnest(v_rows) r);
 
-  if not exists (select from unnest(v_rows) r where r.status = 'pending') and not exists (
+  if cardinality(v_rows) > 0 and not exists (select from unnest(v_rows) r where r.status = 'pending') and not exists (
       select from unnest(v_rows) r where r.responded_at is null
         or r.status <> all (case v_answer when 'accepted' then '{accepted,completed}'::text[] else '{rejected}' end)) then
     return jsonb_build_object('status', v_answer, 'updated_count', cardinality(v_rows));
   end if;
-  if exists (select from unnest(v_rows) r where r.status <> 'pending') then
+  if cardinality(v_rows) = 0 or exists (select from unnest(v_rows) r where r.status <> 'pending') then
     perform app.fail('assignment_not_pending');
   end if;
 

@@ -13,7 +13,7 @@ declare
   v_tenant uuid := app.tenant_id();
   v_from uuid := (input ->> 'driver_id')::uuid;
   v_to uuid := (input ->> 'to_driver_id')::uuid;
-  v_asked uuid[] := case when input ? 'delivery_ids' then app.uuids(input -> 'delivery_ids') end;
+  v_asked uuid[] := case when input ->> 'delivery_ids' is not null then app.uuids(input -> 'delivery_ids') end;
   v_held uuid[];
   v_open jsonb;
   v_moving jsonb;

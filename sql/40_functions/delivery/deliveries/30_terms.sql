@@ -133,7 +133,8 @@ begin
   return delivery.delivery_priced(d, input, v_from, v_to);
 end $$;
 
--- The same with its service and the price of POST /delivery/price.
+-- The same with its service and the price of POST /delivery/price. What an order is delivered with was agreed when it
+-- was given: whatever became of the service since, the delivery is made at the fee the customer was told.
 -- Fails: service_not_found, delivery_service_not_available, service_not_for_returns, invalid_package, invalid_coordinates,
 -- unit_size_or_dimensions_required, can_not_use_this_delivery_for_this_unit_size.
 create or replace function delivery.delivery_priced(
@@ -144,18 +145,19 @@ declare
   v_service delivery.delivery_services;
   v_km double precision := delivery.way_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude);
   v_owner uuid := coalesce(d.institution_user_id, d.customer_id);
+  v_agreed boolean := d.order_id is not null;
   v_quote record;
 begin
   if input ->> 'delivery_service_id' is null then
     perform app.fail('delivery_service_id_required', '{"field": "delivery_service_id"}');
   end if;
   select * into v_service from delivery.delivery_services s
-  where s.id = (input ->> 'delivery_service_id')::uuid and s.deleted_at is null;
+  where s.id = (input ->> 'delivery_service_id')::uuid and (s.deleted_at is null or v_agreed);
   if not found then
     perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
   end if;
-  if not v_service.active or not delivery.service_reaches(v_service, to_address.zone_id)
-    or (v_owner is not null and not delivery.service_open_to(v_service, v_owner)) then
+  if not v_agreed and (not v_service.active or not delivery.service_reaches(v_service, to_address.zone_id)
+      or (v_owner is not null and not delivery.service_open_to(v_service, v_owner))) then
     perform app.fail('delivery_service_not_available', '{"field": "delivery_service_id"}');
   end if;
   if d.delivery_flow = 'customer_return' and not v_service.allow_returns then
@@ -163,11 +165,11 @@ begin
   end if;
   v_quote := delivery.quote(v_service, input -> 'package', (input ->> 'unit_size')::numeric, v_km,
     app.settings('general', 'unit_size'), (app.currency()).decimals);
-  if v_quote.error_code is not null then
+  if v_quote.error_code is not null and not (v_agreed and v_quote.error_code = 'can_not_use_this_delivery_for_this_unit_size') then
     perform app.fail(v_quote.error_code,
       coalesce(v_quote.error_params, '{}') || jsonb_build_object('field', coalesce(input ->> 'package_field', 'package')));
   end if;
-  if v_km is null and v_service.price_per_km > 0 then
+  if v_km is null and v_service.price_per_km > 0 and not v_agreed then
     perform app.fail('invalid_coordinates',
       jsonb_build_object('field', case when from_address.latitude is null then 'pickup_location' else 'delivery_location' end));
   end if;
@@ -177,7 +179,7 @@ begin
     'free_km', v_service.free_km);
   d.package_details := input -> 'package';
   -- The customer of an order was told its fee, and paid or pays it with the order.
-  d.delivery_fee := case when d.order_id is null then v_quote.price else (input ->> 'delivery_fee')::numeric end;
+  d.delivery_fee := case when v_agreed then (input ->> 'delivery_fee')::numeric else v_quote.price end;
   d.unit_size := v_quote.unit_size;
   d.unit_size_source := v_quote.unit_size_source;
   d.distance_km := round(v_km::numeric, 3);

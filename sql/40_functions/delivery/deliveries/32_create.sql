@@ -51,19 +51,13 @@ begin
   return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
 end $$;
 
--- Writes what is in a parcel: the items of its package, or the parcel as one. Fails: invalid_package (a number that
--- no parcel has).
+-- Writes what is in a parcel: the items of its package, or the parcel as one. Pricing has judged the measurements.
 create or replace function delivery.delivery_items_write(d delivery.deliveries) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_items jsonb := case when jsonb_typeof(d.package_details -> 'items') = 'array' and jsonb_array_length(d.package_details -> 'items') > 0
     then d.package_details -> 'items' else '[{}]' end;
 begin
-  if exists (
-      select from jsonb_array_elements(v_items) i, unnest('{quantity,weight,length,width,height}'::text[]) n (name),
-        delivery.read_measure(i -> n.name) m where m.measure > 1000000) then
-    perform app.fail('invalid_package', '{"field": "package"}');
-  end if;
   insert into delivery.delivery_items (tenant_id, delivery_id, position, name, quantity, weight, length, width, height)
   select d.tenant_id, d.id, n.position, coalesce(nullif(trim(left(n.item ->> 'name', 200)), ''), 'Parcel ' || d.delivery_code),
     coalesce((delivery.read_measure(n.item -> 'quantity')).measure, 1), (delivery.read_measure(n.item -> 'weight')).measure,
@@ -117,7 +111,7 @@ end $$;
 
 -- Numbers a delivery whose terms are known, writes it and, unless it is a draft, orders it. From its number to the end of
 -- the transaction nobody else of the tenant gets one. -> its id
--- Fails: insufficient_wallet_balance, delivery_barcode_taken, return_already_exists, invalid_package.
+-- Fails: insufficient_wallet_balance, delivery_barcode_taken, return_already_exists.
 create or replace function delivery.delivery_write(d delivery.deliveries) returns uuid
 language plpgsql set search_path = '' as $$
 begin

@@ -49,9 +49,9 @@ begin
     v_conditions := v_conditions || case
       when v_filter.key = 'driver_name' then format(' and r.driver_name ilike app.contains_pattern(%L)', v_filter.value #>> '{}')
       when jsonb_typeof(v_filter.value) = 'object' then
-        case when v_filter.value ->> 'min' is null then '' else format(' and r.%I >= %L', v_filter.key, (v_filter.value ->> 'min')::numeric) end
-        || case when v_filter.value ->> 'max' is null then '' else format(' and r.%I <= %L', v_filter.key, (v_filter.value ->> 'max')::numeric) end
-      else format(' and r.%I = %L', v_filter.key, (v_filter.value #>> '{}')::numeric)
+        case when v_filter.value ->> 'min' is null then '' else format(' and r.%I >= %L::numeric', v_filter.key, (v_filter.value ->> 'min')::numeric) end
+        || case when v_filter.value ->> 'max' is null then '' else format(' and r.%I <= %L::numeric', v_filter.key, (v_filter.value ->> 'max')::numeric) end
+      else format(' and r.%I = %L::numeric', v_filter.key, (v_filter.value #>> '{}')::numeric)
     end;
   end loop;
   execute format($query$

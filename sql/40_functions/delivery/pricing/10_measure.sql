@@ -1,7 +1,7 @@
 -- Units of a package. Every price in Barid goes through these functions: previews, deliveries, orders.
 
 -- A measurement from JSON: a number or a numeric text. Null when it is missing or empty (''), the
--- given code is raised nowhere: `wrong` is true for anything negative or not numeric.
+-- given code is raised nowhere: `wrong` is true for anything negative, not numeric, or above a million.
 create or replace function delivery.read_measure(value jsonb, out measure numeric, out wrong boolean)
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -9,7 +9,7 @@ begin
     when jsonb_typeof(value) = 'number' then (value #>> '{}')::numeric
     when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,12}(\.[0-9]{1,20})?$' then trim(value #>> '{}')::numeric
   end;
-  wrong := coalesce(measure < 0, false)
+  wrong := coalesce(measure < 0 or measure > 1000000, false)
     or (measure is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''));
 end $$;
 
@@ -18,8 +18,9 @@ end $$;
 --   weight     = sum of weight x quantity; length, width, height = the largest of each
 --   chargeable = the larger of weight and length x width x height / volumetric_divisor (when used)
 --   units      = ceil(max(chargeable / unit_weight, longest side / unit_length)), at least 1
--- units is null when a measurement is missing or zero; wrong when one is negative or no number, or a
--- quantity is no positive whole number.
+-- One of unit_weight and unit_length may be unset; the other counts alone. Without both nobody knows what a
+-- unit is. units is null then, and when a measurement is missing or zero; wrong when one is negative, no
+-- number or too large, or a quantity is no positive whole number.
 create or replace function delivery.package_units(package jsonb, unit_settings jsonb, out units numeric, out wrong boolean)
 language sql immutable set search_path = '' as $$
   with item as (
@@ -39,7 +40,7 @@ language sql immutable set search_path = '' as $$
       case when (unit_settings ->> 'use_volumetric_weight')::boolean
         then nullif((unit_settings ->> 'volumetric_divisor')::numeric, 0) end as divisor
   )
-  select case when t.items > 0 and t.complete and not t.wrong then
+  select case when t.items > 0 and t.complete and not t.wrong and coalesce(s.weight, s.length) is not null then
       greatest(1, ceil(greatest(
         greatest(t.weight, coalesce(t.length * t.width * t.height / s.divisor, 0)) / s.weight,
         greatest(t.length, t.width, t.height) / s.length)))

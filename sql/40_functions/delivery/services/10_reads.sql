@@ -31,7 +31,7 @@ declare
   v_id uuid := (input ->> 'id')::uuid;
   v_service jsonb;
 begin
-  select to_jsonb(l) into v_service from delivery.services_list l where l.id = v_id;
+  select to_jsonb(l) - 'search_names' into v_service from delivery.services_list l where l.id = v_id;
   if v_service is null then
     perform app.fail('service_not_found');
   end if;

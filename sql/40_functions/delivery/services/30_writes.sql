@@ -77,7 +77,8 @@ end $$;
 
 -- Removes a service for good: nobody finds it any more and its code is free. The row stays for the
 -- deliveries that were made with it; who could use it is forgotten. {id} -> {}
--- Fails: service_not_found, delivery_service_in_use_by_settings (setting_references).
+-- Fails: service_not_found, delivery_service_in_use_by_settings (setting_references), delivery_service_in_use (orders
+-- of the store wait for approval with it, or drafts to be submitted).
 create or replace function delivery.service_delete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -86,6 +87,14 @@ declare
 begin
   if v_references <> '[]' then
     perform app.fail('delivery_service_in_use_by_settings', jsonb_build_object('setting_references', v_references));
+  end if;
+  -- Whoever is just ordering with it is waited for, and then seen.
+  perform from delivery.delivery_services s where s.id = v_service.id for update;
+  if exists (select from storefront.storefront_orders o where o.tenant_id = v_service.tenant_id
+        and o.delivery_service_id = v_service.id and o.status in ('pending', 'awaiting_approval'))
+      or exists (select from delivery.deliveries d where d.tenant_id = v_service.tenant_id
+        and d.delivery_service_id = v_service.id and d.status = 'draft' and d.parent_id is null) then
+    perform app.fail('delivery_service_in_use');
   end if;
   delete from delivery.delivery_service_users u where u.tenant_id = v_service.tenant_id and u.service_id = v_service.id;
   delete from delivery.delivery_service_zones z where z.tenant_id = v_service.tenant_id and z.service_id = v_service.id;

@@ -70,13 +70,15 @@ begin
 end $$;
 
 -- Who takes the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
--- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit).
+-- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit). An administrator of the
+-- system who is no member of the tenant has no desk in it, and names somebody.
 -- Fails: invalid_receiver, receiver_required.
 create or replace function money.cod_receiver(asked uuid) returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
   if asked is null then
-    if not money.settles_for_office() and app.settings('delivery', 'cod') ->> 'driver_self_remit' = 'require_receiver' then
+    if (not money.settles_for_office() and app.settings('delivery', 'cod') ->> 'driver_self_remit' = 'require_receiver')
+        or not exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = app.user_id()) then
       perform app.fail('receiver_required', '{"field": "remitted_to_user_id"}');
     end if;
     return app.user_id();
@@ -93,7 +95,8 @@ begin
 end $$;
 
 -- Settles collected cash of one driver: as a remittance (cash handed to the receiver, no wallet moves) or
--- from his wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears).
+-- from his wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears), where nobody
+-- receives anything: a receiver that is sent counts for nothing.
 -- {scope, cod_collection_ids?, driver_id?, remitted_to_user_id?, notes?, reference?} -> the answer of
 -- money.cod_settled. A repetition of the same key is answered with the settlement it made, for good.
 -- Fails: see cod_rows_locked, cod_receiver; settlement_amount_mismatch, insufficient_wallet_balance,
@@ -136,7 +139,9 @@ begin
   v_currency := v_rows[1].currency;
   select sum(r.amount), sum(r.delivery_fee_amount), min(r.currency) <> max(r.currency), array_agg(r.id)
   into v_total, v_fees, v_mixed, v_ids from unnest(v_rows) r;
-  v_receiver := money.cod_receiver((input ->> 'remitted_to_user_id')::uuid);
+  if method = 'remit' then
+    v_receiver := money.cod_receiver((input ->> 'remitted_to_user_id')::uuid);
+  end if;
   if v_mixed or (method = 'remit' and v_currency <> (app.currency()).code) then
     perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', v_currency));
   end if;
@@ -151,7 +156,7 @@ begin
     money.cod_snapshot(v_rows, method, input, v_receiver));
   insert into money.cod_settlements (payment_id, tenant_id, method, scope, driver_id, actor_id, receiver_id, currency, total, cod_total,
     fee_total, collections, notes, reference, idempotency_key, input_hash)
-  values (v_payment, v_tenant, method, input ->> 'scope', v_driver, v_actor, case method when 'remit' then v_receiver end, v_currency,
+  values (v_payment, v_tenant, method, input ->> 'scope', v_driver, v_actor, v_receiver, v_currency,
     v_total, v_total - v_fees, v_fees, cardinality(v_rows), input ->> 'notes', input ->> 'reference', v_key, v_hash);
   perform money.cod_items_write(v_payment, v_rows);
   if method = 'remit' then
@@ -161,7 +166,7 @@ begin
     status = case method when 'remit' then 'remitted' else 'settled_by_wallet' end,
     remitted_at = case method when 'remit' then now() end,
     settled_at = case method when 'wallet' then now() end,
-    remitted_to_user_id = case method when 'remit' then v_receiver end,
+    remitted_to_user_id = v_receiver,
     settlement_payment_id = v_payment, notes = coalesce(input ->> 'notes', c.notes),
     reference = coalesce(input ->> 'reference', c.reference)
   where c.tenant_id = v_tenant and c.id = any (v_ids);

@@ -72,7 +72,8 @@ end $$;
 --   driver_owes  a shortage taken from the driver's wallet for the tenant's
 --   written_off  a shortage the tenant bears
 --   returned     too much on the desk, given back
--- A shortage never reached the desk: the counter's cash is lowered by it. Then the declared sum is covered.
+-- A shortage never reached the desk: the counter's cash is lowered by it, or the tenant's own till where he is no
+-- member of the tenant. Then the declared sum is covered.
 -- Fails: handover_not_found, handover_not_in_discrepancy, invalid_resolution, insufficient_wallet_balance, forbidden.
 create or replace function money.handover_resolve(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -97,7 +98,10 @@ begin
     v_line := jsonb_build_object('journal', v_row.id, 'kind', 'cash_shortage', 'reference_type', 'cash_handover', 'reference_id', v_row.id,
       'description', 'Shortage of a cash handover');
     perform money.post(jsonb_build_array(
-        v_line || jsonb_build_object('amount', -v_short, 'account_id', money.account_of('cash_on_hand', 'staff', v_row.counted_by, v_row.currency)),
+        v_line || jsonb_build_object('amount', -v_short, 'account_id', case
+          when exists (select from tenancy.tenant_users u where u.tenant_id = v_row.tenant_id and u.user_id = v_row.counted_by)
+            then money.account_of('cash_on_hand', 'staff', v_row.counted_by, v_row.currency)
+          else money.account_of('cash_on_hand', 'tenant', null, v_row.currency) end),
         v_line || jsonb_build_object('amount', v_short, 'account_id', money.account_of('external', 'tenant', null, v_row.currency)))
       || case v_way when 'driver_owes' then jsonb_build_array(
         v_line || jsonb_build_object('amount', -v_short, 'account_id', money.cod_wallet(v_row.driver_id, v_row.currency)),

@@ -1181,7 +1181,8 @@ create unique index if not exists gateway_transaction_taken on money.payments (g
 create unique index if not exists order_already_paid on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'SUCCESS';
 create unique index if not exists order_payment_pending on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'pending';
 create index if not exists payments_order on money.payments (tenant_id, order_id) where order_id is not null;
-create index if not exists payments_to_reconcile on money.payments (created_at) where payment_method = 'gateway' and status = 'pending';
+create index if not exists payments_to_reconcile on money.payments (created_at) 
+  where payment_method = 'gateway' and status in ('pending', 'FAILED');
 create sequence if not exists money.gateway_order_ids as bigint start with 100000000001 minvalue 100000000001 maxvalue 999999999999999999;
 -- A delivery's fee is paid once.
 create unique index if not exists delivery_fee_already_paid on money.payments (tenant_id, delivery_id)
@@ -12990,14 +12991,25 @@ grant execute on function private.order_payment_drop(uuid) to barid_caller;
 -- Calls to a gateway, each in steps: what is due is claimed here, the functions ask the gateway, and what it said is
 -- written down. A step that never comes back is taken over by the next one who asks.
 
--- What the functions must know of a payment to talk to its gateway about it.
+-- Digits after the point that a payment's gateway counts minor units by: as its account says, or the tenant's decimals of
+-- the currency. The request is in the payment's tenant.
+create or replace function private.minor_digits(p money.payments) returns integer
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return coalesce(
+    (select (g.settings ->> 'amount_exponent')::integer from money.payment_gateways g
+      where g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code),
+    money.decimals_of(p.currency));
+end $$;
+
+-- What the functions must know of a payment to talk to its gateway about it. The request is in the payment's tenant.
 create or replace function private.payment_known(p money.payments) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return (
     select jsonb_build_object('id', p.id, 'tenant_id', p.tenant_id, 'gateway_code', p.gateway_code, 'gateway_order_id', p.gateway_order_id,
       'gateway_reference', p.gateway_reference, 'amount', p.amount::text, 'currency', p.currency, 'numeric_code', c.numeric_code,
-      'exponent', coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent), 'description', p.reference, 'back_ref', p.back_ref,
+      'exponent', private.minor_digits(p), 'description', p.reference, 'back_ref', p.back_ref,
       'expires_at', p.expires_at, 'settings', coalesce(g.settings, '{}'), 'secrets', coalesce(g.secrets, '{}'))
     from tenancy.currencies c
     left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
@@ -13023,6 +13035,7 @@ begin
   update money.payments x set opened_at = clock_timestamp(),
     gateway_order_id = case when x.opened_at is null then x.gateway_order_id else nextval('money.gateway_order_ids')::text end
   where x.id = p.id returning * into p;
+  perform set_config('app.tenant_id', p.tenant_id::text, true);
   return jsonb_build_object('open', private.payment_known(p));
 end $$;
 
@@ -13053,10 +13066,23 @@ begin
     return jsonb_build_object('wait', true);
   end if;
   update money.payments x set last_checked_at = clock_timestamp() where x.id = p.id;
+  perform set_config('app.tenant_id', p.tenant_id::text, true);
   return jsonb_build_object('ask', private.payment_known(p));
 end $$;
 
--- Queues a look at each payment that waits for its gateway and is younger than a day. Answers how many. Run by cron.
+-- True when the gateway may still say that a payment was made: while it waits, and after a failed try, since the page
+-- it was opened on takes another one as long as what it pays for is open.
+create or replace function private.payment_may_come(p money.payments) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return p.payment_method = 'gateway' and p.redirect_url is not null and (p.status = 'pending' or p.status = 'FAILED' and (
+    p.order_id is null or exists (
+      select from storefront.storefront_orders o
+      where o.tenant_id = p.tenant_id and o.id = p.order_id and o.status in ('pending', 'awaiting_approval') and o.payment_status <> 'paid')));
+end $$;
+grant execute on function private.payment_may_come(money.payments) to barid_caller;
+
+-- Queues a look at each payment that may still be made and is younger than a day. Answers how many. Run by cron.
 create or replace function private.payments_reconcile() returns bigint
 language plpgsql set search_path = '' as $$
 declare
@@ -13065,7 +13091,7 @@ begin
   insert into app.jobs (tenant_id, kind, payload, entity_key, attempts_max)
   select p.tenant_id, 'payment.reconcile', jsonb_build_object('payment_id', p.id), p.id::text, 1
   from money.payments p
-  where p.payment_method = 'gateway' and p.status = 'pending' and p.redirect_url is not null
+  where p.payment_method = 'gateway' and p.status in ('pending', 'FAILED') and private.payment_may_come(p)
     and p.created_at > now() - interval '24 hours 15 minutes' and p.created_at < now() - interval '1 minute'
     and (p.last_checked_at is null or p.last_checked_at < now() - interval '4 minutes')
     and not exists (select from app.jobs j where j.entity_key = p.id::text and j.status in ('queued', 'running'))
@@ -13090,11 +13116,11 @@ begin
   return (
     select case
       when facts ->> 'amount' !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' or (facts ->> 'amount')::numeric
-        <> p.amount * case facts ->> 'unit' when 'minor' then 10 ^ coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent) else 1 end
+        <> p.amount * case facts ->> 'unit' when 'minor' then 10 ^ private.minor_digits(p) else 1 end
         then 'amount_differs'
       when upper(facts ->> 'currency') not in (c.code, c.numeric_code) then 'currency_differs'
       when g.settings ->> 'terminal' is not null and g.settings ->> 'terminal' is distinct from facts ->> 'terminal' then 'terminal_differs'
-      when facts ->> 'order' is not null and facts ->> 'order' not in (p.gateway_order_id, coalesce(p.order_id::text, ''))
+      when facts ->> 'order' is not null and lower(facts ->> 'order') not in (p.gateway_order_id, coalesce(p.order_id::text, ''))
         or facts ->> 'reference' ~ '^[0-9]{12,18}$' and facts ->> 'reference' <> p.gateway_order_id then 'order_differs'
       when p.status = 'CANCELLED' or o.status = 'cancelled' then 'order_cancelled'
       when coalesce(facts ->> 'transaction_id', '') = '' then 'transaction_missing'
@@ -13158,7 +13184,7 @@ begin
     return 'refund_of_nothing';
   end if;
   v_amount := (facts ->> 'amount')::numeric / case facts ->> 'unit' when 'minor'
-    then 10 ^ (private.payment_known(p) ->> 'exponent')::integer else 1 end;
+    then 10 ^ private.minor_digits(p) else 1 end;
   select coalesce(sum(case x.type when 'REFUND' then -x.amount else x.amount end), 0) into v_left from money.payments x
   where x.tenant_id = p.tenant_id and x.status = 'SUCCESS' and (x.id = p.id or (x.type = 'REFUND' and (x.order_id = p.order_id or x.reference = p.id::text)));
   if v_amount > v_left or v_amount <= 0 or v_amount <> round(v_amount, 3) then
@@ -13179,10 +13205,11 @@ exception
 end $$;
 
 -- Applies what a gateway told and proved. One transaction: the order and the payment are locked, in this order, the
--- event is written once (its key), and judged.
+-- event is written once (its key), and judged. Money that fitted nothing and that nobody settled is judged again when it
+-- is told again: what was in its way, a wrong terminal, say, may have been set right.
 -- p_tenants: whose secret verified it, or whose gateway answered. facts: {kind paid|failed|refunded|none, event,
 -- gateway_order_id?, reference?, transaction_id?, refund_id?, amount (text), unit major|minor, currency, terminal?,
--- order?}. -> {outcome, reason}; outcome duplicate for an event that was there before.
+-- order?}. -> {outcome, reason}; outcome duplicate for an event that was there before and has its end.
 create or replace function private.payment_apply(p_code text, p_tenants uuid[], p_key text, p_proof text, facts jsonb, p_raw text default null)
 returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -13193,12 +13220,16 @@ declare
   v_event uuid;
   v_end record;
 begin
-  -- A refund names the payment it gives back, everything else our number or the gateway's.
+  -- A refund names the payment it gives back, everything else our number or the gateway's, or our order by its id: of
+  -- an order's payments the one that was made so, or the one that waits.
   select * into p from money.payments x
   where x.gateway_code = p_code and x.tenant_id = any (p_tenants) and case when facts ->> 'kind' = 'refunded'
     then x.gateway_transaction_id = facts ->> 'transaction_id' and x.type <> 'REFUND'
-    else x.gateway_order_id in (facts ->> 'gateway_order_id', facts ->> 'reference') or x.gateway_reference = facts ->> 'reference' end
-  order by x.gateway_order_id is not distinct from facts ->> 'gateway_order_id' desc limit 1;
+    else x.gateway_order_id in (facts ->> 'gateway_order_id', facts ->> 'reference') or x.gateway_reference = facts ->> 'reference'
+      or x.type = 'ORDER' and x.order_id = app.as_uuid(facts ->> 'order') end
+  order by x.gateway_order_id is not distinct from facts ->> 'gateway_order_id' desc,
+    coalesce(facts ->> 'reference' in (x.gateway_order_id, x.gateway_reference), false) desc,
+    x.gateway_transaction_id is not distinct from facts ->> 'transaction_id' desc, x.status = 'pending' desc, x.created_at desc limit 1;
   perform set_config('app.tenant_id', coalesce(p.tenant_id, p_tenants[1])::text, true);
   -- Before the event is written: it names the payment, which two events would share and then both want alone.
   select * into o from storefront.storefront_orders x where x.tenant_id = p.tenant_id and x.id = p.order_id for no key update;
@@ -13206,6 +13237,11 @@ begin
   insert into money.payment_webhook_events (tenant_id, gateway_code, event_key, event_type, proof, raw_body, facts, payment_id)
   values (coalesce(p.tenant_id, p_tenants[1]), p_code, p_key, facts ->> 'event', p_proof, p_raw, facts, p.id)
   on conflict on constraint webhook_event_taken do nothing returning id into v_event;
+  if v_event is null then
+    update money.payment_webhook_events e set tenant_id = coalesce(p.tenant_id, e.tenant_id), payment_id = coalesce(p.id, e.payment_id)
+    where e.gateway_code = p_code and e.event_key = p_key and e.tenant_id = any (p_tenants) and e.outcome = 'unmatched' and e.resolution is null
+    returning e.id into v_event;
+  end if;
   if v_event is null then
     return jsonb_build_object('outcome', 'duplicate');
   end if;
@@ -15959,8 +15995,20 @@ drop trigger if exists orders_follow on delivery.deliveries;
 create trigger orders_follow after update on delivery.deliveries referencing old table as old_rows new table as new_rows
   for each statement execute function private.orders_follow();
 
--- Ends gateway orders nobody paid for a day: they are cancelled, and no payment is waited for. A few hundred at a
--- time; whoever is at work on one keeps it. Answers how many. Run by cron.
+-- True when money came for an order that fitted none of its payments, and nobody has settled it yet.
+create or replace function private.order_money_is_looked_for(o storefront.storefront_orders) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (
+    select from money.payments p
+    join money.payment_webhook_events e on e.tenant_id = p.tenant_id and e.payment_id = p.id
+    where p.tenant_id = o.tenant_id and p.order_id = o.id and e.outcome = 'unmatched' and e.resolution is null
+      and e.facts ->> 'kind' = 'paid');
+end $$;
+
+-- Ends gateway orders nobody paid for a day: they are cancelled, and no payment is waited for. One that money came for
+-- which somebody has to look at stays open until that is settled. A few hundred at a time; whoever is at work on one
+-- keeps it. Answers how many. Run by cron.
 create or replace function private.orders_expire() returns bigint
 language plpgsql set search_path = '' as $$
 declare
@@ -15978,6 +16026,7 @@ begin
       select o.id from storefront.storefront_orders o
       where o.tenant_id = v_tenant and o.payment_method = 'gateway' and o.payment_status <> 'paid'
         and o.status in ('pending', 'awaiting_approval') and o.created_at < now() - interval '24 hours'
+        and not private.order_money_is_looked_for(o)
       order by o.created_at limit 500 for no key update skip locked
     ), ended as (
       update storefront.storefront_orders o set status = 'cancelled', cancelled_at = now(), cancel_reason = 'payment_failed',
@@ -16048,8 +16097,9 @@ begin
   end if;
   return jsonb_build_object('order', storefront.order_for_customer(o), 'check', (
     select p.id from money.payments p
-    where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending' and p.redirect_url is not null
-      and o.status <> 'cancelled' and (p.last_checked_at is null or p.last_checked_at < now() - interval '10 seconds')));
+    where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and private.payment_may_come(p)
+      and (p.last_checked_at is null or p.last_checked_at < now() - interval '10 seconds')
+    order by p.status = 'pending' desc, p.last_checked_at nulls first limit 1));
 end $$;
 
 -- The delivery that brings an order, as a detail shows it; null without one.

@@ -39,8 +39,9 @@ begin
   end if;
   return jsonb_build_object('order', storefront.order_for_customer(o), 'check', (
     select p.id from money.payments p
-    where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending' and p.redirect_url is not null
-      and o.status <> 'cancelled' and (p.last_checked_at is null or p.last_checked_at < now() - interval '10 seconds')));
+    where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and private.payment_may_come(p)
+      and (p.last_checked_at is null or p.last_checked_at < now() - interval '10 seconds')
+    order by p.status = 'pending' desc, p.last_checked_at nulls first limit 1));
 end $$;
 
 -- The delivery that brings an order, as a detail shows it; null without one.

@@ -2994,7 +2994,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Order what is in my cart; asked again, the same order
+         * Order what is in my cart (201); asked again, the same order (200)
          * @description Who: role customer.
          */
         post: operations["post_storefront_orders_confirm"];
@@ -25358,7 +25358,7 @@ export interface operations {
             /**
              * @description `order_not_pending`: Only a pending order can be approved.
              *
-             *     `order_not_paid`: The order has not been paid.
+             *     `order_not_paid`: The order is not paid in full.
              *
              *     `insufficient_stock`: There is not enough available stock.
              *
@@ -26013,7 +26013,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
             /**
-             * @description `order_not_paid`: The order has not been paid.
+             * @description `order_not_paid`: The order is not paid in full.
              *
              *     `nothing_to_refund`: There is nothing left to refund.
              *
@@ -26255,6 +26255,94 @@ export interface operations {
         responses: {
             /** @description Success */
             200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        instructions: {
+                            /** Format: date-time */
+                            expires_at: string;
+                            gateway_order_id: string;
+                            redirect_url: string;
+                        } | string | null;
+                        message: string;
+                        order: {
+                            /** Format: date-time */
+                            createdAt: string;
+                            currency: string;
+                            customerNotes: string | null;
+                            deliveryFee: number;
+                            discountAmount: number;
+                            /** Format: uuid */
+                            id: string;
+                            items: {
+                                attributes: {
+                                    [key: string]: unknown;
+                                };
+                                /** Format: uuid */
+                                id: string;
+                                images: string[];
+                                /** Format: uuid */
+                                productId: string;
+                                productName: {
+                                    [key: string]: string;
+                                };
+                                quantity: number;
+                                sku: string;
+                                total: number;
+                                unitPrice: number;
+                                /** Format: uuid */
+                                variantId: string;
+                            }[];
+                            market: {
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                                settings: {
+                                    currency: string;
+                                    deliveryFee: number;
+                                };
+                            } | null;
+                            order_number: string;
+                            /** @enum {string} */
+                            paymentMethod: "wallet" | "cash_on_delivery" | "gateway";
+                            payments: {
+                                amount: number;
+                                /** Format: date-time */
+                                created_at: string;
+                                gateway_transaction_id: string | null;
+                                /** Format: uuid */
+                                id: string;
+                                payment_method: string;
+                                processed_at: string | null;
+                                /** @enum {string} */
+                                status: "pending" | "SUCCESS" | "FAILED" | "CANCELLED";
+                                type: string;
+                            }[];
+                            /** @enum {string} */
+                            paymentStatus: "pending" | "paid" | "failed";
+                            shippingAddress: {
+                                [key: string]: unknown;
+                            };
+                            /** @enum {string} */
+                            status: "pending" | "approved" | "shipped" | "delivered" | "cancelled";
+                            subtotal: number;
+                            taxAmount: number;
+                            totalItems: number;
+                            totalPrice: number;
+                            /** Format: date-time */
+                            updatedAt: string;
+                        };
+                        /** @enum {string} */
+                        paymentType: "wallet" | "cash_on_delivery" | "gateway";
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            /** @description Success */
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };

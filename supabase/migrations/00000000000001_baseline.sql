@@ -3784,12 +3784,23 @@ select o.id, o.order_number, o.market_id, o.user_id, o.status, o.status_group, o
 from storefront.storefront_orders o
 where o.tenant_id = (select app.tenant_id());
 
+-- The store an order was placed in, by its name: the customer keeps it when the market is not live any more and hidden
+-- from him. A definer for that; it answers for orders the caller sees, and nothing but the name.
+create or replace function private.store_of_order(p_order uuid) returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select m.store_name from storefront.storefront_orders o
+    join storefront.markets m on m.tenant_id = o.tenant_id and m.id = o.market_id
+    where o.tenant_id = app.tenant_id() and o.id = p_order and (app.sees_tenant() or o.user_id = app.user_id()));
+end $$;
+grant execute on function private.store_of_order(uuid) to barid_caller;
+
 -- The caller's own orders.
 create view storefront.my_orders_list with (security_invoker = true) as
 select o.id, o.order_number, o.status_group, storefront.customer_status(o) as status, o.payment_method, o.payment_status, o.shipping_cost,
-  o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at, o.market_id, m.store_name
+  o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at, o.market_id, private.store_of_order(o.id) as store_name
 from storefront.storefront_orders o
-join storefront.markets m on m.tenant_id = o.tenant_id and m.id = o.market_id
 where o.tenant_id = (select app.tenant_id()) and o.user_id = (select app.user_id());
 
 grant select on storefront.orders_list, storefront.my_orders_list to barid_caller;
@@ -16072,10 +16083,8 @@ begin
         'productName', i.product_name, 'sku', i.sku, 'attributes', i.attributes, 'images', i.images, 'quantity', i.quantity,
         'unitPrice', i.unit_price, 'total', i.total) order by i.position), '[]')
       from storefront.storefront_order_items i where i.tenant_id = o.tenant_id and i.order_id = o.id),
-    'market', (
-      select jsonb_build_object('id', m.id, 'name', m.store_name,
-        'settings', jsonb_build_object('currency', o.currency, 'deliveryFee', o.shipping_cost))
-      from storefront.markets m where m.tenant_id = o.tenant_id and m.id = o.market_id),
+    'market', jsonb_build_object('id', o.market_id, 'name', private.store_of_order(o.id),
+      'settings', jsonb_build_object('currency', o.currency, 'deliveryFee', o.shipping_cost)),
     'payments', (
       select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
         'amount', p.amount, 'gateway_transaction_id', p.gateway_transaction_id, 'created_at', p.created_at,
@@ -16386,7 +16395,7 @@ end $$;
 
 -- Confirms the caller's cart, once: at the prices of now, with the fee of POST /delivery/price, paid by wallet at once.
 -- {cart_id, market_id, delivery_service_id, payment_method_type_id, address_id | address, save_to_address_book?,
---  back_ref?, back_ref_host?, platform_host, customer_notes?} -> see order_confirmed()
+--  back_ref?, back_ref_host?, platform_host, customer_notes?} -> see order_confirmed(), and is_new true unless the cart was confirmed before
 -- Fails: cart_not_found, cart_not_active, market_not_found, cart_empty, cart_item_unavailable, insufficient_stock,
 -- insufficient_wallet_balance, what order_payment_method, order_address and price_preview fail with.
 create or replace function storefront.order_confirm(input jsonb) returns jsonb
@@ -16446,7 +16455,7 @@ begin
     l (variant_id, product_id, product_name, sku, attributes, images, inventory_item_id, quantity, unit_price, position);
   update storefront.carts c set status = 'converted' where c.tenant_id = v_tenant and c.id = v_cart.id;
   perform private.order_charge(v_order, v_method.gateway_code, input ->> 'back_ref');
-  return storefront.order_confirmed(v_order);
+  return storefront.order_confirmed(v_order) || '{"is_new": true}';
 end $$;
 
 -- The trip of an order in the words of POST /delivery/price: from the warehouse that has it to the customer. What is
@@ -16551,7 +16560,7 @@ begin
 end $$;
 
 -- Approves an order: its goods are set aside, and where the market says so its delivery is made. Wallets and gateways
--- must have paid; cash is paid at the door. What others want as well is locked last and for as short as can be: when
+-- must have paid, and nothing of it may be given back; cash is paid at the door. What others want as well is locked last and for as short as can be: when
 -- too little is there it fails before anything is made, and what needs no lock is worked out before. Stock is locked
 -- before the delivery is numbered: the delivery leaves from where the goods were found, and nobody takes stock after a
 -- delivery's number. Plans are kept, since making them costs more than an approval's work.
@@ -16576,7 +16585,7 @@ declare
 begin
   if o.status not in ('pending', 'awaiting_approval') then
     perform app.fail('order_not_pending', jsonb_build_object('status', o.status));
-  elsif o.payment_method <> 'cash_on_delivery' and o.payment_status <> 'paid' then
+  elsif o.payment_method <> 'cash_on_delivery' and (o.payment_status <> 'paid' or private.order_refundable(o) < o.total_price) then
     perform app.fail('order_not_paid', jsonb_build_object('payment_status', o.payment_status));
   end if;
   v_goods := storefront.order_goods(o);
@@ -16675,8 +16684,8 @@ grant execute on function private.order_ship_own(uuid, text), private.order_deli
 
 -- An order that ends before it leaves, and money that goes back.
 
--- Cancels an order that has not left: its delivery is called off, what was paid goes to the customer's wallet unless
--- that is not wanted, and what was set aside is given back. The delivery is locked before its order, as drivers do.
+-- Cancels an order that has not left: its delivery is called off, what is left of what was paid goes to the customer's
+-- wallet unless that is not wanted, and what was set aside is given back. The delivery is locked before its order, as drivers do.
 -- {order_id, reason, admin_notes?, refund_required?}
 -- -> {order {id, order_number, status, cancelled_at, cancel_reason, admin_notes}, inventory_released, refund or null,
 --     delivery_cancelled}
@@ -16711,7 +16720,7 @@ begin
   where x.tenant_id = v_tenant and x.id = v_id
   returning * into o;
   perform private.order_payment_drop(v_id);
-  if o.payment_status = 'paid' and app.boolean_or(input -> 'refund_required', true) then
+  if o.payment_status = 'paid' and app.boolean_or(input -> 'refund_required', true) and private.order_refundable(o) > 0 then
     v_refund := private.order_refund(v_id, null, input ->> 'reason');
   end if;
   v_released := warehousing.stock_release('order', v_id);

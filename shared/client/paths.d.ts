@@ -27932,7 +27932,7 @@ export interface operations {
                     event_type: string;
                     source_module: string;
                     target_module?: string | null;
-                    /** @description Whose event it is; none: the platform's */
+                    /** @description Whose event it is; `null`: the platform's. Unsaid: the tenant of the query, else of the token */
                     tenant_id?: string | null;
                 };
             };

@@ -698,6 +698,14 @@ create table if not exists integration.system_events (
 create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc nulls last, id desc);
 -- For the list of all tenants' events.
 create index if not exists system_events_newest on integration.system_events (created_at desc nulls last, id desc);
+-- Of all tenants' events, those of one kind, place or thing: looked for where most have others.
+create index if not exists system_events_type on integration.system_events (event_type, created_at desc nulls last, id desc);
+create index if not exists system_events_from on integration.system_events (source_module, created_at desc nulls last, id desc);
+create index if not exists system_events_of on integration.system_events (entity_type, created_at desc nulls last, id desc);
+create index if not exists system_events_about on integration.system_events (entity_id, created_at desc nulls last, id desc);
+create index if not exists system_events_to on integration.system_events (target_module, created_at desc nulls last, id desc)
+  where target_module is not null;
+create index if not exists system_events_failed on integration.system_events (created_at desc nulls last, id desc) where status = 'failed';
 -- Looked into for tenants that have subscriptions; for all others it only grows.
 create index if not exists system_events_undispatched on integration.system_events (tenant_id, position) where not is_dispatched;
 create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);
@@ -4225,9 +4233,9 @@ begin
 end $$;
 
 -- A total of the caller's tenant: {entries, amount} over the groups whose columns have these values. Who is in no
--- tenant gets that of all tenants and of none, as far as he may see them.
+-- tenant, or asks of_all, gets that of all tenants and of none, as far as he may see them.
 -- wanted: {column: value}; a column left out may have any. Fails: a column the list is not counted by.
-create or replace function app.tally(tally text, wanted jsonb default '{}') returns jsonb
+create or replace function app.tally(tally text, wanted jsonb default '{}', of_all boolean default false) returns jsonb
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_variable
 declare
@@ -4239,7 +4247,7 @@ begin
   if v_kind.tally is null or exists (select from jsonb_object_keys(wanted) w (name) where w.name <> all (v_kind.dims)) then
     raise exception '% is not counted by %', tally, wanted;
   end if;
-  if v_tenant is null then
+  if v_tenant is null or of_all then
     return (
       select jsonb_build_object('entries', coalesce(sum(t.entries), 0), 'amount', coalesce(sum(t.amount), 0))
       from app.tallies t
@@ -4321,7 +4329,7 @@ begin
   end loop;
 end $$;
 
-grant execute on function app.tally(text, jsonb), app.tally_by(text, text, jsonb) to barid_caller;
+grant execute on function app.tally(text, jsonb, boolean), app.tally_by(text, text, jsonb) to barid_caller;
 revoke execute on function app.counted(text, regclass, text[], text) from barid_caller;
 
 -- sql/40_functions/app/tenant_values.sql
@@ -10612,15 +10620,17 @@ end $$;
 grant execute on function private.tenant_exists(uuid) to barid_caller;
 
 -- Publishes an event. {event_type, source_module, target_module?, entity_type, entity_id, event_data, tenant_id?}
--- -> {event}. Without a tenant it is an event of the platform. Fails: forbidden, tenant_not_found.
+-- -> {event}. Of the tenant that is named, else of the one the caller is in; with a null, or outside any, it is an event
+-- of the platform. Fails: forbidden, tenant_not_found.
 create or replace function integration.event_publish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid;
-  v_home uuid := integration.act_in((input ->> 'tenant_id')::uuid);
+  v_tenant uuid := case when input ? 'tenant_id' then (input ->> 'tenant_id')::uuid else app.tenant_id() end;
+  v_home uuid := integration.act_in(v_tenant);
 begin
   insert into integration.system_events (tenant_id, event_type, source_module, target_module, entity_type, entity_id, event_data)
-  values ((input ->> 'tenant_id')::uuid, input ->> 'event_type', input ->> 'source_module', input ->> 'target_module',
+  values (v_tenant, input ->> 'event_type', input ->> 'source_module', input ->> 'target_module',
     input ->> 'entity_type', (input ->> 'entity_id')::uuid, input -> 'event_data')
   returning id into v_id;
   perform integration.go_back(v_home);
@@ -10650,6 +10660,21 @@ begin
   where e.id = v_id;
   perform integration.go_back(v_home);
   return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_list e where e.id = v_id);
+end $$;
+
+-- Forgets events that were processed half a year ago; what is pending or failed waits for somebody. A part at a time, so
+-- that nobody waits for it. Answers how many. Run by cron.
+create or replace function private.events_purge() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  delete from integration.system_events e where e.id in (
+    select x.id from integration.system_events x
+    where x.created_at < now() - interval '180 days' and x.status = 'processed'
+    order by x.created_at limit 50000 for update skip locked);
+  get diagnostics v_count = row_count;
+  return v_count;
 end $$;
 
 -- Hands events of a time to their subscribers once more: who has none yet gets a delivery, and ended
@@ -21570,14 +21595,14 @@ grant select on storefront.payment_method_types to barid_caller;
 
 -- sql/50_policies/30_tallies.sql
 
--- Kept totals: which lists have them, and who reads them. Staff read their tenant's; others' lists are
--- short enough to count.
+-- Kept totals: which lists have them, and who reads them. Staff read their tenant's, and those who manage the system
+-- everybody's; others' lists are short enough to count.
 alter table app.tallies enable row level security;
 alter table app.tallies force row level security;
 drop policy if exists tenant on app.tallies;
 create policy tenant on app.tallies for select to barid_caller
   using (tenant_id = (select app.tenant_id()) and (select app.sees_tenant())
-    or (select app.tenant_id()) is null and (select app.has_permission('manage:system')));
+    or (select app.has_permission('manage:system')));
 grant select on app.tallies to barid_caller;
 
 alter table app.tally_kinds enable row level security;
@@ -21720,6 +21745,7 @@ begin
   perform cron.schedule('barid_report_stock', '17 2 * * *', 'select private.report_stock()');
   perform cron.schedule('barid_webhooks_release', '*/5 * * * *', 'select private.webhooks_release()');
   perform cron.schedule('barid_webhooks_purge', '47 3 * * *', 'select private.webhooks_purge()');
+  perform cron.schedule('barid_events_purge', '53 3 * * *', 'select private.events_purge()');
   perform cron.schedule('barid_domains_recheck', '*/5 * * * *', 'select private.domains_recheck()');
   perform cron.schedule('barid_payments_reconcile', '*/5 * * * *', 'select private.payments_reconcile()');
   perform cron.schedule('barid_orders_expire', '*/10 * * * *', 'select private.orders_expire()');

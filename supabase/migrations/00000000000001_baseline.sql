@@ -806,7 +806,7 @@ create table if not exists delivery.addresses (
   foreign key (tenant_id, zone_id) references delivery.zones (tenant_id, id) on delete restrict,
   foreign key (tenant_id, owner_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
 );
-create index if not exists addresses_recent on delivery.addresses (tenant_id, created_at desc, id);
+create index if not exists addresses_recent on delivery.addresses (tenant_id, created_at desc nulls last, id desc);
 create index if not exists addresses_zone on delivery.addresses (tenant_id, zone_id) where zone_id is not null;
 create index if not exists addresses_place on delivery.addresses (tenant_id, latitude, longitude) where latitude is not null;
 create index if not exists addresses_owner on delivery.addresses (tenant_id, owner_user_id) where owner_user_id is not null;
@@ -826,7 +826,7 @@ create table if not exists delivery.transfer_processing_points (
   constraint processing_point_code_exists unique (tenant_id, code),
   constraint processing_point_address foreign key (tenant_id, address_id) references delivery.addresses (tenant_id, id) on delete restrict
 );
-create index if not exists processing_points_recent on delivery.transfer_processing_points (tenant_id, created_at desc, id);
+create index if not exists processing_points_recent on delivery.transfer_processing_points (tenant_id, created_at desc nulls last, id desc);
 create index if not exists processing_points_address on delivery.transfer_processing_points (tenant_id, address_id);
 
 create table if not exists delivery.institution_branches (
@@ -849,7 +849,7 @@ create table if not exists delivery.institution_branches (
   foreign key (tenant_id, address_id) references delivery.addresses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, default_processing_point_id) references delivery.transfer_processing_points (tenant_id, id) on delete restrict
 );
-create index if not exists branches_recent on delivery.institution_branches (tenant_id, created_at desc, id);
+create index if not exists branches_recent on delivery.institution_branches (tenant_id, created_at desc nulls last, id desc);
 create index if not exists branches_institution on delivery.institution_branches (tenant_id, institution_user_id, created_at desc);
 create index if not exists branches_code on delivery.institution_branches (tenant_id, code);
 create index if not exists branches_address on delivery.institution_branches (tenant_id, address_id);
@@ -866,7 +866,7 @@ create table if not exists delivery.vehicles (
   updated_at timestamptz not null default now(),
   unique (tenant_id, id)
 );
-create index if not exists vehicles_recent on delivery.vehicles (tenant_id, created_at desc, id);
+create index if not exists vehicles_recent on delivery.vehicles (tenant_id, created_at desc nulls last, id desc);
 
 -- A driver is a member of the tenant: driver_id everywhere is the user's id.
 create table if not exists delivery.drivers (
@@ -915,7 +915,7 @@ create table if not exists warehousing.warehouses (
 );
 create unique index if not exists warehouse_code_exists on warehousing.warehouses (tenant_id, code) where deleted_at is null;
 create index if not exists warehouses_address on warehousing.warehouses (tenant_id, address_id);
-create index if not exists warehouses_recent on warehousing.warehouses (tenant_id, created_at desc, id);
+create index if not exists warehouses_recent on warehousing.warehouses (tenant_id, created_at desc nulls last, id desc);
 
 -- sql/20_tables/40_services.sql
 
@@ -1108,7 +1108,7 @@ create table if not exists money.accounts (
 create unique index if not exists account_exists on money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, carrier_code) nulls not distinct;
 create index if not exists accounts_owner on money.accounts (tenant_id, owner_user_id);
 create index if not exists accounts_currency on money.accounts (currency);
-create index if not exists accounts_recent on money.accounts (tenant_id, created_at desc, id);
+create index if not exists accounts_recent on money.accounts (tenant_id, created_at desc nulls last, id desc);
 
 create table if not exists money.ledger_transactions (
   id uuid primary key default gen_random_uuid(),
@@ -1125,7 +1125,7 @@ create table if not exists money.ledger_transactions (
   -- One effect, one journal: the same payment or adjustment can never be booked twice.
   constraint journal_already_booked unique (tenant_id, kind, reference_type, reference_id)
 );
-create index if not exists ledger_transactions_recent on money.ledger_transactions (tenant_id, created_at desc, id);
+create index if not exists ledger_transactions_recent on money.ledger_transactions (tenant_id, created_at desc nulls last, id desc);
 
 create table if not exists money.ledger_entries (
   id bigint generated always as identity primary key,
@@ -1198,7 +1198,7 @@ create unique index if not exists delivery_fee_already_paid on money.payments (t
 create index if not exists payments_delivery on money.payments (tenant_id, delivery_id) where delivery_id is not null;
 create index if not exists payments_account on money.payments (tenant_id, account_id);
 create index if not exists payments_currency on money.payments (currency);
-create index if not exists payments_recent on money.payments (tenant_id, created_at desc, id);
+create index if not exists payments_recent on money.payments (tenant_id, created_at desc nulls last, id desc);
 
 -- sql/20_tables/52_gateways.sql
 
@@ -1280,7 +1280,7 @@ create table if not exists delivery.transfer_barcode_batches (
   foreign key (tenant_id, institution_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict
 );
-create index if not exists barcode_batches_recent on delivery.transfer_barcode_batches (tenant_id, created_at desc, id);
+create index if not exists barcode_batches_recent on delivery.transfer_barcode_batches (tenant_id, created_at desc nulls last, id desc);
 create index if not exists barcode_batches_institution on delivery.transfer_barcode_batches (tenant_id, institution_user_id) where institution_user_id is not null;
 create index if not exists barcode_batches_branch on delivery.transfer_barcode_batches (tenant_id, branch_id) where branch_id is not null;
 
@@ -1341,7 +1341,7 @@ create table if not exists delivery.transfer_manifests (
   foreign key (tenant_id, destination_branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict,
   foreign key (tenant_id, destination_address_id) references delivery.addresses (tenant_id, id) on delete restrict
 );
-create index if not exists manifests_recent on delivery.transfer_manifests (tenant_id, created_at desc, id);
+create index if not exists manifests_recent on delivery.transfer_manifests (tenant_id, created_at desc nulls last, id desc);
 create index if not exists manifests_status on delivery.transfer_manifests (tenant_id, status, created_at desc);
 create index if not exists manifests_institution on delivery.transfer_manifests (tenant_id, institution_user_id, created_at desc);
 create index if not exists manifests_driver on delivery.transfer_manifests (tenant_id, driver_id, created_at desc) where driver_id is not null;
@@ -1427,7 +1427,7 @@ create table if not exists delivery.transfer_manifest_exceptions (
 create unique index if not exists exception_already_open on delivery.transfer_manifest_exceptions (tenant_id, manifest_item_id) where status = 'open';
 create index if not exists exceptions_item on delivery.transfer_manifest_exceptions (tenant_id, manifest_item_id);
 create index if not exists exceptions_manifest on delivery.transfer_manifest_exceptions (tenant_id, manifest_id, status);
-create index if not exists exceptions_recent on delivery.transfer_manifest_exceptions (tenant_id, status, created_at desc, id);
+create index if not exists exceptions_recent on delivery.transfer_manifest_exceptions (tenant_id, status, created_at desc nulls last, id desc);
 
 create table if not exists delivery.transfer_manifest_events (
   id bigint generated always as identity primary key,
@@ -1998,7 +1998,7 @@ create table if not exists delivery.package_handoffs (
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict
 );
 create unique index if not exists handoff_already_pending on delivery.package_handoffs (tenant_id, delivery_id) where status = 'pending';
-create index if not exists handoffs_recent on delivery.package_handoffs (tenant_id, created_at desc, id);
+create index if not exists handoffs_recent on delivery.package_handoffs (tenant_id, created_at desc nulls last, id desc);
 create index if not exists handoffs_delivery on delivery.package_handoffs (tenant_id, delivery_id);
 create index if not exists handoffs_pick on delivery.package_handoffs (tenant_id, picking_order_id);
 create index if not exists handoffs_warehouse on delivery.package_handoffs (tenant_id, warehouse_id);
@@ -2603,8 +2603,8 @@ create table if not exists storefront.markets (
   constraint active_follows_from_status check (is_active = (status <> 'inactive'))
 );
 create unique index if not exists store_name_taken on storefront.markets (lower(store_name));
-create index if not exists markets_status on storefront.markets (status, created_at desc, id);
-create index if not exists markets_recent on storefront.markets (created_at desc, id);
+create index if not exists markets_status on storefront.markets (status, created_at desc nulls last, id desc);
+create index if not exists markets_recent on storefront.markets (created_at desc nulls last, id desc);
 create index if not exists markets_review_again on storefront.markets (updated_at) where needs_reapproval;
 create index if not exists markets_approved_by on storefront.markets (approved_by);
 create index if not exists markets_created_by on storefront.markets (created_by);
@@ -2670,7 +2670,7 @@ create table if not exists storefront.products (
   foreign key (tenant_id, market_id) references storefront.markets (tenant_id, id) on delete restrict,
   foreign key (tenant_id, category_id) references storefront.product_categories (tenant_id, id) on delete restrict
 );
-create index if not exists products_recent on storefront.products (tenant_id, market_id, created_at desc, id) where archived_at is null;
+create index if not exists products_recent on storefront.products (tenant_id, market_id, created_at desc nulls last, id desc) where archived_at is null;
 create index if not exists products_market on storefront.products (tenant_id, market_id);
 create index if not exists products_category on storefront.products (tenant_id, category_id) where category_id is not null;
 create index if not exists products_created_by on storefront.products (created_by);
@@ -2897,7 +2897,7 @@ create table if not exists storefront.product_reviews (
   foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, order_item_id) references storefront.storefront_order_items (tenant_id, id) on delete restrict
 );
-create index if not exists product_reviews_recent on storefront.product_reviews (tenant_id, created_at desc, id);
+create index if not exists product_reviews_recent on storefront.product_reviews (tenant_id, created_at desc nulls last, id desc);
 create index if not exists product_reviews_product on storefront.product_reviews (tenant_id, product_id, status, created_at desc);
 create index if not exists product_reviews_user on storefront.product_reviews (tenant_id, user_id);
 create index if not exists product_reviews_reviewed_by on storefront.product_reviews (reviewed_by);
@@ -2979,8 +2979,8 @@ create table if not exists integration.webhook_events (
   constraint webhook_event_subscription foreign key (tenant_id, subscription_id)
     references integration.webhook_subscriptions (tenant_id, id) on delete cascade
 );
-create index if not exists webhook_events_recent on integration.webhook_events (tenant_id, subscription_id, created_at desc, id desc);
-create index if not exists webhook_events_status on integration.webhook_events (tenant_id, subscription_id, status, created_at desc, id desc);
+create index if not exists webhook_events_recent on integration.webhook_events (tenant_id, subscription_id, created_at desc nulls last, id desc);
+create index if not exists webhook_events_status on integration.webhook_events (tenant_id, subscription_id, status, created_at desc nulls last, id desc);
 create index if not exists webhook_events_due on integration.webhook_events (subscription_id, next_attempt_at, position) where next_attempt_at is not null;
 create index if not exists webhook_events_entity on integration.webhook_events (subscription_id, entity_key, position) where next_attempt_at is not null;
 create index if not exists webhook_events_claimed on integration.webhook_events (subscription_id) where claim_token is not null;

@@ -6720,8 +6720,10 @@ export interface operations {
                         login_id?: string;
                         password?: string;
                     };
+                    /** @description Kept for the client; it has no effect of its own */
                     default_price?: number | null;
                     is_enabled?: boolean;
+                    /** @description Kept for the client; it has no effect of its own */
                     prefer_internal?: boolean;
                 };
             };
@@ -23093,7 +23095,7 @@ export interface operations {
                         en?: string;
                         ku?: string;
                     };
-                    image_url?: string | null;
+                    image_url?: ("" | string) | null;
                     is_active?: boolean;
                     name: string | {
                         ar?: string;
@@ -23245,7 +23247,7 @@ export interface operations {
                         en?: string;
                         ku?: string;
                     };
-                    image_url?: string | null;
+                    image_url?: ("" | string) | null;
                     is_active?: boolean;
                     name?: string | {
                         ar?: string;
@@ -23865,7 +23867,7 @@ export interface operations {
                     banners?: {
                         id?: string;
                         is_active?: boolean;
-                        link_url?: (string | "") | null;
+                        link_url?: ("" | (string)) | null;
                         sort_order?: number;
                         subtitle?: string | {
                             ar?: string;
@@ -23881,7 +23883,7 @@ export interface operations {
                         url: string;
                     }[];
                     directory_category?: string;
-                    logo_url?: string | null;
+                    logo_url?: ("" | string) | null;
                     settings?: {
                         auto_create_delivery?: boolean | null;
                         currency?: string | null;
@@ -24216,7 +24218,7 @@ export interface operations {
                     banners?: {
                         id?: string;
                         is_active?: boolean;
-                        link_url?: (string | "") | null;
+                        link_url?: ("" | (string)) | null;
                         sort_order?: number;
                         subtitle?: string | {
                             ar?: string;
@@ -24232,7 +24234,7 @@ export interface operations {
                         url: string;
                     }[];
                     directory_category?: string;
-                    logo_url?: string | null;
+                    logo_url?: ("" | string) | null;
                     settings?: {
                         auto_create_delivery?: boolean | null;
                         currency?: string | null;
@@ -28375,7 +28377,7 @@ export interface operations {
                         email?: string | null;
                         phone?: string | null;
                     };
-                    logo_url?: string | null;
+                    logo_url?: ("" | string) | null;
                     metadata?: {
                         [key: string]: unknown;
                     };
@@ -28430,6 +28432,7 @@ export interface operations {
                             /** @enum {string} */
                             status: "pending" | "active" | "suspended" | "archived";
                             subscription_status: string;
+                            /** @description Those who work with the tenant, the first 1,000 and the caller; customers and all others: GET /tenants/{tenantId}/users */
                             tenant_users: {
                                 /** Format: date-time */
                                 created_at: string;
@@ -28555,6 +28558,7 @@ export interface operations {
                             /** @enum {string} */
                             status: "pending" | "active" | "suspended" | "archived";
                             subscription_status: string;
+                            /** @description Those who work with the tenant, the first 1,000 and the caller; customers and all others: GET /tenants/{tenantId}/users */
                             tenant_users: {
                                 /** Format: date-time */
                                 created_at: string;
@@ -28615,7 +28619,7 @@ export interface operations {
                         email?: string | null;
                         phone?: string | null;
                     };
-                    logo_url?: string | null;
+                    logo_url?: ("" | string) | null;
                     metadata?: {
                         [key: string]: unknown;
                     };
@@ -28672,6 +28676,7 @@ export interface operations {
                             /** @enum {string} */
                             status: "pending" | "active" | "suspended" | "archived";
                             subscription_status: string;
+                            /** @description Those who work with the tenant, the first 1,000 and the caller; customers and all others: GET /tenants/{tenantId}/users */
                             tenant_users: {
                                 /** Format: date-time */
                                 created_at: string;
@@ -28796,6 +28801,7 @@ export interface operations {
                             /** @enum {string} */
                             status: "pending" | "active" | "suspended" | "archived";
                             subscription_status: string;
+                            /** @description Those who work with the tenant, the first 1,000 and the caller; customers and all others: GET /tenants/{tenantId}/users */
                             tenant_users: {
                                 /** Format: date-time */
                                 created_at: string;
@@ -28886,6 +28892,7 @@ export interface operations {
                             /** @enum {string} */
                             status: "pending" | "active" | "suspended" | "archived";
                             subscription_status: string;
+                            /** @description Those who work with the tenant, the first 1,000 and the caller; customers and all others: GET /tenants/{tenantId}/users */
                             tenant_users: {
                                 /** Format: date-time */
                                 created_at: string;
@@ -28947,6 +28954,7 @@ export interface operations {
                         modules: {
                             /** Format: uuid */
                             id: string;
+                            /** @description What clients show; it opens and closes nothing of its own */
                             is_enabled: boolean;
                             key: string;
                             name: {
@@ -29002,6 +29010,7 @@ export interface operations {
                         modules: {
                             /** Format: uuid */
                             id: string;
+                            /** @description What clients show; it opens and closes nothing of its own */
                             is_enabled: boolean;
                             key: string;
                             name: {
@@ -29262,10 +29271,10 @@ export interface operations {
                         brand_settings?: {
                             settings: {
                                 assets?: {
-                                    favicon?: string | null;
+                                    favicon?: ("" | string) | null;
                                     logo?: {
-                                        dark?: string | null;
-                                        light?: string | null;
+                                        dark?: ("" | string) | null;
+                                        light?: ("" | string) | null;
                                     } | null;
                                 } | null;
                                 brand_name?: {
@@ -29769,6 +29778,7 @@ export interface operations {
                             /** @enum {string} */
                             status: "pending" | "active" | "suspended" | "archived";
                             subscription_status: string;
+                            /** @description Those who work with the tenant, the first 1,000 and the caller; customers and all others: GET /tenants/{tenantId}/users */
                             tenant_users: {
                                 /** Format: date-time */
                                 created_at: string;
@@ -30341,10 +30351,10 @@ export interface operations {
                     } | null;
                     brand_settings?: {
                         assets?: {
-                            favicon?: string | null;
+                            favicon?: ("" | string) | null;
                             logo?: {
-                                dark?: string | null;
-                                light?: string | null;
+                                dark?: ("" | string) | null;
+                                light?: ("" | string) | null;
                             } | null;
                         } | null;
                         brand_name?: {
@@ -30477,7 +30487,7 @@ export interface operations {
                             email?: string | null;
                             phone?: string | null;
                         };
-                        logo_url?: string | null;
+                        logo_url?: ("" | string) | null;
                         name: {
                             ar?: string;
                             en?: string;
@@ -30499,6 +30509,8 @@ export interface operations {
                     "application/json": {
                         message: string;
                         steps: {
+                            /** @description Fields of the body that were not saved: a new tenant has no services, so `default_delivery_service_id` of `return_requests` is set later, by its settings */
+                            left_out?: string[];
                             /** @enum {string} */
                             status: "done" | "skipped" | "joined" | "pending";
                             /** @enum {string} */

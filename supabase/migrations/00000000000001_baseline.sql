@@ -1189,7 +1189,7 @@ create unique index if not exists gateway_transaction_taken on money.payments (g
 create unique index if not exists order_already_paid on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'SUCCESS';
 create unique index if not exists order_payment_pending on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'pending';
 create index if not exists payments_order on money.payments (tenant_id, order_id) where order_id is not null;
-create index if not exists payments_to_reconcile on money.payments (created_at) 
+create index if not exists payments_to_reconcile on money.payments (created_at)
   where payment_method = 'gateway' and status in ('pending', 'FAILED');
 create sequence if not exists money.gateway_order_ids as bigint start with 100000000001 minvalue 100000000001 maxvalue 999999999999999999;
 -- A delivery's fee is paid once.

@@ -39,9 +39,10 @@ export interface ListDeclaration {
   /**
    * The kept totals of this list (`app.counted`) and the filters they are kept by: as long as nothing else
    * narrows the rows, whoever sees the whole tenant gets the total at a constant price. `readers` says in SQL who
-   * does, where not all who see the tenant see the whole list.
+   * does, where not all who see the tenant see the whole list. `ofAll`: the list holds the rows of all tenants,
+   * whichever its reader is in.
    */
-  tally?: { name: string; filters: readonly string[]; readers?: string };
+  tally?: { name: string; filters: readonly string[]; readers?: string; ofAll?: true };
   /** What is told beside the rows: SQL of a jsonb value over `rows r where …`, and the filters it ignores. */
   summary?: { sql: (rows: string, narrowed: Narrowed) => string; ignores?: readonly string[] };
 }
@@ -264,7 +265,9 @@ function statementFor(list: ListDeclaration, query: ListQuery) {
   const wanted = wantedOf(list, conditions);
   const readers = list.tally?.readers ?? "app.sees_tenant()";
   const total = query.walk ? "0" : wanted === null ? counted : `case when (select ${readers})
-    then (app.tally('${list.tally!.name}', ${wanted}) ->> 'entries')::bigint else ${counted} end`;
+    then (app.tally('${list.tally!.name}', ${wanted}, ${
+    list.tally!.ofAll === true
+  }) ->> 'entries')::bigint else ${counted} end`;
   const { summary } = list;
   const told = summary && query.walk?.summary === undefined
     ? `, 'summary', ${

@@ -61,3 +61,7 @@ export const Pagination = z.object({
 /** A person or place named beside a row. */
 export const PersonRef = z.object({ id: Id, full_name: z.string() });
 export const NamedRef = z.object({ id: Id, name: z.string(), code: z.string() });
+
+/** What may be missing: an empty text clears it, as null does. */
+export const orEmpty = <S extends z.ZodType>(schema: S) =>
+  z.union([z.literal("").transform(() => null), schema]);

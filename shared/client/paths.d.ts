@@ -2994,7 +2994,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Order what is in my cart; asked again, the same order
+         * Order what is in my cart (201); asked again, the same order (200)
          * @description Who: role customer.
          */
         post: operations["post_storefront_orders_confirm"];
@@ -6701,8 +6701,10 @@ export interface operations {
                         login_id?: string;
                         password?: string;
                     };
+                    /** @description Kept for the client; it has no effect of its own */
                     default_price?: number | null;
                     is_enabled?: boolean;
+                    /** @description Kept for the client; it has no effect of its own */
                     prefer_internal?: boolean;
                 };
             };
@@ -23113,7 +23115,7 @@ export interface operations {
                         en?: string;
                         ku?: string;
                     };
-                    image_url?: string | null;
+                    image_url?: ("" | string) | null;
                     is_active?: boolean;
                     name: string | {
                         ar?: string;
@@ -23265,7 +23267,7 @@ export interface operations {
                         en?: string;
                         ku?: string;
                     };
-                    image_url?: string | null;
+                    image_url?: ("" | string) | null;
                     is_active?: boolean;
                     name?: string | {
                         ar?: string;
@@ -23888,7 +23890,7 @@ export interface operations {
                     banners?: {
                         id?: string;
                         is_active?: boolean;
-                        link_url?: (string | "") | null;
+                        link_url?: ("" | (string)) | null;
                         sort_order?: number;
                         subtitle?: string | {
                             ar?: string;
@@ -23904,7 +23906,7 @@ export interface operations {
                         url: string;
                     }[];
                     directory_category?: string;
-                    logo_url?: string | null;
+                    logo_url?: ("" | string) | null;
                     settings?: {
                         auto_create_delivery?: boolean | null;
                         currency?: string | null;
@@ -24239,7 +24241,7 @@ export interface operations {
                     banners?: {
                         id?: string;
                         is_active?: boolean;
-                        link_url?: (string | "") | null;
+                        link_url?: ("" | (string)) | null;
                         sort_order?: number;
                         subtitle?: string | {
                             ar?: string;
@@ -24255,7 +24257,7 @@ export interface operations {
                         url: string;
                     }[];
                     directory_category?: string;
-                    logo_url?: string | null;
+                    logo_url?: ("" | string) | null;
                     settings?: {
                         auto_create_delivery?: boolean | null;
                         currency?: string | null;
@@ -25381,7 +25383,7 @@ export interface operations {
             /**
              * @description `order_not_pending`: Only a pending order can be approved.
              *
-             *     `order_not_paid`: The order has not been paid.
+             *     `order_not_paid`: The order is not paid in full.
              *
              *     `insufficient_stock`: There is not enough available stock.
              *
@@ -26036,7 +26038,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
             /**
-             * @description `order_not_paid`: The order has not been paid.
+             * @description `order_not_paid`: The order is not paid in full.
              *
              *     `nothing_to_refund`: There is nothing left to refund.
              *
@@ -26278,6 +26280,94 @@ export interface operations {
         responses: {
             /** @description Success */
             200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        instructions: {
+                            /** Format: date-time */
+                            expires_at: string;
+                            gateway_order_id: string;
+                            redirect_url: string;
+                        } | string | null;
+                        message: string;
+                        order: {
+                            /** Format: date-time */
+                            createdAt: string;
+                            currency: string;
+                            customerNotes: string | null;
+                            deliveryFee: number;
+                            discountAmount: number;
+                            /** Format: uuid */
+                            id: string;
+                            items: {
+                                attributes: {
+                                    [key: string]: unknown;
+                                };
+                                /** Format: uuid */
+                                id: string;
+                                images: string[];
+                                /** Format: uuid */
+                                productId: string;
+                                productName: {
+                                    [key: string]: string;
+                                };
+                                quantity: number;
+                                sku: string;
+                                total: number;
+                                unitPrice: number;
+                                /** Format: uuid */
+                                variantId: string;
+                            }[];
+                            market: {
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                                settings: {
+                                    currency: string;
+                                    deliveryFee: number;
+                                };
+                            } | null;
+                            order_number: string;
+                            /** @enum {string} */
+                            paymentMethod: "wallet" | "cash_on_delivery" | "gateway";
+                            payments: {
+                                amount: number;
+                                /** Format: date-time */
+                                created_at: string;
+                                gateway_transaction_id: string | null;
+                                /** Format: uuid */
+                                id: string;
+                                payment_method: string;
+                                processed_at: string | null;
+                                /** @enum {string} */
+                                status: "pending" | "SUCCESS" | "FAILED" | "CANCELLED";
+                                type: string;
+                            }[];
+                            /** @enum {string} */
+                            paymentStatus: "pending" | "paid" | "failed";
+                            shippingAddress: {
+                                [key: string]: unknown;
+                            };
+                            /** @enum {string} */
+                            status: "pending" | "approved" | "shipped" | "delivered" | "cancelled";
+                            subtotal: number;
+                            taxAmount: number;
+                            totalItems: number;
+                            totalPrice: number;
+                            /** Format: date-time */
+                            updatedAt: string;
+                        };
+                        /** @enum {string} */
+                        paymentType: "wallet" | "cash_on_delivery" | "gateway";
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            /** @description Success */
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -27870,7 +27960,7 @@ export interface operations {
                     event_type: string;
                     source_module: string;
                     target_module?: string | null;
-                    /** @description Whose event it is; none: the platform's */
+                    /** @description Whose event it is; `null`: the platform's. Unsaid: the tenant of the query, else of the token */
                     tenant_id?: string | null;
                 };
             };
@@ -28313,7 +28403,7 @@ export interface operations {
                         email?: string | null;
                         phone?: string | null;
                     };
-                    logo_url?: string | null;
+                    logo_url?: ("" | string) | null;
                     metadata?: {
                         [key: string]: unknown;
                     };
@@ -28368,6 +28458,7 @@ export interface operations {
                             /** @enum {string} */
                             status: "pending" | "active" | "suspended" | "archived";
                             subscription_status: string;
+                            /** @description Those who work with the tenant, the first 1,000 and the caller; customers and all others: GET /tenants/{tenantId}/users */
                             tenant_users: {
                                 /** Format: date-time */
                                 created_at: string;
@@ -28493,6 +28584,7 @@ export interface operations {
                             /** @enum {string} */
                             status: "pending" | "active" | "suspended" | "archived";
                             subscription_status: string;
+                            /** @description Those who work with the tenant, the first 1,000 and the caller; customers and all others: GET /tenants/{tenantId}/users */
                             tenant_users: {
                                 /** Format: date-time */
                                 created_at: string;
@@ -28553,7 +28645,7 @@ export interface operations {
                         email?: string | null;
                         phone?: string | null;
                     };
-                    logo_url?: string | null;
+                    logo_url?: ("" | string) | null;
                     metadata?: {
                         [key: string]: unknown;
                     };
@@ -28610,6 +28702,7 @@ export interface operations {
                             /** @enum {string} */
                             status: "pending" | "active" | "suspended" | "archived";
                             subscription_status: string;
+                            /** @description Those who work with the tenant, the first 1,000 and the caller; customers and all others: GET /tenants/{tenantId}/users */
                             tenant_users: {
                                 /** Format: date-time */
                                 created_at: string;
@@ -28734,6 +28827,7 @@ export interface operations {
                             /** @enum {string} */
                             status: "pending" | "active" | "suspended" | "archived";
                             subscription_status: string;
+                            /** @description Those who work with the tenant, the first 1,000 and the caller; customers and all others: GET /tenants/{tenantId}/users */
                             tenant_users: {
                                 /** Format: date-time */
                                 created_at: string;
@@ -28824,6 +28918,7 @@ export interface operations {
                             /** @enum {string} */
                             status: "pending" | "active" | "suspended" | "archived";
                             subscription_status: string;
+                            /** @description Those who work with the tenant, the first 1,000 and the caller; customers and all others: GET /tenants/{tenantId}/users */
                             tenant_users: {
                                 /** Format: date-time */
                                 created_at: string;
@@ -28885,6 +28980,7 @@ export interface operations {
                         modules: {
                             /** Format: uuid */
                             id: string;
+                            /** @description What clients show; it opens and closes nothing of its own */
                             is_enabled: boolean;
                             key: string;
                             name: {
@@ -28940,6 +29036,7 @@ export interface operations {
                         modules: {
                             /** Format: uuid */
                             id: string;
+                            /** @description What clients show; it opens and closes nothing of its own */
                             is_enabled: boolean;
                             key: string;
                             name: {
@@ -29200,10 +29297,10 @@ export interface operations {
                         brand_settings?: {
                             settings: {
                                 assets?: {
-                                    favicon?: string | null;
+                                    favicon?: ("" | string) | null;
                                     logo?: {
-                                        dark?: string | null;
-                                        light?: string | null;
+                                        dark?: ("" | string) | null;
+                                        light?: ("" | string) | null;
                                     } | null;
                                 } | null;
                                 brand_name?: {
@@ -29709,6 +29806,7 @@ export interface operations {
                             /** @enum {string} */
                             status: "pending" | "active" | "suspended" | "archived";
                             subscription_status: string;
+                            /** @description Those who work with the tenant, the first 1,000 and the caller; customers and all others: GET /tenants/{tenantId}/users */
                             tenant_users: {
                                 /** Format: date-time */
                                 created_at: string;
@@ -30281,10 +30379,10 @@ export interface operations {
                     } | null;
                     brand_settings?: {
                         assets?: {
-                            favicon?: string | null;
+                            favicon?: ("" | string) | null;
                             logo?: {
-                                dark?: string | null;
-                                light?: string | null;
+                                dark?: ("" | string) | null;
+                                light?: ("" | string) | null;
                             } | null;
                         } | null;
                         brand_name?: {
@@ -30417,7 +30515,7 @@ export interface operations {
                             email?: string | null;
                             phone?: string | null;
                         };
-                        logo_url?: string | null;
+                        logo_url?: ("" | string) | null;
                         name: {
                             ar?: string;
                             en?: string;
@@ -30439,6 +30537,8 @@ export interface operations {
                     "application/json": {
                         message: string;
                         steps: {
+                            /** @description Fields of the body that were not saved: a new tenant has no services, so `default_delivery_service_id` of `return_requests` is set later, by its settings */
+                            left_out?: string[];
                             /** @enum {string} */
                             status: "done" | "skipped" | "joined" | "pending";
                             /** @enum {string} */

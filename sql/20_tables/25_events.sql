@@ -23,6 +23,14 @@ create table if not exists integration.system_events (
 create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc nulls last, id desc);
 -- For the list of all tenants' events.
 create index if not exists system_events_newest on integration.system_events (created_at desc nulls last, id desc);
+-- Of all tenants' events, those of one kind, place or thing: looked for where most have others.
+create index if not exists system_events_type on integration.system_events (event_type, created_at desc nulls last, id desc);
+create index if not exists system_events_from on integration.system_events (source_module, created_at desc nulls last, id desc);
+create index if not exists system_events_of on integration.system_events (entity_type, created_at desc nulls last, id desc);
+create index if not exists system_events_about on integration.system_events (entity_id, created_at desc nulls last, id desc);
+create index if not exists system_events_to on integration.system_events (target_module, created_at desc nulls last, id desc)
+  where target_module is not null;
+create index if not exists system_events_failed on integration.system_events (created_at desc nulls last, id desc) where status = 'failed';
 -- Looked into for tenants that have subscriptions; for all others it only grows.
 create index if not exists system_events_undispatched on integration.system_events (tenant_id, position) where not is_dispatched;
 create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);

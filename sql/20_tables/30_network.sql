@@ -66,7 +66,7 @@ create table if not exists delivery.addresses (
   foreign key (tenant_id, zone_id) references delivery.zones (tenant_id, id) on delete restrict,
   foreign key (tenant_id, owner_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
 );
-create index if not exists addresses_recent on delivery.addresses (tenant_id, created_at desc, id);
+create index if not exists addresses_recent on delivery.addresses (tenant_id, created_at desc nulls last, id desc);
 create index if not exists addresses_zone on delivery.addresses (tenant_id, zone_id) where zone_id is not null;
 create index if not exists addresses_place on delivery.addresses (tenant_id, latitude, longitude) where latitude is not null;
 create index if not exists addresses_owner on delivery.addresses (tenant_id, owner_user_id) where owner_user_id is not null;
@@ -86,7 +86,7 @@ create table if not exists delivery.transfer_processing_points (
   constraint processing_point_code_exists unique (tenant_id, code),
   constraint processing_point_address foreign key (tenant_id, address_id) references delivery.addresses (tenant_id, id) on delete restrict
 );
-create index if not exists processing_points_recent on delivery.transfer_processing_points (tenant_id, created_at desc, id);
+create index if not exists processing_points_recent on delivery.transfer_processing_points (tenant_id, created_at desc nulls last, id desc);
 create index if not exists processing_points_address on delivery.transfer_processing_points (tenant_id, address_id);
 
 create table if not exists delivery.institution_branches (
@@ -109,7 +109,7 @@ create table if not exists delivery.institution_branches (
   foreign key (tenant_id, address_id) references delivery.addresses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, default_processing_point_id) references delivery.transfer_processing_points (tenant_id, id) on delete restrict
 );
-create index if not exists branches_recent on delivery.institution_branches (tenant_id, created_at desc, id);
+create index if not exists branches_recent on delivery.institution_branches (tenant_id, created_at desc nulls last, id desc);
 create index if not exists branches_institution on delivery.institution_branches (tenant_id, institution_user_id, created_at desc);
 create index if not exists branches_code on delivery.institution_branches (tenant_id, code);
 create index if not exists branches_address on delivery.institution_branches (tenant_id, address_id);
@@ -126,7 +126,7 @@ create table if not exists delivery.vehicles (
   updated_at timestamptz not null default now(),
   unique (tenant_id, id)
 );
-create index if not exists vehicles_recent on delivery.vehicles (tenant_id, created_at desc, id);
+create index if not exists vehicles_recent on delivery.vehicles (tenant_id, created_at desc nulls last, id desc);
 
 -- A driver is a member of the tenant: driver_id everywhere is the user's id.
 create table if not exists delivery.drivers (
@@ -175,4 +175,4 @@ create table if not exists warehousing.warehouses (
 );
 create unique index if not exists warehouse_code_exists on warehousing.warehouses (tenant_id, code) where deleted_at is null;
 create index if not exists warehouses_address on warehousing.warehouses (tenant_id, address_id);
-create index if not exists warehouses_recent on warehousing.warehouses (tenant_id, created_at desc, id);
+create index if not exists warehouses_recent on warehousing.warehouses (tenant_id, created_at desc nulls last, id desc);

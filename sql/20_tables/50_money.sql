@@ -31,7 +31,7 @@ create table if not exists money.accounts (
 create unique index if not exists account_exists on money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, carrier_code) nulls not distinct;
 create index if not exists accounts_owner on money.accounts (tenant_id, owner_user_id);
 create index if not exists accounts_currency on money.accounts (currency);
-create index if not exists accounts_recent on money.accounts (tenant_id, created_at desc, id);
+create index if not exists accounts_recent on money.accounts (tenant_id, created_at desc nulls last, id desc);
 
 create table if not exists money.ledger_transactions (
   id uuid primary key default gen_random_uuid(),
@@ -48,7 +48,7 @@ create table if not exists money.ledger_transactions (
   -- One effect, one journal: the same payment or adjustment can never be booked twice.
   constraint journal_already_booked unique (tenant_id, kind, reference_type, reference_id)
 );
-create index if not exists ledger_transactions_recent on money.ledger_transactions (tenant_id, created_at desc, id);
+create index if not exists ledger_transactions_recent on money.ledger_transactions (tenant_id, created_at desc nulls last, id desc);
 
 create table if not exists money.ledger_entries (
   id bigint generated always as identity primary key,
@@ -112,7 +112,8 @@ create unique index if not exists gateway_transaction_taken on money.payments (g
 create unique index if not exists order_already_paid on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'SUCCESS';
 create unique index if not exists order_payment_pending on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'pending';
 create index if not exists payments_order on money.payments (tenant_id, order_id) where order_id is not null;
-create index if not exists payments_to_reconcile on money.payments (created_at) where payment_method = 'gateway' and status = 'pending';
+create index if not exists payments_to_reconcile on money.payments (created_at)
+  where payment_method = 'gateway' and status in ('pending', 'FAILED');
 create sequence if not exists money.gateway_order_ids as bigint start with 100000000001 minvalue 100000000001 maxvalue 999999999999999999;
 -- A delivery's fee is paid once.
 create unique index if not exists delivery_fee_already_paid on money.payments (tenant_id, delivery_id)
@@ -120,4 +121,4 @@ create unique index if not exists delivery_fee_already_paid on money.payments (t
 create index if not exists payments_delivery on money.payments (tenant_id, delivery_id) where delivery_id is not null;
 create index if not exists payments_account on money.payments (tenant_id, account_id);
 create index if not exists payments_currency on money.payments (currency);
-create index if not exists payments_recent on money.payments (tenant_id, created_at desc, id);
+create index if not exists payments_recent on money.payments (tenant_id, created_at desc nulls last, id desc);

@@ -17,7 +17,7 @@ create table if not exists delivery.transfer_barcode_batches (
   foreign key (tenant_id, institution_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict
 );
-create index if not exists barcode_batches_recent on delivery.transfer_barcode_batches (tenant_id, created_at desc, id);
+create index if not exists barcode_batches_recent on delivery.transfer_barcode_batches (tenant_id, created_at desc nulls last, id desc);
 create index if not exists barcode_batches_institution on delivery.transfer_barcode_batches (tenant_id, institution_user_id) where institution_user_id is not null;
 create index if not exists barcode_batches_branch on delivery.transfer_barcode_batches (tenant_id, branch_id) where branch_id is not null;
 
@@ -78,7 +78,7 @@ create table if not exists delivery.transfer_manifests (
   foreign key (tenant_id, destination_branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict,
   foreign key (tenant_id, destination_address_id) references delivery.addresses (tenant_id, id) on delete restrict
 );
-create index if not exists manifests_recent on delivery.transfer_manifests (tenant_id, created_at desc, id);
+create index if not exists manifests_recent on delivery.transfer_manifests (tenant_id, created_at desc nulls last, id desc);
 create index if not exists manifests_status on delivery.transfer_manifests (tenant_id, status, created_at desc);
 create index if not exists manifests_institution on delivery.transfer_manifests (tenant_id, institution_user_id, created_at desc);
 create index if not exists manifests_driver on delivery.transfer_manifests (tenant_id, driver_id, created_at desc) where driver_id is not null;
@@ -164,7 +164,7 @@ create table if not exists delivery.transfer_manifest_exceptions (
 create unique index if not exists exception_already_open on delivery.transfer_manifest_exceptions (tenant_id, manifest_item_id) where status = 'open';
 create index if not exists exceptions_item on delivery.transfer_manifest_exceptions (tenant_id, manifest_item_id);
 create index if not exists exceptions_manifest on delivery.transfer_manifest_exceptions (tenant_id, manifest_id, status);
-create index if not exists exceptions_recent on delivery.transfer_manifest_exceptions (tenant_id, status, created_at desc, id);
+create index if not exists exceptions_recent on delivery.transfer_manifest_exceptions (tenant_id, status, created_at desc nulls last, id desc);
 
 create table if not exists delivery.transfer_manifest_events (
   id bigint generated always as identity primary key,

@@ -162,7 +162,7 @@ create table if not exists warehousing.warehouse_staff (
   foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
 );
 create unique index if not exists staff_already_assigned on warehousing.warehouse_staff (tenant_id, warehouse_id, user_id) where is_active;
-create index if not exists warehouse_staff_recent on warehousing.warehouse_staff (tenant_id, warehouse_id, created_at desc);
+create index if not exists warehouse_staff_recent on warehousing.warehouse_staff (tenant_id, warehouse_id, created_at desc nulls last, id desc);
 create index if not exists warehouse_staff_user on warehousing.warehouse_staff (tenant_id, user_id);
 
 create table if not exists warehousing.picking_orders (

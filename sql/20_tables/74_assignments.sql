@@ -109,7 +109,7 @@ create table if not exists delivery.package_handoffs (
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict
 );
 create unique index if not exists handoff_already_pending on delivery.package_handoffs (tenant_id, delivery_id) where status = 'pending';
-create index if not exists handoffs_recent on delivery.package_handoffs (tenant_id, created_at desc, id);
+create index if not exists handoffs_recent on delivery.package_handoffs (tenant_id, created_at desc nulls last, id desc);
 create index if not exists handoffs_delivery on delivery.package_handoffs (tenant_id, delivery_id);
 create index if not exists handoffs_pick on delivery.package_handoffs (tenant_id, picking_order_id);
 create index if not exists handoffs_warehouse on delivery.package_handoffs (tenant_id, warehouse_id);

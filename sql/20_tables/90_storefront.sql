@@ -50,8 +50,8 @@ create table if not exists storefront.markets (
   constraint active_follows_from_status check (is_active = (status <> 'inactive'))
 );
 create unique index if not exists store_name_taken on storefront.markets (lower(store_name));
-create index if not exists markets_status on storefront.markets (status, created_at desc, id);
-create index if not exists markets_recent on storefront.markets (created_at desc, id);
+create index if not exists markets_status on storefront.markets (status, created_at desc nulls last, id desc);
+create index if not exists markets_recent on storefront.markets (created_at desc nulls last, id desc);
 create index if not exists markets_review_again on storefront.markets (updated_at) where needs_reapproval;
 create index if not exists markets_approved_by on storefront.markets (approved_by);
 create index if not exists markets_created_by on storefront.markets (created_by);
@@ -117,7 +117,7 @@ create table if not exists storefront.products (
   foreign key (tenant_id, market_id) references storefront.markets (tenant_id, id) on delete restrict,
   foreign key (tenant_id, category_id) references storefront.product_categories (tenant_id, id) on delete restrict
 );
-create index if not exists products_recent on storefront.products (tenant_id, market_id, created_at desc, id) where archived_at is null;
+create index if not exists products_recent on storefront.products (tenant_id, market_id, created_at desc nulls last, id desc) where archived_at is null;
 create index if not exists products_market on storefront.products (tenant_id, market_id);
 create index if not exists products_category on storefront.products (tenant_id, category_id) where category_id is not null;
 create index if not exists products_created_by on storefront.products (created_by);

@@ -194,7 +194,7 @@ create table if not exists storefront.product_reviews (
   foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, order_item_id) references storefront.storefront_order_items (tenant_id, id) on delete restrict
 );
-create index if not exists product_reviews_recent on storefront.product_reviews (tenant_id, created_at desc, id);
+create index if not exists product_reviews_recent on storefront.product_reviews (tenant_id, created_at desc nulls last, id desc);
 create index if not exists product_reviews_product on storefront.product_reviews (tenant_id, product_id, status, created_at desc);
 create index if not exists product_reviews_user on storefront.product_reviews (tenant_id, user_id);
 create index if not exists product_reviews_reviewed_by on storefront.product_reviews (reviewed_by);

@@ -60,8 +60,8 @@ create table if not exists integration.webhook_events (
   constraint webhook_event_subscription foreign key (tenant_id, subscription_id)
     references integration.webhook_subscriptions (tenant_id, id) on delete cascade
 );
-create index if not exists webhook_events_recent on integration.webhook_events (tenant_id, subscription_id, created_at desc, id desc);
-create index if not exists webhook_events_status on integration.webhook_events (tenant_id, subscription_id, status, created_at desc, id desc);
+create index if not exists webhook_events_recent on integration.webhook_events (tenant_id, subscription_id, created_at desc nulls last, id desc);
+create index if not exists webhook_events_status on integration.webhook_events (tenant_id, subscription_id, status, created_at desc nulls last, id desc);
 create index if not exists webhook_events_due on integration.webhook_events (subscription_id, next_attempt_at, position) where next_attempt_at is not null;
 create index if not exists webhook_events_entity on integration.webhook_events (subscription_id, entity_key, position) where next_attempt_at is not null;
 create index if not exists webhook_events_claimed on integration.webhook_events (subscription_id) where claim_token is not null;

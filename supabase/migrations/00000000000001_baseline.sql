@@ -698,6 +698,14 @@ create table if not exists integration.system_events (
 create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc nulls last, id desc);
 -- For the list of all tenants' events.
 create index if not exists system_events_newest on integration.system_events (created_at desc nulls last, id desc);
+-- Of all tenants' events, those of one kind, place or thing: looked for where most have others.
+create index if not exists system_events_type on integration.system_events (event_type, created_at desc nulls last, id desc);
+create index if not exists system_events_from on integration.system_events (source_module, created_at desc nulls last, id desc);
+create index if not exists system_events_of on integration.system_events (entity_type, created_at desc nulls last, id desc);
+create index if not exists system_events_about on integration.system_events (entity_id, created_at desc nulls last, id desc);
+create index if not exists system_events_to on integration.system_events (target_module, created_at desc nulls last, id desc)
+  where target_module is not null;
+create index if not exists system_events_failed on integration.system_events (created_at desc nulls last, id desc) where status = 'failed';
 -- Looked into for tenants that have subscriptions; for all others it only grows.
 create index if not exists system_events_undispatched on integration.system_events (tenant_id, position) where not is_dispatched;
 create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);
@@ -798,7 +806,7 @@ create table if not exists delivery.addresses (
   foreign key (tenant_id, zone_id) references delivery.zones (tenant_id, id) on delete restrict,
   foreign key (tenant_id, owner_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
 );
-create index if not exists addresses_recent on delivery.addresses (tenant_id, created_at desc, id);
+create index if not exists addresses_recent on delivery.addresses (tenant_id, created_at desc nulls last, id desc);
 create index if not exists addresses_zone on delivery.addresses (tenant_id, zone_id) where zone_id is not null;
 create index if not exists addresses_place on delivery.addresses (tenant_id, latitude, longitude) where latitude is not null;
 create index if not exists addresses_owner on delivery.addresses (tenant_id, owner_user_id) where owner_user_id is not null;
@@ -818,7 +826,7 @@ create table if not exists delivery.transfer_processing_points (
   constraint processing_point_code_exists unique (tenant_id, code),
   constraint processing_point_address foreign key (tenant_id, address_id) references delivery.addresses (tenant_id, id) on delete restrict
 );
-create index if not exists processing_points_recent on delivery.transfer_processing_points (tenant_id, created_at desc, id);
+create index if not exists processing_points_recent on delivery.transfer_processing_points (tenant_id, created_at desc nulls last, id desc);
 create index if not exists processing_points_address on delivery.transfer_processing_points (tenant_id, address_id);
 
 create table if not exists delivery.institution_branches (
@@ -841,7 +849,7 @@ create table if not exists delivery.institution_branches (
   foreign key (tenant_id, address_id) references delivery.addresses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, default_processing_point_id) references delivery.transfer_processing_points (tenant_id, id) on delete restrict
 );
-create index if not exists branches_recent on delivery.institution_branches (tenant_id, created_at desc, id);
+create index if not exists branches_recent on delivery.institution_branches (tenant_id, created_at desc nulls last, id desc);
 create index if not exists branches_institution on delivery.institution_branches (tenant_id, institution_user_id, created_at desc);
 create index if not exists branches_code on delivery.institution_branches (tenant_id, code);
 create index if not exists branches_address on delivery.institution_branches (tenant_id, address_id);
@@ -858,7 +866,7 @@ create table if not exists delivery.vehicles (
   updated_at timestamptz not null default now(),
   unique (tenant_id, id)
 );
-create index if not exists vehicles_recent on delivery.vehicles (tenant_id, created_at desc, id);
+create index if not exists vehicles_recent on delivery.vehicles (tenant_id, created_at desc nulls last, id desc);
 
 -- A driver is a member of the tenant: driver_id everywhere is the user's id.
 create table if not exists delivery.drivers (
@@ -907,7 +915,7 @@ create table if not exists warehousing.warehouses (
 );
 create unique index if not exists warehouse_code_exists on warehousing.warehouses (tenant_id, code) where deleted_at is null;
 create index if not exists warehouses_address on warehousing.warehouses (tenant_id, address_id);
-create index if not exists warehouses_recent on warehousing.warehouses (tenant_id, created_at desc, id);
+create index if not exists warehouses_recent on warehousing.warehouses (tenant_id, created_at desc nulls last, id desc);
 
 -- sql/20_tables/40_services.sql
 
@@ -1100,7 +1108,7 @@ create table if not exists money.accounts (
 create unique index if not exists account_exists on money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, carrier_code) nulls not distinct;
 create index if not exists accounts_owner on money.accounts (tenant_id, owner_user_id);
 create index if not exists accounts_currency on money.accounts (currency);
-create index if not exists accounts_recent on money.accounts (tenant_id, created_at desc, id);
+create index if not exists accounts_recent on money.accounts (tenant_id, created_at desc nulls last, id desc);
 
 create table if not exists money.ledger_transactions (
   id uuid primary key default gen_random_uuid(),
@@ -1117,7 +1125,7 @@ create table if not exists money.ledger_transactions (
   -- One effect, one journal: the same payment or adjustment can never be booked twice.
   constraint journal_already_booked unique (tenant_id, kind, reference_type, reference_id)
 );
-create index if not exists ledger_transactions_recent on money.ledger_transactions (tenant_id, created_at desc, id);
+create index if not exists ledger_transactions_recent on money.ledger_transactions (tenant_id, created_at desc nulls last, id desc);
 
 create table if not exists money.ledger_entries (
   id bigint generated always as identity primary key,
@@ -1181,7 +1189,8 @@ create unique index if not exists gateway_transaction_taken on money.payments (g
 create unique index if not exists order_already_paid on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'SUCCESS';
 create unique index if not exists order_payment_pending on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'pending';
 create index if not exists payments_order on money.payments (tenant_id, order_id) where order_id is not null;
-create index if not exists payments_to_reconcile on money.payments (created_at) where payment_method = 'gateway' and status = 'pending';
+create index if not exists payments_to_reconcile on money.payments (created_at)
+  where payment_method = 'gateway' and status in ('pending', 'FAILED');
 create sequence if not exists money.gateway_order_ids as bigint start with 100000000001 minvalue 100000000001 maxvalue 999999999999999999;
 -- A delivery's fee is paid once.
 create unique index if not exists delivery_fee_already_paid on money.payments (tenant_id, delivery_id)
@@ -1189,7 +1198,7 @@ create unique index if not exists delivery_fee_already_paid on money.payments (t
 create index if not exists payments_delivery on money.payments (tenant_id, delivery_id) where delivery_id is not null;
 create index if not exists payments_account on money.payments (tenant_id, account_id);
 create index if not exists payments_currency on money.payments (currency);
-create index if not exists payments_recent on money.payments (tenant_id, created_at desc, id);
+create index if not exists payments_recent on money.payments (tenant_id, created_at desc nulls last, id desc);
 
 -- sql/20_tables/52_gateways.sql
 
@@ -1271,7 +1280,7 @@ create table if not exists delivery.transfer_barcode_batches (
   foreign key (tenant_id, institution_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict
 );
-create index if not exists barcode_batches_recent on delivery.transfer_barcode_batches (tenant_id, created_at desc, id);
+create index if not exists barcode_batches_recent on delivery.transfer_barcode_batches (tenant_id, created_at desc nulls last, id desc);
 create index if not exists barcode_batches_institution on delivery.transfer_barcode_batches (tenant_id, institution_user_id) where institution_user_id is not null;
 create index if not exists barcode_batches_branch on delivery.transfer_barcode_batches (tenant_id, branch_id) where branch_id is not null;
 
@@ -1332,7 +1341,7 @@ create table if not exists delivery.transfer_manifests (
   foreign key (tenant_id, destination_branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict,
   foreign key (tenant_id, destination_address_id) references delivery.addresses (tenant_id, id) on delete restrict
 );
-create index if not exists manifests_recent on delivery.transfer_manifests (tenant_id, created_at desc, id);
+create index if not exists manifests_recent on delivery.transfer_manifests (tenant_id, created_at desc nulls last, id desc);
 create index if not exists manifests_status on delivery.transfer_manifests (tenant_id, status, created_at desc);
 create index if not exists manifests_institution on delivery.transfer_manifests (tenant_id, institution_user_id, created_at desc);
 create index if not exists manifests_driver on delivery.transfer_manifests (tenant_id, driver_id, created_at desc) where driver_id is not null;
@@ -1418,7 +1427,7 @@ create table if not exists delivery.transfer_manifest_exceptions (
 create unique index if not exists exception_already_open on delivery.transfer_manifest_exceptions (tenant_id, manifest_item_id) where status = 'open';
 create index if not exists exceptions_item on delivery.transfer_manifest_exceptions (tenant_id, manifest_item_id);
 create index if not exists exceptions_manifest on delivery.transfer_manifest_exceptions (tenant_id, manifest_id, status);
-create index if not exists exceptions_recent on delivery.transfer_manifest_exceptions (tenant_id, status, created_at desc, id);
+create index if not exists exceptions_recent on delivery.transfer_manifest_exceptions (tenant_id, status, created_at desc nulls last, id desc);
 
 create table if not exists delivery.transfer_manifest_events (
   id bigint generated always as identity primary key,
@@ -1771,7 +1780,7 @@ create table if not exists warehousing.warehouse_staff (
   foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
 );
 create unique index if not exists staff_already_assigned on warehousing.warehouse_staff (tenant_id, warehouse_id, user_id) where is_active;
-create index if not exists warehouse_staff_recent on warehousing.warehouse_staff (tenant_id, warehouse_id, created_at desc);
+create index if not exists warehouse_staff_recent on warehousing.warehouse_staff (tenant_id, warehouse_id, created_at desc nulls last, id desc);
 create index if not exists warehouse_staff_user on warehousing.warehouse_staff (tenant_id, user_id);
 
 create table if not exists warehousing.picking_orders (
@@ -1996,7 +2005,7 @@ create table if not exists delivery.package_handoffs (
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict
 );
 create unique index if not exists handoff_already_pending on delivery.package_handoffs (tenant_id, delivery_id) where status = 'pending';
-create index if not exists handoffs_recent on delivery.package_handoffs (tenant_id, created_at desc, id);
+create index if not exists handoffs_recent on delivery.package_handoffs (tenant_id, created_at desc nulls last, id desc);
 create index if not exists handoffs_delivery on delivery.package_handoffs (tenant_id, delivery_id);
 create index if not exists handoffs_pick on delivery.package_handoffs (tenant_id, picking_order_id);
 create index if not exists handoffs_warehouse on delivery.package_handoffs (tenant_id, warehouse_id);
@@ -2602,8 +2611,8 @@ create table if not exists storefront.markets (
   constraint active_follows_from_status check (is_active = (status <> 'inactive'))
 );
 create unique index if not exists store_name_taken on storefront.markets (lower(store_name));
-create index if not exists markets_status on storefront.markets (status, created_at desc, id);
-create index if not exists markets_recent on storefront.markets (created_at desc, id);
+create index if not exists markets_status on storefront.markets (status, created_at desc nulls last, id desc);
+create index if not exists markets_recent on storefront.markets (created_at desc nulls last, id desc);
 create index if not exists markets_review_again on storefront.markets (updated_at) where needs_reapproval;
 create index if not exists markets_approved_by on storefront.markets (approved_by);
 create index if not exists markets_created_by on storefront.markets (created_by);
@@ -2669,7 +2678,7 @@ create table if not exists storefront.products (
   foreign key (tenant_id, market_id) references storefront.markets (tenant_id, id) on delete restrict,
   foreign key (tenant_id, category_id) references storefront.product_categories (tenant_id, id) on delete restrict
 );
-create index if not exists products_recent on storefront.products (tenant_id, market_id, created_at desc, id) where archived_at is null;
+create index if not exists products_recent on storefront.products (tenant_id, market_id, created_at desc nulls last, id desc) where archived_at is null;
 create index if not exists products_market on storefront.products (tenant_id, market_id);
 create index if not exists products_category on storefront.products (tenant_id, category_id) where category_id is not null;
 create index if not exists products_created_by on storefront.products (created_by);
@@ -2896,7 +2905,7 @@ create table if not exists storefront.product_reviews (
   foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, order_item_id) references storefront.storefront_order_items (tenant_id, id) on delete restrict
 );
-create index if not exists product_reviews_recent on storefront.product_reviews (tenant_id, created_at desc, id);
+create index if not exists product_reviews_recent on storefront.product_reviews (tenant_id, created_at desc nulls last, id desc);
 create index if not exists product_reviews_product on storefront.product_reviews (tenant_id, product_id, status, created_at desc);
 create index if not exists product_reviews_user on storefront.product_reviews (tenant_id, user_id);
 create index if not exists product_reviews_reviewed_by on storefront.product_reviews (reviewed_by);
@@ -2978,8 +2987,8 @@ create table if not exists integration.webhook_events (
   constraint webhook_event_subscription foreign key (tenant_id, subscription_id)
     references integration.webhook_subscriptions (tenant_id, id) on delete cascade
 );
-create index if not exists webhook_events_recent on integration.webhook_events (tenant_id, subscription_id, created_at desc, id desc);
-create index if not exists webhook_events_status on integration.webhook_events (tenant_id, subscription_id, status, created_at desc, id desc);
+create index if not exists webhook_events_recent on integration.webhook_events (tenant_id, subscription_id, created_at desc nulls last, id desc);
+create index if not exists webhook_events_status on integration.webhook_events (tenant_id, subscription_id, status, created_at desc nulls last, id desc);
 create index if not exists webhook_events_due on integration.webhook_events (subscription_id, next_attempt_at, position) where next_attempt_at is not null;
 create index if not exists webhook_events_entity on integration.webhook_events (subscription_id, entity_key, position) where next_attempt_at is not null;
 create index if not exists webhook_events_claimed on integration.webhook_events (subscription_id) where claim_token is not null;
@@ -3795,12 +3804,23 @@ select o.id, o.order_number, o.market_id, o.user_id, o.status, o.status_group, o
 from storefront.storefront_orders o
 where o.tenant_id = (select app.tenant_id());
 
+-- The store an order was placed in, by its name: the customer keeps it when the market is not live any more and hidden
+-- from him. A definer for that; it answers for orders the caller sees, and nothing but the name.
+create or replace function private.store_of_order(p_order uuid) returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select m.store_name from storefront.storefront_orders o
+    join storefront.markets m on m.tenant_id = o.tenant_id and m.id = o.market_id
+    where o.tenant_id = app.tenant_id() and o.id = p_order and (app.sees_tenant() or o.user_id = app.user_id()));
+end $$;
+grant execute on function private.store_of_order(uuid) to barid_caller;
+
 -- The caller's own orders.
 create view storefront.my_orders_list with (security_invoker = true) as
 select o.id, o.order_number, o.status_group, storefront.customer_status(o) as status, o.payment_method, o.payment_status, o.shipping_cost,
-  o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at, o.market_id, m.store_name
+  o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at, o.market_id, private.store_of_order(o.id) as store_name
 from storefront.storefront_orders o
-join storefront.markets m on m.tenant_id = o.tenant_id and m.id = o.market_id
 where o.tenant_id = (select app.tenant_id()) and o.user_id = (select app.user_id());
 
 grant select on storefront.orders_list, storefront.my_orders_list to barid_caller;
@@ -4225,9 +4245,9 @@ begin
 end $$;
 
 -- A total of the caller's tenant: {entries, amount} over the groups whose columns have these values. Who is in no
--- tenant gets that of all tenants and of none, as far as he may see them.
+-- tenant, or asks of_all, gets that of all tenants and of none, as far as he may see them.
 -- wanted: {column: value}; a column left out may have any. Fails: a column the list is not counted by.
-create or replace function app.tally(tally text, wanted jsonb default '{}') returns jsonb
+create or replace function app.tally(tally text, wanted jsonb default '{}', of_all boolean default false) returns jsonb
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_variable
 declare
@@ -4239,7 +4259,7 @@ begin
   if v_kind.tally is null or exists (select from jsonb_object_keys(wanted) w (name) where w.name <> all (v_kind.dims)) then
     raise exception '% is not counted by %', tally, wanted;
   end if;
-  if v_tenant is null then
+  if v_tenant is null or of_all then
     return (
       select jsonb_build_object('entries', coalesce(sum(t.entries), 0), 'amount', coalesce(sum(t.amount), 0))
       from app.tallies t
@@ -4321,7 +4341,7 @@ begin
   end loop;
 end $$;
 
-grant execute on function app.tally(text, jsonb), app.tally_by(text, text, jsonb) to barid_caller;
+grant execute on function app.tally(text, jsonb, boolean), app.tally_by(text, text, jsonb) to barid_caller;
 revoke execute on function app.counted(text, regclass, text[], text) from barid_caller;
 
 -- sql/40_functions/app/tenant_values.sql
@@ -10701,15 +10721,17 @@ end $$;
 grant execute on function private.tenant_exists(uuid) to barid_caller;
 
 -- Publishes an event. {event_type, source_module, target_module?, entity_type, entity_id, event_data, tenant_id?}
--- -> {event}. Without a tenant it is an event of the platform. Fails: forbidden, tenant_not_found.
+-- -> {event}. Of the tenant that is named, else of the one the caller is in; with a null, or outside any, it is an event
+-- of the platform. Fails: forbidden, tenant_not_found.
 create or replace function integration.event_publish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid;
-  v_home uuid := integration.act_in((input ->> 'tenant_id')::uuid);
+  v_tenant uuid := case when input ? 'tenant_id' then (input ->> 'tenant_id')::uuid else app.tenant_id() end;
+  v_home uuid := integration.act_in(v_tenant);
 begin
   insert into integration.system_events (tenant_id, event_type, source_module, target_module, entity_type, entity_id, event_data)
-  values ((input ->> 'tenant_id')::uuid, input ->> 'event_type', input ->> 'source_module', input ->> 'target_module',
+  values (v_tenant, input ->> 'event_type', input ->> 'source_module', input ->> 'target_module',
     input ->> 'entity_type', (input ->> 'entity_id')::uuid, input -> 'event_data')
   returning id into v_id;
   perform integration.go_back(v_home);
@@ -10739,6 +10761,21 @@ begin
   where e.id = v_id;
   perform integration.go_back(v_home);
   return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_list e where e.id = v_id);
+end $$;
+
+-- Forgets events that were processed half a year ago; what is pending or failed waits for somebody. A part at a time, so
+-- that nobody waits for it. Answers how many. Run by cron.
+create or replace function private.events_purge() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  delete from integration.system_events e where e.id in (
+    select x.id from integration.system_events x
+    where x.created_at < now() - interval '180 days' and x.status = 'processed'
+    order by x.created_at limit 50000 for update skip locked);
+  get diagnostics v_count = row_count;
+  return v_count;
 end $$;
 
 -- Hands events of a time to their subscribers once more: who has none yet gets a delivery, and ended
@@ -11390,8 +11427,10 @@ begin
 end $$;
 
 -- Sets what is sent. {carrier_code, is_enabled?, prefer_internal?, default_price?, credentials_print?,
--- made: {credentials?, secret?}} -> {carrier, tenant_id, webhook_secret?}: the sealed secret when this call enabled
--- a carrier with a webhook. An existing secret stays. Fails: carrier_not_found.
+-- made: {credentials?, was?, secret?}} -> {carrier, tenant_id, webhook_secret?}: the sealed secret when this call enabled
+-- a carrier with a webhook. An existing secret stays. was: the sealed credentials that the new ones were made from; when
+-- others stand there by now nothing is written. Fails: carrier_not_found, service_unavailable (field credentials: make
+-- them again).
 create or replace function integration.carrier_configure(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -11403,6 +11442,9 @@ begin
   insert into integration.tenant_carriers (tenant_id, carrier_code) values (v_tenant, c.code)
   on conflict (tenant_id, carrier_code) do nothing;
   select t.* into v_was from integration.tenant_carriers t where t.tenant_id = v_tenant and t.carrier_code = c.code for update;
+  if input #>> '{made,credentials}' is not null and v_was.credentials is distinct from input #>> '{made,was}' then
+    perform app.fail('service_unavailable', '{"field": "credentials"}');
+  end if;
   update integration.tenant_carriers t set
     is_enabled = coalesce((input ->> 'is_enabled')::boolean, t.is_enabled),
     prefer_internal = coalesce((input ->> 'prefer_internal')::boolean, t.prefer_internal),
@@ -13100,14 +13142,25 @@ grant execute on function private.order_payment_drop(uuid) to barid_caller;
 -- Calls to a gateway, each in steps: what is due is claimed here, the functions ask the gateway, and what it said is
 -- written down. A step that never comes back is taken over by the next one who asks.
 
--- What the functions must know of a payment to talk to its gateway about it.
+-- Digits after the point that a payment's gateway counts minor units by: as its account says, or the tenant's decimals of
+-- the currency. The request is in the payment's tenant.
+create or replace function private.minor_digits(p money.payments) returns integer
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return coalesce(
+    (select (g.settings ->> 'amount_exponent')::integer from money.payment_gateways g
+      where g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code),
+    money.decimals_of(p.currency));
+end $$;
+
+-- What the functions must know of a payment to talk to its gateway about it. The request is in the payment's tenant.
 create or replace function private.payment_known(p money.payments) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return (
     select jsonb_build_object('id', p.id, 'tenant_id', p.tenant_id, 'gateway_code', p.gateway_code, 'gateway_order_id', p.gateway_order_id,
       'gateway_reference', p.gateway_reference, 'amount', p.amount::text, 'currency', p.currency, 'numeric_code', c.numeric_code,
-      'exponent', coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent), 'description', p.reference, 'back_ref', p.back_ref,
+      'exponent', private.minor_digits(p), 'description', p.reference, 'back_ref', p.back_ref,
       'expires_at', p.expires_at, 'settings', coalesce(g.settings, '{}'), 'secrets', coalesce(g.secrets, '{}'))
     from tenancy.currencies c
     left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
@@ -13133,6 +13186,7 @@ begin
   update money.payments x set opened_at = clock_timestamp(),
     gateway_order_id = case when x.opened_at is null then x.gateway_order_id else nextval('money.gateway_order_ids')::text end
   where x.id = p.id returning * into p;
+  perform set_config('app.tenant_id', p.tenant_id::text, true);
   return jsonb_build_object('open', private.payment_known(p));
 end $$;
 
@@ -13163,10 +13217,23 @@ begin
     return jsonb_build_object('wait', true);
   end if;
   update money.payments x set last_checked_at = clock_timestamp() where x.id = p.id;
+  perform set_config('app.tenant_id', p.tenant_id::text, true);
   return jsonb_build_object('ask', private.payment_known(p));
 end $$;
 
--- Queues a look at each payment that waits for its gateway and is younger than a day. Answers how many. Run by cron.
+-- True when the gateway may still say that a payment was made: while it waits, and after a failed try, since the page
+-- it was opened on takes another one as long as what it pays for is open.
+create or replace function private.payment_may_come(p money.payments) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return p.payment_method = 'gateway' and p.redirect_url is not null and (p.status = 'pending' or p.status = 'FAILED' and (
+    p.order_id is null or exists (
+      select from storefront.storefront_orders o
+      where o.tenant_id = p.tenant_id and o.id = p.order_id and o.status in ('pending', 'awaiting_approval') and o.payment_status <> 'paid')));
+end $$;
+grant execute on function private.payment_may_come(money.payments) to barid_caller;
+
+-- Queues a look at each payment that may still be made and is younger than a day. Answers how many. Run by cron.
 create or replace function private.payments_reconcile() returns bigint
 language plpgsql set search_path = '' as $$
 declare
@@ -13175,7 +13242,7 @@ begin
   insert into app.jobs (tenant_id, kind, payload, entity_key, attempts_max)
   select p.tenant_id, 'payment.reconcile', jsonb_build_object('payment_id', p.id), p.id::text, 1
   from money.payments p
-  where p.payment_method = 'gateway' and p.status = 'pending' and p.redirect_url is not null
+  where p.payment_method = 'gateway' and p.status in ('pending', 'FAILED') and private.payment_may_come(p)
     and p.created_at > now() - interval '24 hours 15 minutes' and p.created_at < now() - interval '1 minute'
     and (p.last_checked_at is null or p.last_checked_at < now() - interval '4 minutes')
     and not exists (select from app.jobs j where j.entity_key = p.id::text and j.status in ('queued', 'running'))
@@ -13200,11 +13267,11 @@ begin
   return (
     select case
       when facts ->> 'amount' !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' or (facts ->> 'amount')::numeric
-        <> p.amount * case facts ->> 'unit' when 'minor' then 10 ^ coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent) else 1 end
+        <> p.amount * case facts ->> 'unit' when 'minor' then 10 ^ private.minor_digits(p) else 1 end
         then 'amount_differs'
       when upper(facts ->> 'currency') not in (c.code, c.numeric_code) then 'currency_differs'
       when g.settings ->> 'terminal' is not null and g.settings ->> 'terminal' is distinct from facts ->> 'terminal' then 'terminal_differs'
-      when facts ->> 'order' is not null and facts ->> 'order' not in (p.gateway_order_id, coalesce(p.order_id::text, ''))
+      when facts ->> 'order' is not null and lower(facts ->> 'order') not in (p.gateway_order_id, coalesce(p.order_id::text, ''))
         or facts ->> 'reference' ~ '^[0-9]{12,18}$' and facts ->> 'reference' <> p.gateway_order_id then 'order_differs'
       when p.status = 'CANCELLED' or o.status = 'cancelled' then 'order_cancelled'
       when coalesce(facts ->> 'transaction_id', '') = '' then 'transaction_missing'
@@ -13268,7 +13335,7 @@ begin
     return 'refund_of_nothing';
   end if;
   v_amount := (facts ->> 'amount')::numeric / case facts ->> 'unit' when 'minor'
-    then 10 ^ (private.payment_known(p) ->> 'exponent')::integer else 1 end;
+    then 10 ^ private.minor_digits(p) else 1 end;
   select coalesce(sum(case x.type when 'REFUND' then -x.amount else x.amount end), 0) into v_left from money.payments x
   where x.tenant_id = p.tenant_id and x.status = 'SUCCESS' and (x.id = p.id or (x.type = 'REFUND' and (x.order_id = p.order_id or x.reference = p.id::text)));
   if v_amount > v_left or v_amount <= 0 or v_amount <> round(v_amount, 3) then
@@ -13289,10 +13356,11 @@ exception
 end $$;
 
 -- Applies what a gateway told and proved. One transaction: the order and the payment are locked, in this order, the
--- event is written once (its key), and judged.
+-- event is written once (its key), and judged. Money that fitted nothing and that nobody settled is judged again when it
+-- is told again: what was in its way, a wrong terminal, say, may have been set right.
 -- p_tenants: whose secret verified it, or whose gateway answered. facts: {kind paid|failed|refunded|none, event,
 -- gateway_order_id?, reference?, transaction_id?, refund_id?, amount (text), unit major|minor, currency, terminal?,
--- order?}. -> {outcome, reason}; outcome duplicate for an event that was there before.
+-- order?}. -> {outcome, reason}; outcome duplicate for an event that was there before and has its end.
 create or replace function private.payment_apply(p_code text, p_tenants uuid[], p_key text, p_proof text, facts jsonb, p_raw text default null)
 returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -13303,12 +13371,16 @@ declare
   v_event uuid;
   v_end record;
 begin
-  -- A refund names the payment it gives back, everything else our number or the gateway's.
+  -- A refund names the payment it gives back, everything else our number or the gateway's, or our order by its id: of
+  -- an order's payments the one that was made so, or the one that waits.
   select * into p from money.payments x
   where x.gateway_code = p_code and x.tenant_id = any (p_tenants) and case when facts ->> 'kind' = 'refunded'
     then x.gateway_transaction_id = facts ->> 'transaction_id' and x.type <> 'REFUND'
-    else x.gateway_order_id in (facts ->> 'gateway_order_id', facts ->> 'reference') or x.gateway_reference = facts ->> 'reference' end
-  order by x.gateway_order_id is not distinct from facts ->> 'gateway_order_id' desc limit 1;
+    else x.gateway_order_id in (facts ->> 'gateway_order_id', facts ->> 'reference') or x.gateway_reference = facts ->> 'reference'
+      or x.type = 'ORDER' and x.order_id = app.as_uuid(facts ->> 'order') end
+  order by x.gateway_order_id is not distinct from facts ->> 'gateway_order_id' desc,
+    coalesce(facts ->> 'reference' in (x.gateway_order_id, x.gateway_reference), false) desc,
+    x.gateway_transaction_id is not distinct from facts ->> 'transaction_id' desc, x.status = 'pending' desc, x.created_at desc limit 1;
   perform set_config('app.tenant_id', coalesce(p.tenant_id, p_tenants[1])::text, true);
   -- Before the event is written: it names the payment, which two events would share and then both want alone.
   select * into o from storefront.storefront_orders x where x.tenant_id = p.tenant_id and x.id = p.order_id for no key update;
@@ -13316,6 +13388,11 @@ begin
   insert into money.payment_webhook_events (tenant_id, gateway_code, event_key, event_type, proof, raw_body, facts, payment_id)
   values (coalesce(p.tenant_id, p_tenants[1]), p_code, p_key, facts ->> 'event', p_proof, p_raw, facts, p.id)
   on conflict on constraint webhook_event_taken do nothing returning id into v_event;
+  if v_event is null then
+    update money.payment_webhook_events e set tenant_id = coalesce(p.tenant_id, e.tenant_id), payment_id = coalesce(p.id, e.payment_id)
+    where e.gateway_code = p_code and e.event_key = p_key and e.tenant_id = any (p_tenants) and e.outcome = 'unmatched' and e.resolution is null
+    returning e.id into v_event;
+  end if;
   if v_event is null then
     return jsonb_build_object('outcome', 'duplicate');
   end if;
@@ -16073,8 +16150,20 @@ drop trigger if exists orders_follow on delivery.deliveries;
 create trigger orders_follow after update on delivery.deliveries referencing old table as old_rows new table as new_rows
   for each statement execute function private.orders_follow();
 
--- Ends gateway orders nobody paid for a day: they are cancelled, and no payment is waited for. A few hundred at a
--- time; whoever is at work on one keeps it. Answers how many. Run by cron.
+-- True when money came for an order that fitted none of its payments, and nobody has settled it yet.
+create or replace function private.order_money_is_looked_for(o storefront.storefront_orders) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (
+    select from money.payments p
+    join money.payment_webhook_events e on e.tenant_id = p.tenant_id and e.payment_id = p.id
+    where p.tenant_id = o.tenant_id and p.order_id = o.id and e.outcome = 'unmatched' and e.resolution is null
+      and e.facts ->> 'kind' = 'paid');
+end $$;
+
+-- Ends gateway orders nobody paid for a day: they are cancelled, and no payment is waited for. One that money came for
+-- which somebody has to look at stays open until that is settled. A few hundred at a time; whoever is at work on one
+-- keeps it. Answers how many. Run by cron.
 create or replace function private.orders_expire() returns bigint
 language plpgsql set search_path = '' as $$
 declare
@@ -16092,6 +16181,7 @@ begin
       select o.id from storefront.storefront_orders o
       where o.tenant_id = v_tenant and o.payment_method = 'gateway' and o.payment_status <> 'paid'
         and o.status in ('pending', 'awaiting_approval') and o.created_at < now() - interval '24 hours'
+        and not private.order_money_is_looked_for(o)
       order by o.created_at limit 500 for no key update skip locked
     ), ended as (
       update storefront.storefront_orders o set status = 'cancelled', cancelled_at = now(), cancel_reason = 'payment_failed',
@@ -16137,10 +16227,8 @@ begin
         'productName', i.product_name, 'sku', i.sku, 'attributes', i.attributes, 'images', i.images, 'quantity', i.quantity,
         'unitPrice', i.unit_price, 'total', i.total) order by i.position), '[]')
       from storefront.storefront_order_items i where i.tenant_id = o.tenant_id and i.order_id = o.id),
-    'market', (
-      select jsonb_build_object('id', m.id, 'name', m.store_name,
-        'settings', jsonb_build_object('currency', o.currency, 'deliveryFee', o.shipping_cost))
-      from storefront.markets m where m.tenant_id = o.tenant_id and m.id = o.market_id),
+    'market', jsonb_build_object('id', o.market_id, 'name', private.store_of_order(o.id),
+      'settings', jsonb_build_object('currency', o.currency, 'deliveryFee', o.shipping_cost)),
     'payments', (
       select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
         'amount', p.amount, 'gateway_transaction_id', p.gateway_transaction_id, 'created_at', p.created_at,
@@ -16162,8 +16250,9 @@ begin
   end if;
   return jsonb_build_object('order', storefront.order_for_customer(o), 'check', (
     select p.id from money.payments p
-    where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending' and p.redirect_url is not null
-      and o.status <> 'cancelled' and (p.last_checked_at is null or p.last_checked_at < now() - interval '10 seconds')));
+    where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and private.payment_may_come(p)
+      and (p.last_checked_at is null or p.last_checked_at < now() - interval '10 seconds')
+    order by p.status = 'pending' desc, p.last_checked_at nulls first limit 1));
 end $$;
 
 -- The delivery that brings an order, as a detail shows it; null without one.
@@ -16450,7 +16539,7 @@ end $$;
 
 -- Confirms the caller's cart, once: at the prices of now, with the fee of POST /delivery/price, paid by wallet at once.
 -- {cart_id, market_id, delivery_service_id, payment_method_type_id, address_id | address, save_to_address_book?,
---  back_ref?, back_ref_host?, platform_host, customer_notes?} -> see order_confirmed()
+--  back_ref?, back_ref_host?, platform_host, customer_notes?} -> see order_confirmed(), and is_new true unless the cart was confirmed before
 -- Fails: cart_not_found, cart_not_active, market_not_found, cart_empty, cart_item_unavailable, insufficient_stock,
 -- insufficient_wallet_balance, what order_payment_method, order_address and price_preview fail with.
 create or replace function storefront.order_confirm(input jsonb) returns jsonb
@@ -16510,7 +16599,7 @@ begin
     l (variant_id, product_id, product_name, sku, attributes, images, inventory_item_id, quantity, unit_price, position);
   update storefront.carts c set status = 'converted' where c.tenant_id = v_tenant and c.id = v_cart.id;
   perform private.order_charge(v_order, v_method.gateway_code, input ->> 'back_ref');
-  return storefront.order_confirmed(v_order);
+  return storefront.order_confirmed(v_order) || '{"is_new": true}';
 end $$;
 
 -- The trip of an order in the words of POST /delivery/price: from the warehouse that has it to the customer. What is
@@ -16615,7 +16704,7 @@ begin
 end $$;
 
 -- Approves an order: its goods are set aside, and where the market says so its delivery is made. Wallets and gateways
--- must have paid; cash is paid at the door. What others want as well is locked last and for as short as can be: when
+-- must have paid, and nothing of it may be given back; cash is paid at the door. What others want as well is locked last and for as short as can be: when
 -- too little is there it fails before anything is made, and what needs no lock is worked out before. Stock is locked
 -- before the delivery is numbered: the delivery leaves from where the goods were found, and nobody takes stock after a
 -- delivery's number. Plans are kept, since making them costs more than an approval's work.
@@ -16640,7 +16729,7 @@ declare
 begin
   if o.status not in ('pending', 'awaiting_approval') then
     perform app.fail('order_not_pending', jsonb_build_object('status', o.status));
-  elsif o.payment_method <> 'cash_on_delivery' and o.payment_status <> 'paid' then
+  elsif o.payment_method <> 'cash_on_delivery' and (o.payment_status <> 'paid' or private.order_refundable(o) < o.total_price) then
     perform app.fail('order_not_paid', jsonb_build_object('payment_status', o.payment_status));
   end if;
   v_goods := storefront.order_goods(o);
@@ -16739,8 +16828,8 @@ grant execute on function private.order_ship_own(uuid, text), private.order_deli
 
 -- An order that ends before it leaves, and money that goes back.
 
--- Cancels an order that has not left: its delivery is called off, what was paid goes to the customer's wallet unless
--- that is not wanted, and what was set aside is given back. The delivery is locked before its order, as drivers do.
+-- Cancels an order that has not left: its delivery is called off, what is left of what was paid goes to the customer's
+-- wallet unless that is not wanted, and what was set aside is given back. The delivery is locked before its order, as drivers do.
 -- {order_id, reason, admin_notes?, refund_required?}
 -- -> {order {id, order_number, status, cancelled_at, cancel_reason, admin_notes}, inventory_released, refund or null,
 --     delivery_cancelled}
@@ -16775,7 +16864,7 @@ begin
   where x.tenant_id = v_tenant and x.id = v_id
   returning * into o;
   perform private.order_payment_drop(v_id);
-  if o.payment_status = 'paid' and app.boolean_or(input -> 'refund_required', true) then
+  if o.payment_status = 'paid' and app.boolean_or(input -> 'refund_required', true) and private.order_refundable(o) > 0 then
     v_refund := private.order_refund(v_id, null, input ->> 'reason');
   end if;
   v_released := warehousing.stock_release('order', v_id);
@@ -16992,8 +17081,20 @@ begin
   return jsonb_build_object('active_tenant_id', app.tenant_id());
 end $$;
 
--- The caller's tenant as its detail shows it. Those who do not see the whole tenant find only
--- themselves among its users. Fails: tenant_not_found.
+-- Who made the caller's tenant, or changed it last: {id, email}. A definer, since that is mostly somebody of the system,
+-- whose profile members do not see; it answers for these two alone.
+create or replace function private.tenant_writer(writer uuid) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.profiles p
+    join tenancy.tenants t on t.id = app.tenant_id() and writer in (t.created_by, t.updated_by)
+    where p.id = writer);
+end $$;
+grant execute on function private.tenant_writer(uuid) to barid_caller;
+
+-- The caller's tenant as its detail shows it. Its users are those who work with it, a thousand at most: customers are
+-- many, and listed elsewhere. Those who do not see the whole tenant find only themselves. Fails: tenant_not_found.
 create or replace function tenancy.tenant_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -17004,14 +17105,15 @@ begin
     'subscription_status', t.subscription_status, 'effective_active', tenancy.is_effective(t),
     'effective_until', t.effective_until, 'created_at', t.created_at, 'created_by', t.created_by,
     'updated_at', t.updated_at, 'updated_by', t.updated_by,
-    'created_by_user', (select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.profiles p where p.id = t.created_by),
-    'updated_by_user', (select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.profiles p where p.id = t.updated_by),
+    'created_by_user', private.tenant_writer(t.created_by), 'updated_by_user', private.tenant_writer(t.updated_by),
     'tenant_users', (
       select coalesce(jsonb_agg(jsonb_build_object('user_id', u.user_id, 'created_at', u.created_at,
         'user', jsonb_build_object('id', p.id, 'email', p.email)) order by u.created_at, u.user_id), '[]')
-      from tenancy.tenant_users u
-      join tenancy.profiles p on p.id = u.user_id
-      where u.tenant_id = t.id and (app.sees_tenant() or u.user_id = app.user_id())),
+      from (
+        select m.user_id, m.created_at from tenancy.tenant_users m
+        where m.tenant_id = t.id and (m.user_id = app.user_id() or app.sees_tenant() and m.tenant_user_type <> 'customer')
+        order by m.user_id = app.user_id() desc, m.created_at, m.user_id limit 1000) u
+      join tenancy.profiles p on p.id = u.user_id),
     'statistics', jsonb_build_object('active_users', (
       select count(*) from tenancy.tenant_users u where u.tenant_id = t.id and u.is_active)))
   into v_tenant from tenancy.tenants t where t.id = app.tenant_id();
@@ -21794,14 +21896,14 @@ grant select on storefront.payment_method_types to barid_caller;
 
 -- sql/50_policies/30_tallies.sql
 
--- Kept totals: which lists have them, and who reads them. Staff read their tenant's; others' lists are
--- short enough to count.
+-- Kept totals: which lists have them, and who reads them. Staff read their tenant's, and those who manage the system
+-- everybody's; others' lists are short enough to count.
 alter table app.tallies enable row level security;
 alter table app.tallies force row level security;
 drop policy if exists tenant on app.tallies;
 create policy tenant on app.tallies for select to barid_caller
   using (tenant_id = (select app.tenant_id()) and (select app.sees_tenant())
-    or (select app.tenant_id()) is null and (select app.has_permission('manage:system')));
+    or (select app.has_permission('manage:system')));
 grant select on app.tallies to barid_caller;
 
 alter table app.tally_kinds enable row level security;
@@ -21944,6 +22046,7 @@ begin
   perform cron.schedule('barid_report_stock', '17 2 * * *', 'select private.report_stock()');
   perform cron.schedule('barid_webhooks_release', '*/5 * * * *', 'select private.webhooks_release()');
   perform cron.schedule('barid_webhooks_purge', '47 3 * * *', 'select private.webhooks_purge()');
+  perform cron.schedule('barid_events_purge', '53 3 * * *', 'select private.events_purge()');
   perform cron.schedule('barid_domains_recheck', '*/5 * * * *', 'select private.domains_recheck()');
   perform cron.schedule('barid_payments_reconcile', '*/5 * * * *', 'select private.payments_reconcile()');
   perform cron.schedule('barid_orders_expire', '*/10 * * * *', 'select private.orders_expire()');

@@ -5,6 +5,8 @@ import { type Body, nobody } from "../support/api.ts";
 import { enable } from "../support/carriers.ts";
 import { sql } from "../support/db.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
+import { credentialsPurpose } from "../../functions/carriers/tenant/purposes.ts";
+import { secretsKey } from "../../supabase/local/keys.ts";
 
 let a: Tenant;
 let b: Tenant;
@@ -165,4 +167,23 @@ test("many at once make one configuration with one secret", async () => {
   expect(answers.filter(({ body }) => body.webhook)).toHaveLength(1);
   expect(await sql`select from integration.tenant_carriers where tenant_id = ${tenant.id}`)
     .toHaveLength(1);
+});
+
+test("no credentials are none; parts that are sent at the same moment are all kept", async () => {
+  const tenant = await newTenant();
+  const path = "/carriers/tenant/simulated";
+  const empty = await tenant.admin.patch(path, { credentials: {} });
+  expect(empty.body.carrier.configuration.has_credentials).toBe(false);
+  const parts = Object.entries(credentials);
+  const answers = await Promise.all(
+    [...parts, ...parts].map(([name, value]) =>
+      tenant.admin.patch(path, { credentials: { [name]: value } })
+    ),
+  );
+  for (const answer of answers) expect(answer).toSucceed(200);
+  const [{ sealed }] = await sql`select credentials as sealed from integration.tenant_carriers
+    where tenant_id = ${tenant.id}`;
+  process.env.BARID_SECRETS_KEY = secretsKey;
+  const { unseal } = await import("../../shared/secrets.ts");
+  expect(JSON.parse(await unseal(sealed, credentialsPurpose("simulated")))).toEqual(credentials);
 });

@@ -27,7 +27,7 @@ const attacks: [string, (body: string) => [string, string | null]][] = [
   ["an empty secret", (body) => [body, sign(body, "")]],
   ["one byte changed", (body) => [body.replace('"captured"', '"Captured"'), sign(body)]],
   ["a space added", (body) => [body + " ", sign(body)]],
-  ["the amount changed", (body) => [body.replace("6000000", "6000001"), sign(body)]],
+  ["the amount changed", (body) => [body.replace('"amount":6000', '"amount":6001'), sign(body)]],
   ["upper case", (body) => [body, sign(body).toUpperCase()]],
   ["its last digit changed", (body) => {
     const signature = sign(body);

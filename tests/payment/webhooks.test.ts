@@ -53,8 +53,8 @@ test("empty notes are a list", async () => {
 describe("what it says", () => {
   const money: [string, (number: string) => object, string][] = [
     ["less", (number) => eventFor(shop, number, due - 1), "amount_differs"],
-    ["more", (number) => eventFor(shop, number, due * 1_000), "amount_differs"],
-    ["dinars instead of fils", (number) => eventFor(shop, number, 6_000), "amount_differs"],
+    ["more", (number) => eventFor(shop, number, due + 1), "amount_differs"],
+    ["fils instead of dinars", (number) => eventFor(shop, number, due * 1_000), "amount_differs"],
     [
       "another currency",
       (number) => eventFor(shop, number, due, { entity: { currency: "USD" } }),
@@ -158,10 +158,10 @@ describe("what it says", () => {
         },
       },
     });
-    await tell(refund(`rfnd_${placed.id}`, 4_000_000));
-    await tell({ ...refund(`rfnd_${placed.id}`, 4_000_000), created_at: 5 });
+    await tell(refund(`rfnd_${placed.id}`, 4_000));
+    await tell({ ...refund(`rfnd_${placed.id}`, 4_000), created_at: 5 });
     expect(await walletOf(shop.tenant, null)).toBe(before - 4_000);
-    await tell(refund(`rfnd_more_${placed.id}`, 2_000_001));
+    await tell(refund(`rfnd_more_${placed.id}`, 2_001));
     expect(await walletOf(shop.tenant, null)).toBe(before - 4_000);
     expect(await outcomes(placed.id)).toEqual([
       "processed",
@@ -179,20 +179,20 @@ describe("what it says", () => {
   const malformed: [string, (body: string) => string, string][] = [
     [
       "a key twice",
-      (body) => body.replace('"amount":6000000', '"amount":1,"amount":6000000'),
+      (body) => body.replace('"amount":6000', '"amount":1,"amount":6000'),
       "invalid_json",
     ],
     [
       "a key twice, spelled differently",
-      (body) => body.replace('"amount":6000000', '"\\u0061mount":1,"amount":6000000'),
+      (body) => body.replace('"amount":6000', '"\\u0061mount":1,"amount":6000'),
       "invalid_json",
     ],
-    ["an amount as text", (body) => body.replace("6000000", '"6000000"'), "validation_failed"],
-    ["a fraction", (body) => body.replace("6000000", "6000000.5"), "validation_failed"],
-    ["less than nothing", (body) => body.replace("6000000", "-6000000"), "validation_failed"],
+    ["an amount as text", (body) => body.replace("6000", '"6000"'), "validation_failed"],
+    ["a fraction", (body) => body.replace("6000", "6000.5"), "validation_failed"],
+    ["less than nothing", (body) => body.replace("6000", "-6000"), "validation_failed"],
     [
       "more than a number holds",
-      (body) => body.replace("6000000", "60000000000000000000"),
+      (body) => body.replace("6000", "60000000000000000000"),
       "validation_failed",
     ],
     ["no payload", (body) => body.replace('"payload"', '"load"'), "validation_failed"],

@@ -68,7 +68,7 @@ function story(placed: Placed): { messages: Message[]; ends: "paid" | "failed" |
   if (chance(0.4)) {
     messages.push(genuine(pick(random, [
       eventFor(shop, number, due - 1, { id: `pay_less_${number}` }),
-      eventFor(shop, number, 6_000, { id: `pay_major_${number}` }),
+      eventFor(shop, number, due * 1_000, { id: `pay_fils_${number}` }),
       eventFor(shop, number, due, { id: `pay_usd_${number}`, entity: { currency: "USD" } }),
       eventFor(shop, number, due, {
         id: `pay_order_${number}`,

@@ -65,6 +65,21 @@ describe("private.jobs_purge", () => {
   });
 });
 
+describe("private.events_purge", () => {
+  test("forgets what was processed half a year ago, never what is pending or failed", async () => {
+    const own = database.sql;
+    await own`insert into integration.system_events (event_type, source_module, entity_type, entity_id, status, created_at)
+      select s || '.' || d, 'purge', 'thing', gen_random_uuid(), s, now() - d * interval '1 day'
+      from unnest(array['processed', 'pending', 'failed']) s, unnest(array[179, 181]) d`;
+    expect(await own`select private.events_purge()::int as removed`).toEqual([{ removed: 1 }]);
+    const left =
+      await own`select event_type from integration.system_events where source_module = 'purge'`;
+    expect(left.map(({ event_type }) => event_type)).not.toContain("processed.181");
+    expect(left).toHaveLength(5);
+    await own`delete from integration.system_events where source_module = 'purge'`;
+  });
+});
+
 describe.skipIf(!hasNet)("private.kick_jobs", () => {
   const kick = async () => (await database.sql`select private.kick_jobs() as asked`)[0].asked;
   const requests = () =>

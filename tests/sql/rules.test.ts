@@ -46,6 +46,18 @@ describe("tables", () => {
       .toEqual([]);
   });
 
+  test("of which the newest are listed have an index in the order of lists", async () => {
+    expect(
+      await names(sql`
+      select indexname || ': ' || indexdef as name from pg_indexes
+      where schemaname = any (${schemasAndPublic}) and indexname like '%\_recent'
+        and indexdef !~ 'DESC NULLS LAST, id DESC\\)'
+        -- What a dashboard and a receipt look up, in an order of their own.
+        and indexname not in ('inventory_transactions_recent', 'cod_settlements_recent')`),
+    )
+      .toEqual([]);
+  });
+
   test("with a tenant_id are held to the caller's tenant by every policy of callers", async () => {
     expect(
       await names(sql`

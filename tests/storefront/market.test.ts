@@ -275,3 +275,12 @@ describe("reading the market", () => {
     expect(await nobody.get(path)).toFailWith(401, "unauthorized");
   });
 });
+
+test("an empty address of the logo or of a banner's link is none", async () => {
+  const tenant = await newTenant();
+  await newStore(tenant, { logo_url: "https://example.test/logo.png" });
+  const banner = { url: "https://example.test/b.jpg", title: { en: "Sale" }, link_url: "" };
+  const { body } = await tenant.admin.put(path, { logo_url: "", banners: [banner] });
+  expect(body.data.market.logo_url).toBeNull();
+  expect(body.data.market.banners[0].link_url).toBeNull();
+});

@@ -114,7 +114,7 @@ export async function placeOrder(
     "/storefront/orders/confirm",
     orderOf(shop, cart, method),
   );
-  expect(answer).toSucceed(200);
+  expect(answer).toSucceed(201);
   return { id: answer.body.order.id, instructions: answer.body.instructions, answer };
 }
 

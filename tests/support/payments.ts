@@ -6,11 +6,8 @@ import { newShop, type Placed, type Shop } from "./orders.ts";
 
 export const webhookSecret = "local-webhook-secret";
 
-/**
- * One unit of the shop's product with its delivery, as gateways count. IQD has three digits after its point: 6,000 dinars
- * are 6,000,000 fils.
- */
-export const due = 6_000_000;
+/** One unit of the shop's product with its delivery, as gateways count: the tenant counts whole dinars, so they do. */
+export const due = 6_000;
 
 /** What a gateway is answered, whatever came of its event. */
 export const received = { status: 200, body: { success: true, message: "received" } };

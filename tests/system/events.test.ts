@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Body, nobody, type Person } from "../support/api.ts";
 import { sql } from "../support/db.ts";
-import { newSystemAdmin, newTenant, type Tenant } from "../support/people.ts";
+import { newPerson, newSystemAdmin, newTenant, type Tenant } from "../support/people.ts";
 import { startReceiver, until } from "../support/receiver.ts";
 import { deliveriesOf, publish, subscribe, systemKey } from "../support/webhooks.ts";
 
@@ -13,6 +13,12 @@ let b: Tenant;
 beforeAll(async () => {
   [system, a, b] = await Promise.all([newSystemAdmin(), newTenant(), newTenant()]);
 });
+/** A system administrator whose token names a tenant he belongs to. */
+async function systemMember(tenant: Tenant): Promise<Person> {
+  const person = await newPerson(tenant.id, "staff", "tenant_admin");
+  await sql`insert into tenancy.system_users (user_id, role) values (${person.id}, 'system_admin')`;
+  return person;
+}
 const valid = (more: Body = {}) => ({
   event_type: "order.created",
   source_module: "storefront",
@@ -45,6 +51,16 @@ describe("publishing", () => {
       404,
       "tenant_not_found",
     );
+  });
+
+  test("of a token with a tenant is that tenant's, unless it is said to be the platform's", async () => {
+    const both = await systemMember(a);
+    const publishes = async (more: Body, query: Record<string, string> = {}) =>
+      (await both.post("/system/events", valid(more), { query })).body.event.tenant_id;
+    expect(await publishes({})).toBe(a.id);
+    expect(await publishes({}, { tenant_id: b.id })).toBe(b.id);
+    expect(await publishes({ tenant_id: b.id }, { tenant_id: a.id })).toBe(b.id);
+    expect(await publishes({ tenant_id: null }, { tenant_id: b.id })).toBeNull();
   });
 
   test("is the system's: ordinary tokens of every role are refused, and none is 401", async () => {
@@ -98,6 +114,21 @@ describe("publishing", () => {
 });
 
 describe("the list", () => {
+  test("is of all tenants also for who is in one: its total counts what its pages show", async () => {
+    const both = await systemMember(a);
+    await publish(nobody, a, { event_type: "total.mine" });
+    await publish(nobody, b, { event_type: "total.theirs" });
+    const { body } = await both.get("/system/events", { query: { limit: 500 } });
+    const [{ all, failed }] = await sql`select count(*)::int as all,
+      count(*) filter (where status = 'failed')::int as failed from integration.system_events`;
+    const [{ mine }] = await sql`select count(*)::int as mine from integration.system_events
+      where tenant_id = ${a.id}`;
+    expect(mine).toBeLessThan(all);
+    expect(body.total).toBeGreaterThanOrEqual(all);
+    const some = await both.get("/system/events", { query: { status: "failed" } });
+    expect(some.body.total).toBeGreaterThanOrEqual(failed);
+  });
+
   test("shows a hundred at first and at most five hundred, filtered, the newest first", async () => {
     const tenant = await newTenant();
     await sql`insert into integration.system_events (tenant_id, event_type, source_module, target_module, entity_type, entity_id, status, created_at)

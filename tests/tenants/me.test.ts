@@ -153,7 +153,8 @@ test("a person reads his own tenant, a system administrator any, nobody another'
     created_by_user: null,
     updated_by_user: null,
   });
-  const [{ all, active }] = await sql`select count(*)::int as all,
+  const [{ all, active }] = await sql`select
+    count(*) filter (where tenant_user_type <> 'customer')::int as all,
     count(*) filter (where is_active)::int as active from tenancy.tenant_users where tenant_id = ${a.id}`;
   expect(mine.body.tenant.statistics).toEqual({ active_users: active });
   expect(mine.body.tenant.tenant_users).toHaveLength(all);
@@ -168,6 +169,25 @@ test("a person reads his own tenant, a system administrator any, nobody another'
   expect(await b.admin.get(`/tenants/${a.id}`)).toFailWith(403, "forbidden");
   expect(await b.admin.get(`/tenants/${crypto.randomUUID()}`)).toFailWith(403, "forbidden");
   expect(await nobody.get(`/tenants/${a.id}`)).toFailWith(401, "unauthorized");
+});
+
+test("its users are those who work with it; who made it is told, and nothing else of the system", async () => {
+  const system = await newSystemAdmin();
+  const [{ email }] = await sql`select email from tenancy.profiles where id = ${system.id}`;
+  const tenant = await newTenant();
+  await sql`update tenancy.tenants set created_by = ${system.id}, updated_by = ${tenant.admin.id}
+    where id = ${tenant.id}`;
+  for (const who of [tenant.admin, tenant.driver, tenant.customer]) {
+    const { body } = await who.get(`/tenants/${tenant.id}`);
+    expect(body.tenant.created_by_user).toEqual({ id: system.id, email });
+    expect(body.tenant.updated_by_user.id).toBe(tenant.admin.id);
+  }
+  const { body } = await tenant.admin.get(`/tenants/${tenant.id}`);
+  const ids = body.tenant.tenant_users.map(({ user_id }: { user_id: string }) => user_id);
+  expect(ids).toContain(tenant.driver.id);
+  expect(ids).not.toContain(tenant.customer.id);
+  const own = await tenant.customer.get(`/tenants/${tenant.id}`);
+  expect(own.body.tenant.tenant_users).toMatchObject([{ user_id: tenant.customer.id }]);
 });
 
 test("a driver reading his tenant finds no list of everybody's addresses", async () => {

@@ -272,11 +272,11 @@ const bad: [string, (body: Body) => void, string, string][] = [
     "general_config.currency.currency_code",
   ],
   [
-    "a service of another tenant",
+    "a service that is none by its form",
     (b) => (b.general_config = {
-      delivery: { return_requests: { default_delivery_service_id: crypto.randomUUID() } },
+      delivery: { return_requests: { default_delivery_service_id: "x" } },
     }),
-    "invalid_reference",
+    "invalid_uuid",
     "general_config.delivery.return_requests.default_delivery_service_id",
   ],
   [

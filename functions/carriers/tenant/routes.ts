@@ -3,6 +3,7 @@ import { can } from "../../../shared/access.ts";
 import type { Database } from "../../../shared/db.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { supabaseUrl } from "../../../shared/env.ts";
+import { AppError } from "../../../shared/errors.ts";
 import { newSecret, printOf, seal, unseal } from "../../../shared/secrets.ts";
 import { collectsCash } from "../adapters/registry.ts";
 import { CarrierParams, CarrierResponse, CarriersResponse, Configure } from "./schemas.ts";
@@ -43,13 +44,19 @@ export const tenantCarriers: AnyEndpoint[] = [
     async run({ db, params: { carrier_code }, body: { credentials, ...rest } }) {
       const made: Record<string, string> = {};
       const input: Record<string, unknown> = { ...rest, carrier_code, made };
-      if (credentials) {
-        await db.withoutKey().check();
-        made.credentials = await merged(db, carrier_code, credentials);
-        input.credentials_print = printOf(JSON.stringify(Object.entries(credentials).sort()));
-      }
       if (rest.is_enabled) made.secret = await seal(newSecret(), webhookPurpose(carrier_code));
-      return await shown(await db.call<Configured>("integration.carrier_configure", input));
+      const configure = () => db.call<Configured>("integration.carrier_configure", input);
+      if (!credentials || Object.keys(credentials).length === 0) return shown(await configure());
+      await db.withoutKey().check();
+      input.credentials_print = printOf(JSON.stringify(Object.entries(credentials).sort()));
+      for (let left = 10;; left--) {
+        Object.assign(made, await merged(db, carrier_code, credentials));
+        try {
+          return await shown(await configure());
+        } catch (error) {
+          if (left === 0 || !isStale(error)) throw error;
+        }
+      }
     },
   }),
   endpoint({
@@ -69,18 +76,25 @@ export const tenantCarriers: AnyEndpoint[] = [
   }),
 ];
 
-/** Sealed anew with what was sent; the rest of the credentials stays. */
+/** Others were saved while these were made. */
+function isStale(error: unknown): boolean {
+  return error instanceof AppError && error.code === "service_unavailable" &&
+    error.params.field === "credentials";
+}
+
+/** Sealed anew with what was sent; the rest of the credentials stays. And what it was made from. */
 async function merged(
   db: Database,
   code: string,
   sent: Record<string, string | undefined>,
-): Promise<string> {
+): Promise<{ credentials: string; was?: string }> {
   const { credentials } = await db.withoutKey().call<{ credentials: string | null }>(
     "integration.carrier_sealed",
     { carrier_code: code },
   );
   const kept = credentials ? JSON.parse(await unseal(credentials, credentialsPurpose(code))) : {};
-  return await seal(JSON.stringify({ ...kept, ...sent }), credentialsPurpose(code));
+  const sealed = await seal(JSON.stringify({ ...kept, ...sent }), credentialsPurpose(code));
+  return { credentials: sealed, was: credentials ?? undefined };
 }
 
 /** Drivers collect, and the carriers whose adapter says so. */

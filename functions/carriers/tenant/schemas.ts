@@ -5,10 +5,12 @@ const Secret = z.string().max(1_000);
 
 export const CarrierParams = z.object({ carrier_code: CarrierCode });
 
+const kept = "Kept for the client; it has no effect of its own";
+
 export const Configure = z.object({
   is_enabled: z.boolean().optional(),
-  prefer_internal: z.boolean().optional(),
-  default_price: Money.nullable().optional(),
+  prefer_internal: z.boolean().optional().meta({ description: kept }),
+  default_price: Money.nullable().optional().meta({ description: kept }),
   credentials: z.object({
     login_id: Secret.optional(),
     password: Secret.optional(),

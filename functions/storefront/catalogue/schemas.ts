@@ -1,12 +1,20 @@
 import { z } from "zod";
 import { atLeast, atMost, defineList, flag, id, oneOf } from "../../../shared/list.ts";
-import { Id, JsonObject, LongText, Money, Pagination, Timestamp } from "../../../shared/schemas.ts";
+import {
+  Id,
+  JsonObject,
+  LongText,
+  Money,
+  orEmpty,
+  Pagination,
+  Timestamp,
+} from "../../../shared/schemas.ts";
 import { Kept, Name, OptionalText, Position, WebUrl } from "../schemas.ts";
 
 export const CreateCategory = z.object({
   name: Name,
   description: OptionalText.optional(),
-  image_url: WebUrl.nullish(),
+  image_url: orEmpty(WebUrl).nullish(),
   sort_order: Position.optional(),
   is_active: z.boolean().optional(),
 });

@@ -5,6 +5,7 @@ import {
   JsonObject,
   LocalizedText,
   LongText,
+  orEmpty,
   Pagination,
   Timestamp,
 } from "../../../shared/schemas.ts";
@@ -54,7 +55,7 @@ const Banner = z.object({
   title: LocalizedText,
   subtitle: OptionalText.optional(),
   /** A whole address, or a path of the store itself. */
-  link_url: z.union([WebUrl, z.string().regex(/^\/(?!\/)/).max(2_000), z.literal("")]).nullish(),
+  link_url: orEmpty(z.union([WebUrl, z.string().regex(/^\/(?!\/)/).max(2_000)])).nullish(),
   is_active: z.boolean().optional(),
   sort_order: Position.optional(),
 });
@@ -63,7 +64,7 @@ const Fields = z.object({
   directory_category: DirectoryCategory.optional(),
   tagline: OptionalText.optional(),
   settings: Settings.optional(),
-  logo_url: WebUrl.nullish(),
+  logo_url: orEmpty(WebUrl).nullish(),
   theme_settings: ThemeSettings.optional(),
   banners: z.array(Banner).max(20).optional(),
 });

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { AppError } from "../../../shared/errors.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, status } from "../../../shared/endpoint.ts";
 import { translate } from "../../../shared/i18n/index.ts";
 import { describeError, log } from "../../../shared/log.ts";
 import { ids } from "../../../shared/schemas.ts";
@@ -23,6 +23,7 @@ interface Confirmed extends Record<string, unknown> {
   order: Order;
   payment_type: "wallet" | "cash_on_delivery" | "gateway";
   payment_id: string | null;
+  is_new?: true;
 }
 
 /** The customer's part in an order. */
@@ -30,10 +31,12 @@ export const customerOrders: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/orders/confirm",
-    summary: "Order what is in my cart; asked again, the same order",
+    summary: "Order what is in my cart (201); asked again, the same order (200)",
     access: customers,
     body: Confirm,
     response: ConfirmResponse,
+    status: 201,
+    otherStatus: 200,
     message: "order_placed",
     errors: [
       "cart_not_found",
@@ -70,7 +73,7 @@ export const customerOrders: AnyEndpoint[] = [
         ...returnTo(body.backRef ?? body.back_ref ?? undefined),
       };
       await measureFirst(db, wish, "storefront.order_way_wanted");
-      const { order, payment_type, payment_id } = await db.call<Confirmed>(
+      const { order, payment_type, payment_id, is_new } = await db.call<Confirmed>(
         "storefront.order_confirm",
         wish,
       );
@@ -80,7 +83,7 @@ export const customerOrders: AnyEndpoint[] = [
         : payment_id
         ? await openPayment(payment_id)
         : null;
-      return { paymentType: payment_type, order, instructions };
+      return { paymentType: payment_type, order, instructions, [status]: is_new ? 201 : 200 };
     },
   }),
   endpoint({

@@ -42,7 +42,7 @@ export const systemEvents: AnyEndpoint[] = [
     run: ({ db, query, body }) =>
       db.call("integration.event_publish", {
         ...body,
-        tenant_id: body.tenant_id ?? query.tenant_id,
+        tenant_id: body.tenant_id === undefined ? query.tenant_id : body.tenant_id,
       }),
   }),
   endpoint({

@@ -22,6 +22,7 @@ export const events = defineList({
     name: "system_events",
     filters: ["status"],
     readers: "app.has_permission('manage:system')",
+    ofAll: true,
   },
   limit: { default: 100, max: 500 },
 });
@@ -33,9 +34,14 @@ export const PublishEvent = z.object({
   entity_type: Word,
   entity_id: Id,
   event_data: JsonObject,
-  tenant_id: Id.nullish().meta({ description: "Whose event it is; none: the platform's" }),
+  tenant_id: Id.nullish().meta({
+    description:
+      "Whose event it is; `null`: the platform's. Unsaid: the tenant of the query, else of the token",
+  }),
 });
-export const PublishQuery = z.object({ tenant_id: Id.optional() });
+export const PublishQuery = z.object({
+  tenant_id: Id.optional().meta({ description: "Whose event it is, where the body says nothing" }),
+});
 
 export const MarkEvent = z.object({
   status: z.enum(statuses),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineList, oneOf } from "../../../shared/list.ts";
-import { Id, JsonObject, LongText, Phone, Text } from "../../../shared/schemas.ts";
+import { Id, JsonObject, LongText, orEmpty, Phone, Text } from "../../../shared/schemas.ts";
 import { Tenant } from "../me/schemas.ts";
 import { Email } from "../users/schemas.ts";
 
@@ -24,7 +24,7 @@ export const ContactInfo = z.object({
   address: z.union([LongText, JsonObject]).nullish(),
 });
 
-export const Url = z.url({ protocol: /^https?$/ }).max(2_000);
+export const Url = orEmpty(z.url({ protocol: /^https?$/ }).max(2_000));
 
 export const CreateTenant = z.object({
   name: TenantName,

@@ -50,7 +50,10 @@ export const Tenant = z.object({
   updated_by: Id.nullable(),
   created_by_user: Person.nullable(),
   updated_by_user: Person.nullable(),
-  tenant_users: z.array(z.object({ user_id: Id, created_at: Timestamp, user: Person })),
+  tenant_users: z.array(z.object({ user_id: Id, created_at: Timestamp, user: Person })).meta({
+    description: "Those who work with the tenant, the first 1,000 and the caller; customers and " +
+      "all others: GET /tenants/{tenantId}/users",
+  }),
   statistics: z.object({ active_users: z.int() }),
 });
 

@@ -9,7 +9,9 @@ const ModulesResponse = z.object({
     id: Id,
     key: z.string(),
     name: z.record(z.string(), z.string()),
-    is_enabled: z.boolean(),
+    is_enabled: z.boolean().meta({
+      description: "What clients show; it opens and closes nothing of its own",
+    }),
   })),
 });
 

@@ -11,6 +11,7 @@ import {
   Longitude,
   LongText,
   Money,
+  orEmpty,
   Phone,
   Text,
 } from "../../../shared/schemas.ts";
@@ -20,8 +21,12 @@ const Name = z.union([Text, LocalizedText]);
 const Positive = z.number().positive().max(1_000_000_000);
 const Count = z.int().min(0).max(1_000_000);
 const Seconds = z.int().min(1).max(86_400);
-const Url = z.url().max(2_000);
+const Url = orEmpty(z.url().max(2_000));
 const yesNo = z.boolean();
+
+/** Saved and told again, and nothing more: what Barid does is the same whatever it says. */
+const kept = <S extends z.ZodType>(schema: S) =>
+  schema.meta({ description: "Kept for the client; it has no effect of its own" });
 
 /** An object of settings, or one nested in it. */
 function settings(shape: z.ZodRawShape): z.ZodType {
@@ -104,14 +109,14 @@ const generalGroups = {
   domestic_country: settings({ code: Word, name: Name, dial_code: Phone.min(1) }),
   driver: settings({
     mode: Word,
-    percentage: settings({ percentage_of_delivery_fee: z.number().min(0).max(100) }),
-    per_delivery: settings({ base_amount: Money }),
-    driver_can_self_assign: yesNo,
+    percentage: settings({ percentage_of_delivery_fee: kept(z.number().min(0).max(100)) }),
+    per_delivery: settings({ base_amount: kept(Money) }),
+    driver_can_self_assign: kept(yesNo),
     require_accept_or_reject_for_assignments: yesNo,
   }),
   integration: settings({ sms_channel: settings({ selected_channel: Word }) }),
   warehouse: settings({ handoff_required: yesNo, default_warehouse_id: Id }),
-  express_shipping: settings({ customer_prefix_key: Word }),
+  express_shipping: settings({ customer_prefix_key: kept(Word) }),
   user_settings: settings({
     offline_threshold_seconds: Seconds,
     heartbeat_interval_seconds: Seconds,
@@ -131,7 +136,7 @@ const generalGroups = {
       default_delivery_service_id: Id,
       auto_approval: yesNo,
     }),
-    on_demand_auto_assignment: settings({
+    on_demand_auto_assignment: kept(settings({
       enabled: yesNo,
       priority_checks: settings({
         driver_online: yesNo,
@@ -142,7 +147,7 @@ const generalGroups = {
       max_retry_attempts: Count,
       retry_after_minutes: Count,
       notify_admin_on_failure: yesNo,
-    }),
+    })),
   }),
   brand_settings: settings({
     brand_name: LocalizedText,

@@ -18,8 +18,12 @@ interface Admin {
   state: "new" | "made" | "joined";
 }
 
+interface Answer extends Record<string, unknown> {
+  steps: { step: string; status: string }[];
+}
+
 interface Begun {
-  answer?: Record<string, unknown>;
+  answer?: Answer;
   run_id: string;
   admin?: Admin;
 }
@@ -41,13 +45,14 @@ export async function runWizard(
     });
   if (begun.answer) {
     db.seen.replayed = true;
-    return begun.answer;
+    return withLeftOut(begun.answer, request);
   }
   try {
     if (begun.admin && request.admin) {
       await makeAdmin(db, begun.run_id, begun.admin, request.admin, wizard.admin_user?.password);
     }
-    return await db.call("tenancy.wizard_finish", { run_id: begun.run_id, admin: request.admin });
+    const input = { run_id: begun.run_id, admin: request.admin };
+    return withLeftOut(await db.call<Answer>("tenancy.wizard_finish", input), request);
   } catch (error) {
     await undo(db, begun.run_id);
     throw error;
@@ -87,8 +92,10 @@ function requestOf({ tenant, admin_user, modules, ...rest }: z.output<typeof Wiz
   const { brand_settings, general_config, subscription } = rest;
   const paid = Subscription.safeParse(subscription);
   const contact = tenant.contact_info ?? {};
+  const { delivery, left_out } = withoutService(general_config?.delivery as Delivery);
   const groups: Record<string, unknown> = {
     ...general_config,
+    delivery,
     // Without it every order that comes without measurements would be refused.
     unit_size: {
       missing_unit_size_fallback: "service_min",
@@ -98,6 +105,7 @@ function requestOf({ tenant, admin_user, modules, ...rest }: z.output<typeof Wiz
   };
   return {
     tenant,
+    left_out,
     settings: Object.entries(groups).filter(([, settings]) => settings).map((
       [group, settings],
     ) => ({ module: "general", group, settings })),
@@ -112,6 +120,23 @@ function requestOf({ tenant, admin_user, modules, ...rest }: z.output<typeof Wiz
       }
       : undefined,
   };
+}
+
+type Delivery = { return_requests?: Record<string, unknown> | null } | null | undefined;
+const returnService = "default_delivery_service_id";
+
+/** A tenant that begins has no services, so none of it can be the one for returns: it is chosen later. */
+function withoutService(delivery: Delivery) {
+  if (!delivery?.return_requests?.[returnService]) return { delivery };
+  const { [returnService]: _, ...return_requests } = delivery.return_requests;
+  const field = `general_config.delivery.return_requests.${returnService}`;
+  return { delivery: { ...delivery, return_requests }, left_out: [field] };
+}
+
+/** The answer, which names beside the settings what of them was left out. */
+function withLeftOut(answer: Answer, { left_out }: Request): Answer {
+  const steps = answer.steps.map((one) => one.step === "settings" ? { ...one, left_out } : one);
+  return left_out ? { ...answer, steps } : answer;
 }
 
 function avatarOf(brand: unknown): string | undefined {

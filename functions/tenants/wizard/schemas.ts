@@ -48,5 +48,9 @@ export const WizardResponse = z.object({
   steps: z.array(z.object({
     step: z.enum(["tenant", "settings", "modules", "subscription", "admin_user", "activation"]),
     status: z.enum(["done", "skipped", "joined", "pending"]),
+    left_out: z.array(z.string()).optional().meta({
+      description: "Fields of the body that were not saved: a new tenant has no services, so " +
+        "`default_delivery_service_id` of `return_requests` is set later, by its settings",
+    }),
   })),
 });

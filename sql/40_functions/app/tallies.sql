@@ -72,9 +72,9 @@ begin
 end $$;
 
 -- A total of the caller's tenant: {entries, amount} over the groups whose columns have these values. Who is in no
--- tenant gets that of all tenants and of none, as far as he may see them.
+-- tenant, or asks of_all, gets that of all tenants and of none, as far as he may see them.
 -- wanted: {column: value}; a column left out may have any. Fails: a column the list is not counted by.
-create or replace function app.tally(tally text, wanted jsonb default '{}') returns jsonb
+create or replace function app.tally(tally text, wanted jsonb default '{}', of_all boolean default false) returns jsonb
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_variable
 declare
@@ -86,7 +86,7 @@ begin
   if v_kind.tally is null or exists (select from jsonb_object_keys(wanted) w (name) where w.name <> all (v_kind.dims)) then
     raise exception '% is not counted by %', tally, wanted;
   end if;
-  if v_tenant is null then
+  if v_tenant is null or of_all then
     return (
       select jsonb_build_object('entries', coalesce(sum(t.entries), 0), 'amount', coalesce(sum(t.amount), 0))
       from app.tallies t
@@ -168,5 +168,5 @@ begin
   end loop;
 end $$;
 
-grant execute on function app.tally(text, jsonb), app.tally_by(text, text, jsonb) to barid_caller;
+grant execute on function app.tally(text, jsonb, boolean), app.tally_by(text, text, jsonb) to barid_caller;
 revoke execute on function app.counted(text, regclass, text[], text) from barid_caller;

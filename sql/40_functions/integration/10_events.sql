@@ -41,15 +41,17 @@ end $$;
 grant execute on function private.tenant_exists(uuid) to barid_caller;
 
 -- Publishes an event. {event_type, source_module, target_module?, entity_type, entity_id, event_data, tenant_id?}
--- -> {event}. Without a tenant it is an event of the platform. Fails: forbidden, tenant_not_found.
+-- -> {event}. Of the tenant that is named, else of the one the caller is in; with a null, or outside any, it is an event
+-- of the platform. Fails: forbidden, tenant_not_found.
 create or replace function integration.event_publish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid;
-  v_home uuid := integration.act_in((input ->> 'tenant_id')::uuid);
+  v_tenant uuid := case when input ? 'tenant_id' then (input ->> 'tenant_id')::uuid else app.tenant_id() end;
+  v_home uuid := integration.act_in(v_tenant);
 begin
   insert into integration.system_events (tenant_id, event_type, source_module, target_module, entity_type, entity_id, event_data)
-  values ((input ->> 'tenant_id')::uuid, input ->> 'event_type', input ->> 'source_module', input ->> 'target_module',
+  values (v_tenant, input ->> 'event_type', input ->> 'source_module', input ->> 'target_module',
     input ->> 'entity_type', (input ->> 'entity_id')::uuid, input -> 'event_data')
   returning id into v_id;
   perform integration.go_back(v_home);
@@ -79,6 +81,21 @@ begin
   where e.id = v_id;
   perform integration.go_back(v_home);
   return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_list e where e.id = v_id);
+end $$;
+
+-- Forgets events that were processed half a year ago; what is pending or failed waits for somebody. A part at a time, so
+-- that nobody waits for it. Answers how many. Run by cron.
+create or replace function private.events_purge() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  delete from integration.system_events e where e.id in (
+    select x.id from integration.system_events x
+    where x.created_at < now() - interval '180 days' and x.status = 'processed'
+    order by x.created_at limit 50000 for update skip locked);
+  get diagnostics v_count = row_count;
+  return v_count;
 end $$;
 
 -- Hands events of a time to their subscribers once more: who has none yet gets a delivery, and ended

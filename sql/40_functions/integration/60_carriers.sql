@@ -23,8 +23,10 @@ begin
 end $$;
 
 -- Sets what is sent. {carrier_code, is_enabled?, prefer_internal?, default_price?, credentials_print?,
--- made: {credentials?, secret?}} -> {carrier, tenant_id, webhook_secret?}: the sealed secret when this call enabled
--- a carrier with a webhook. An existing secret stays. Fails: carrier_not_found.
+-- made: {credentials?, was?, secret?}} -> {carrier, tenant_id, webhook_secret?}: the sealed secret when this call enabled
+-- a carrier with a webhook. An existing secret stays. was: the sealed credentials that the new ones were made from; when
+-- others stand there by now nothing is written. Fails: carrier_not_found, service_unavailable (field credentials: make
+-- them again).
 create or replace function integration.carrier_configure(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -36,6 +38,9 @@ begin
   insert into integration.tenant_carriers (tenant_id, carrier_code) values (v_tenant, c.code)
   on conflict (tenant_id, carrier_code) do nothing;
   select t.* into v_was from integration.tenant_carriers t where t.tenant_id = v_tenant and t.carrier_code = c.code for update;
+  if input #>> '{made,credentials}' is not null and v_was.credentials is distinct from input #>> '{made,was}' then
+    perform app.fail('service_unavailable', '{"field": "credentials"}');
+  end if;
   update integration.tenant_carriers t set
     is_enabled = coalesce((input ->> 'is_enabled')::boolean, t.is_enabled),
     prefer_internal = coalesce((input ->> 'prefer_internal')::boolean, t.prefer_internal),

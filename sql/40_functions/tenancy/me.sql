@@ -26,8 +26,20 @@ begin
   return jsonb_build_object('active_tenant_id', app.tenant_id());
 end $$;
 
--- The caller's tenant as its detail shows it. Those who do not see the whole tenant find only
--- themselves among its users. Fails: tenant_not_found.
+-- Who made the caller's tenant, or changed it last: {id, email}. A definer, since that is mostly somebody of the system,
+-- whose profile members do not see; it answers for these two alone.
+create or replace function private.tenant_writer(writer uuid) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.profiles p
+    join tenancy.tenants t on t.id = app.tenant_id() and writer in (t.created_by, t.updated_by)
+    where p.id = writer);
+end $$;
+grant execute on function private.tenant_writer(uuid) to barid_caller;
+
+-- The caller's tenant as its detail shows it. Its users are those who work with it, a thousand at most: customers are
+-- many, and listed elsewhere. Those who do not see the whole tenant find only themselves. Fails: tenant_not_found.
 create or replace function tenancy.tenant_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -38,14 +50,15 @@ begin
     'subscription_status', t.subscription_status, 'effective_active', tenancy.is_effective(t),
     'effective_until', t.effective_until, 'created_at', t.created_at, 'created_by', t.created_by,
     'updated_at', t.updated_at, 'updated_by', t.updated_by,
-    'created_by_user', (select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.profiles p where p.id = t.created_by),
-    'updated_by_user', (select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.profiles p where p.id = t.updated_by),
+    'created_by_user', private.tenant_writer(t.created_by), 'updated_by_user', private.tenant_writer(t.updated_by),
     'tenant_users', (
       select coalesce(jsonb_agg(jsonb_build_object('user_id', u.user_id, 'created_at', u.created_at,
         'user', jsonb_build_object('id', p.id, 'email', p.email)) order by u.created_at, u.user_id), '[]')
-      from tenancy.tenant_users u
-      join tenancy.profiles p on p.id = u.user_id
-      where u.tenant_id = t.id and (app.sees_tenant() or u.user_id = app.user_id())),
+      from (
+        select m.user_id, m.created_at from tenancy.tenant_users m
+        where m.tenant_id = t.id and (m.user_id = app.user_id() or app.sees_tenant() and m.tenant_user_type <> 'customer')
+        order by m.user_id = app.user_id() desc, m.created_at, m.user_id limit 1000) u
+      join tenancy.profiles p on p.id = u.user_id),
     'statistics', jsonb_build_object('active_users', (
       select count(*) from tenancy.tenant_users u where u.tenant_id = t.id and u.is_active)))
   into v_tenant from tenancy.tenants t where t.id = app.tenant_id();

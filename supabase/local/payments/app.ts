@@ -29,7 +29,8 @@ export function paymentsApp({ url, log }: PaymentsOptions): Hono {
     const payment = till.get(c.req.param("id"));
     if (!payment) return c.text("There is no such payment.", 404);
     const form = await c.req.parseBody();
-    if (payment.state === "open") {
+    // After a declined card the page takes another one.
+    if (payment.state !== "paid") {
       payment.state = form.decision === "pay" ? "paid" : "declined";
       payment.transaction = till.transaction(payment.gateway);
     }

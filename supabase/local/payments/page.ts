@@ -5,12 +5,11 @@ const escaped = (text: string) =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 export function page(payment: Payment): string {
-  const buttons = payment.state === "open"
-    ? `<form method="post">
+  const buttons = `<form method="post">
         <button name="decision" value="pay">Pay</button>
         <button name="decision" value="decline">Decline</button>
-      </form>`
-    : `<p>The payment was ${payment.state === "paid" ? "made" : "declined"}.</p>
+      </form>`;
+  const end = `<p>The payment was ${payment.state === "paid" ? "made" : "declined"}.</p>
       <p>The customer goes back to <code>${escaped(payment.backRef)}</code></p>`;
   return `<!doctype html>
 <html lang="en">
@@ -28,7 +27,8 @@ export function page(payment: Payment): string {
     <p>${escaped(payment.description)}: <strong>${escaped(payment.amount)} ${
     escaped(payment.currency)
   }</strong>${payment.gateway === "razorpay" ? " (minor units)" : ""}</p>
-    ${buttons}
+    ${payment.state === "open" ? "" : end}
+    ${payment.state === "paid" ? "" : buttons}
     <p><small>No money moves here.</small></p>
   </body>
 </html>

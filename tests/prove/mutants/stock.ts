@@ -57,7 +57,8 @@ export const stock: Mutant[] = [
   {
     name: "an order is approved before it is paid",
     file: "sql/40_functions/storefront/orders/40_approve.sql",
-    from: "elsif o.payment_method <> 'cash_on_delivery' and o.payment_status <> 'paid' then",
+    from:
+      "elsif o.payment_method <> 'cash_on_delivery' and (o.payment_status <> 'paid' or private.order_refundable(o) < o.total_price) then",
     to: "elsif false then",
     test: [
       "tests/storefront/orders-admin.test.ts",

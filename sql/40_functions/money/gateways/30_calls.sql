@@ -1,14 +1,25 @@
 -- Calls to a gateway, each in steps: what is due is claimed here, the functions ask the gateway, and what it said is
 -- written down. A step that never comes back is taken over by the next one who asks.
 
--- What the functions must know of a payment to talk to its gateway about it.
+-- Digits after the point that a payment's gateway counts minor units by: as its account says, or the tenant's decimals of
+-- the currency. The request is in the payment's tenant.
+create or replace function private.minor_digits(p money.payments) returns integer
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return coalesce(
+    (select (g.settings ->> 'amount_exponent')::integer from money.payment_gateways g
+      where g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code),
+    money.decimals_of(p.currency));
+end $$;
+
+-- What the functions must know of a payment to talk to its gateway about it. The request is in the payment's tenant.
 create or replace function private.payment_known(p money.payments) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return (
     select jsonb_build_object('id', p.id, 'tenant_id', p.tenant_id, 'gateway_code', p.gateway_code, 'gateway_order_id', p.gateway_order_id,
       'gateway_reference', p.gateway_reference, 'amount', p.amount::text, 'currency', p.currency, 'numeric_code', c.numeric_code,
-      'exponent', coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent), 'description', p.reference, 'back_ref', p.back_ref,
+      'exponent', private.minor_digits(p), 'description', p.reference, 'back_ref', p.back_ref,
       'expires_at', p.expires_at, 'settings', coalesce(g.settings, '{}'), 'secrets', coalesce(g.secrets, '{}'))
     from tenancy.currencies c
     left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
@@ -34,6 +45,7 @@ begin
   update money.payments x set opened_at = clock_timestamp(),
     gateway_order_id = case when x.opened_at is null then x.gateway_order_id else nextval('money.gateway_order_ids')::text end
   where x.id = p.id returning * into p;
+  perform set_config('app.tenant_id', p.tenant_id::text, true);
   return jsonb_build_object('open', private.payment_known(p));
 end $$;
 
@@ -64,10 +76,23 @@ begin
     return jsonb_build_object('wait', true);
   end if;
   update money.payments x set last_checked_at = clock_timestamp() where x.id = p.id;
+  perform set_config('app.tenant_id', p.tenant_id::text, true);
   return jsonb_build_object('ask', private.payment_known(p));
 end $$;
 
--- Queues a look at each payment that waits for its gateway and is younger than a day. Answers how many. Run by cron.
+-- True when the gateway may still say that a payment was made: while it waits, and after a failed try, since the page
+-- it was opened on takes another one as long as what it pays for is open.
+create or replace function private.payment_may_come(p money.payments) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return p.payment_method = 'gateway' and p.redirect_url is not null and (p.status = 'pending' or p.status = 'FAILED' and (
+    p.order_id is null or exists (
+      select from storefront.storefront_orders o
+      where o.tenant_id = p.tenant_id and o.id = p.order_id and o.status in ('pending', 'awaiting_approval') and o.payment_status <> 'paid')));
+end $$;
+grant execute on function private.payment_may_come(money.payments) to barid_caller;
+
+-- Queues a look at each payment that may still be made and is younger than a day. Answers how many. Run by cron.
 create or replace function private.payments_reconcile() returns bigint
 language plpgsql set search_path = '' as $$
 declare
@@ -76,7 +101,7 @@ begin
   insert into app.jobs (tenant_id, kind, payload, entity_key, attempts_max)
   select p.tenant_id, 'payment.reconcile', jsonb_build_object('payment_id', p.id), p.id::text, 1
   from money.payments p
-  where p.payment_method = 'gateway' and p.status = 'pending' and p.redirect_url is not null
+  where p.payment_method = 'gateway' and p.status in ('pending', 'FAILED') and private.payment_may_come(p)
     and p.created_at > now() - interval '24 hours 15 minutes' and p.created_at < now() - interval '1 minute'
     and (p.last_checked_at is null or p.last_checked_at < now() - interval '4 minutes')
     and not exists (select from app.jobs j where j.entity_key = p.id::text and j.status in ('queued', 'running'))

@@ -9,11 +9,11 @@ begin
   return (
     select case
       when facts ->> 'amount' !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' or (facts ->> 'amount')::numeric
-        <> p.amount * case facts ->> 'unit' when 'minor' then 10 ^ coalesce((g.settings ->> 'amount_exponent')::integer, c.exponent) else 1 end
+        <> p.amount * case facts ->> 'unit' when 'minor' then 10 ^ private.minor_digits(p) else 1 end
         then 'amount_differs'
       when upper(facts ->> 'currency') not in (c.code, c.numeric_code) then 'currency_differs'
       when g.settings ->> 'terminal' is not null and g.settings ->> 'terminal' is distinct from facts ->> 'terminal' then 'terminal_differs'
-      when facts ->> 'order' is not null and facts ->> 'order' not in (p.gateway_order_id, coalesce(p.order_id::text, ''))
+      when facts ->> 'order' is not null and lower(facts ->> 'order') not in (p.gateway_order_id, coalesce(p.order_id::text, ''))
         or facts ->> 'reference' ~ '^[0-9]{12,18}$' and facts ->> 'reference' <> p.gateway_order_id then 'order_differs'
       when p.status = 'CANCELLED' or o.status = 'cancelled' then 'order_cancelled'
       when coalesce(facts ->> 'transaction_id', '') = '' then 'transaction_missing'
@@ -77,7 +77,7 @@ begin
     return 'refund_of_nothing';
   end if;
   v_amount := (facts ->> 'amount')::numeric / case facts ->> 'unit' when 'minor'
-    then 10 ^ (private.payment_known(p) ->> 'exponent')::integer else 1 end;
+    then 10 ^ private.minor_digits(p) else 1 end;
   select coalesce(sum(case x.type when 'REFUND' then -x.amount else x.amount end), 0) into v_left from money.payments x
   where x.tenant_id = p.tenant_id and x.status = 'SUCCESS' and (x.id = p.id or (x.type = 'REFUND' and (x.order_id = p.order_id or x.reference = p.id::text)));
   if v_amount > v_left or v_amount <= 0 or v_amount <> round(v_amount, 3) then
@@ -98,10 +98,11 @@ exception
 end $$;
 
 -- Applies what a gateway told and proved. One transaction: the order and the payment are locked, in this order, the
--- event is written once (its key), and judged.
+-- event is written once (its key), and judged. Money that fitted nothing and that nobody settled is judged again when it
+-- is told again: what was in its way, a wrong terminal, say, may have been set right.
 -- p_tenants: whose secret verified it, or whose gateway answered. facts: {kind paid|failed|refunded|none, event,
 -- gateway_order_id?, reference?, transaction_id?, refund_id?, amount (text), unit major|minor, currency, terminal?,
--- order?}. -> {outcome, reason}; outcome duplicate for an event that was there before.
+-- order?}. -> {outcome, reason}; outcome duplicate for an event that was there before and has its end.
 create or replace function private.payment_apply(p_code text, p_tenants uuid[], p_key text, p_proof text, facts jsonb, p_raw text default null)
 returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -112,12 +113,16 @@ declare
   v_event uuid;
   v_end record;
 begin
-  -- A refund names the payment it gives back, everything else our number or the gateway's.
+  -- A refund names the payment it gives back, everything else our number or the gateway's, or our order by its id: of
+  -- an order's payments the one that was made so, or the one that waits.
   select * into p from money.payments x
   where x.gateway_code = p_code and x.tenant_id = any (p_tenants) and case when facts ->> 'kind' = 'refunded'
     then x.gateway_transaction_id = facts ->> 'transaction_id' and x.type <> 'REFUND'
-    else x.gateway_order_id in (facts ->> 'gateway_order_id', facts ->> 'reference') or x.gateway_reference = facts ->> 'reference' end
-  order by x.gateway_order_id is not distinct from facts ->> 'gateway_order_id' desc limit 1;
+    else x.gateway_order_id in (facts ->> 'gateway_order_id', facts ->> 'reference') or x.gateway_reference = facts ->> 'reference'
+      or x.type = 'ORDER' and x.order_id = app.as_uuid(facts ->> 'order') end
+  order by x.gateway_order_id is not distinct from facts ->> 'gateway_order_id' desc,
+    coalesce(facts ->> 'reference' in (x.gateway_order_id, x.gateway_reference), false) desc,
+    x.gateway_transaction_id is not distinct from facts ->> 'transaction_id' desc, x.status = 'pending' desc, x.created_at desc limit 1;
   perform set_config('app.tenant_id', coalesce(p.tenant_id, p_tenants[1])::text, true);
   -- Before the event is written: it names the payment, which two events would share and then both want alone.
   select * into o from storefront.storefront_orders x where x.tenant_id = p.tenant_id and x.id = p.order_id for no key update;
@@ -125,6 +130,11 @@ begin
   insert into money.payment_webhook_events (tenant_id, gateway_code, event_key, event_type, proof, raw_body, facts, payment_id)
   values (coalesce(p.tenant_id, p_tenants[1]), p_code, p_key, facts ->> 'event', p_proof, p_raw, facts, p.id)
   on conflict on constraint webhook_event_taken do nothing returning id into v_event;
+  if v_event is null then
+    update money.payment_webhook_events e set tenant_id = coalesce(p.tenant_id, e.tenant_id), payment_id = coalesce(p.id, e.payment_id)
+    where e.gateway_code = p_code and e.event_key = p_key and e.tenant_id = any (p_tenants) and e.outcome = 'unmatched' and e.resolution is null
+    returning e.id into v_event;
+  end if;
   if v_event is null then
     return jsonb_build_object('outcome', 'duplicate');
   end if;

@@ -128,8 +128,20 @@ drop trigger if exists orders_follow on delivery.deliveries;
 create trigger orders_follow after update on delivery.deliveries referencing old table as old_rows new table as new_rows
   for each statement execute function private.orders_follow();
 
--- Ends gateway orders nobody paid for a day: they are cancelled, and no payment is waited for. A few hundred at a
--- time; whoever is at work on one keeps it. Answers how many. Run by cron.
+-- True when money came for an order that fitted none of its payments, and nobody has settled it yet.
+create or replace function private.order_money_is_looked_for(o storefront.storefront_orders) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (
+    select from money.payments p
+    join money.payment_webhook_events e on e.tenant_id = p.tenant_id and e.payment_id = p.id
+    where p.tenant_id = o.tenant_id and p.order_id = o.id and e.outcome = 'unmatched' and e.resolution is null
+      and e.facts ->> 'kind' = 'paid');
+end $$;
+
+-- Ends gateway orders nobody paid for a day: they are cancelled, and no payment is waited for. One that money came for
+-- which somebody has to look at stays open until that is settled. A few hundred at a time; whoever is at work on one
+-- keeps it. Answers how many. Run by cron.
 create or replace function private.orders_expire() returns bigint
 language plpgsql set search_path = '' as $$
 declare
@@ -147,6 +159,7 @@ begin
       select o.id from storefront.storefront_orders o
       where o.tenant_id = v_tenant and o.payment_method = 'gateway' and o.payment_status <> 'paid'
         and o.status in ('pending', 'awaiting_approval') and o.created_at < now() - interval '24 hours'
+        and not private.order_money_is_looked_for(o)
       order by o.created_at limit 500 for no key update skip locked
     ), ended as (
       update storefront.storefront_orders o set status = 'cancelled', cancelled_at = now(), cancel_reason = 'payment_failed',

@@ -14,10 +14,8 @@ begin
         'productName', i.product_name, 'sku', i.sku, 'attributes', i.attributes, 'images', i.images, 'quantity', i.quantity,
         'unitPrice', i.unit_price, 'total', i.total) order by i.position), '[]')
       from storefront.storefront_order_items i where i.tenant_id = o.tenant_id and i.order_id = o.id),
-    'market', (
-      select jsonb_build_object('id', m.id, 'name', m.store_name,
-        'settings', jsonb_build_object('currency', o.currency, 'deliveryFee', o.shipping_cost))
-      from storefront.markets m where m.tenant_id = o.tenant_id and m.id = o.market_id),
+    'market', jsonb_build_object('id', o.market_id, 'name', private.store_of_order(o.id),
+      'settings', jsonb_build_object('currency', o.currency, 'deliveryFee', o.shipping_cost)),
     'payments', (
       select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
         'amount', p.amount, 'gateway_transaction_id', p.gateway_transaction_id, 'created_at', p.created_at,
@@ -39,8 +37,9 @@ begin
   end if;
   return jsonb_build_object('order', storefront.order_for_customer(o), 'check', (
     select p.id from money.payments p
-    where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending' and p.redirect_url is not null
-      and o.status <> 'cancelled' and (p.last_checked_at is null or p.last_checked_at < now() - interval '10 seconds')));
+    where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and private.payment_may_come(p)
+      and (p.last_checked_at is null or p.last_checked_at < now() - interval '10 seconds')
+    order by p.status = 'pending' desc, p.last_checked_at nulls first limit 1));
 end $$;
 
 -- The delivery that brings an order, as a detail shows it; null without one.

@@ -169,7 +169,7 @@ end $$;
 
 -- Confirms the caller's cart, once: at the prices of now, with the fee of POST /delivery/price, paid by wallet at once.
 -- {cart_id, market_id, delivery_service_id, payment_method_type_id, address_id | address, save_to_address_book?,
---  back_ref?, back_ref_host?, platform_host, customer_notes?} -> see order_confirmed()
+--  back_ref?, back_ref_host?, platform_host, customer_notes?} -> see order_confirmed(), and is_new true unless the cart was confirmed before
 -- Fails: cart_not_found, cart_not_active, market_not_found, cart_empty, cart_item_unavailable, insufficient_stock,
 -- insufficient_wallet_balance, what order_payment_method, order_address and price_preview fail with.
 create or replace function storefront.order_confirm(input jsonb) returns jsonb
@@ -229,7 +229,7 @@ begin
     l (variant_id, product_id, product_name, sku, attributes, images, inventory_item_id, quantity, unit_price, position);
   update storefront.carts c set status = 'converted' where c.tenant_id = v_tenant and c.id = v_cart.id;
   perform private.order_charge(v_order, v_method.gateway_code, input ->> 'back_ref');
-  return storefront.order_confirmed(v_order);
+  return storefront.order_confirmed(v_order) || '{"is_new": true}';
 end $$;
 
 -- The trip of an order in the words of POST /delivery/price: from the warehouse that has it to the customer. What is

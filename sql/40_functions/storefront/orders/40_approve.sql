@@ -62,7 +62,7 @@ begin
 end $$;
 
 -- Approves an order: its goods are set aside, and where the market says so its delivery is made. Wallets and gateways
--- must have paid; cash is paid at the door. What others want as well is locked last and for as short as can be: when
+-- must have paid, and nothing of it may be given back; cash is paid at the door. What others want as well is locked last and for as short as can be: when
 -- too little is there it fails before anything is made, and what needs no lock is worked out before. Stock is locked
 -- before the delivery is numbered: the delivery leaves from where the goods were found, and nobody takes stock after a
 -- delivery's number. Plans are kept, since making them costs more than an approval's work.
@@ -87,7 +87,7 @@ declare
 begin
   if o.status not in ('pending', 'awaiting_approval') then
     perform app.fail('order_not_pending', jsonb_build_object('status', o.status));
-  elsif o.payment_method <> 'cash_on_delivery' and o.payment_status <> 'paid' then
+  elsif o.payment_method <> 'cash_on_delivery' and (o.payment_status <> 'paid' or private.order_refundable(o) < o.total_price) then
     perform app.fail('order_not_paid', jsonb_build_object('payment_status', o.payment_status));
   end if;
   v_goods := storefront.order_goods(o);

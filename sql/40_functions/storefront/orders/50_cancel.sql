@@ -1,7 +1,7 @@
 -- An order that ends before it leaves, and money that goes back.
 
--- Cancels an order that has not left: its delivery is called off, what was paid goes to the customer's wallet unless
--- that is not wanted, and what was set aside is given back. The delivery is locked before its order, as drivers do.
+-- Cancels an order that has not left: its delivery is called off, what is left of what was paid goes to the customer's
+-- wallet unless that is not wanted, and what was set aside is given back. The delivery is locked before its order, as drivers do.
 -- {order_id, reason, admin_notes?, refund_required?}
 -- -> {order {id, order_number, status, cancelled_at, cancel_reason, admin_notes}, inventory_released, refund or null,
 --     delivery_cancelled}
@@ -36,7 +36,7 @@ begin
   where x.tenant_id = v_tenant and x.id = v_id
   returning * into o;
   perform private.order_payment_drop(v_id);
-  if o.payment_status = 'paid' and app.boolean_or(input -> 'refund_required', true) then
+  if o.payment_status = 'paid' and app.boolean_or(input -> 'refund_required', true) and private.order_refundable(o) > 0 then
     v_refund := private.order_refund(v_id, null, input ->> 'reason');
   end if;
   v_released := warehousing.stock_release('order', v_id);

@@ -3,9 +3,9 @@ import { z } from "zod";
 import { columnsOf } from "./csv-columns.ts";
 import type { CsvBody } from "./csv-read.ts";
 import { type AnyEndpoint, impliedCodes, readsOnly } from "./endpoint.ts";
-import { commonCodes, type ErrorCode, publicFieldsOf, statusOf } from "./errors.ts";
-import { template } from "./i18n/index.ts";
+import { commonCodes, type ErrorCode, statusOf } from "./errors.ts";
 import { listOf } from "./declared-lists.ts";
+import { refusals, shareRefusals } from "./openapi-refusals.ts";
 
 type Json = Record<string, unknown>;
 
@@ -58,10 +58,13 @@ function document(title: string, paths: Paths): Json {
       name,
       description: `Paths below ${name.replace(": ", "/")}`,
     })),
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { api_key: [] }],
     paths,
     components: {
-      securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
+      securitySchemes: {
+        bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
+        api_key: { type: "apiKey", in: "header", name: "x-api-key" },
+      },
       parameters: commonParameters,
       responses: shareRefusals(paths),
     },
@@ -122,9 +125,16 @@ function fileOf({ line, linesMax }: CsvBody): Json {
 function commonOf(endpoint: AnyEndpoint): ErrorCode[] {
   const hasBody = endpoint.body || endpoint.csv;
   const hasInput = hasBody || endpoint.query || endpoint.params;
+  const { tenant = "required" } = endpoint;
+  // What may be wrong with a call that declares no input.
+  const sentAnyway = [
+    tenant === "required" && "tenant_id_required",
+    tenant !== "none" && "invalid_uuid",
+    !readsOnly(endpoint) && "invalid_idempotency_key",
+  ].filter(Boolean) as string[];
   return commonCodes.filter((code) => {
     if (endpoint.access.open && statusOf(code) === 401) return false;
-    if (!hasInput && statusOf(code) === 400) return false;
+    if (!hasInput && statusOf(code) === 400 && !sentAnyway.includes(code)) return false;
     if (!hasBody && (statusOf(code) === 413 || statusOf(code) === 415)) return false;
     return !(readsOnly(endpoint) && code === "idempotency_conflict");
   });
@@ -145,6 +155,9 @@ function success(endpoint: AnyEndpoint): Json {
   return {
     // A file is said in words: as a second media type it would make every typed answer a text as well.
     description: list ? "Success; with `format=csv` the rows as text/csv" : "Success",
+    headers: readsOnly(endpoint) || endpoint.version
+      ? { ETag: { schema: { type: "string" }, description: "The version of what was read" } }
+      : {},
     content: {
       ...json({
         ...schema,
@@ -161,30 +174,6 @@ function success(endpoint: AnyEndpoint): Json {
       }),
     },
   };
-}
-
-/** Refusals by status; of an endpoint that keeps its codes to itself only the words. */
-function refusals(codes: ErrorCode[], keyless = false): Json {
-  const byStatus: Record<number, ErrorCode[]> = {};
-  for (const code of codes) (byStatus[statusOf(code)] ??= []).push(code);
-  return Object.fromEntries(
-    Object.entries(byStatus).map(([status, list]) => [status, {
-      description: list.map((code) => {
-        const text = template("en", code);
-        return keyless ? text : `\`${code}\`: ${text}`;
-      }).join("\n\n"),
-      content: json({
-        type: "object",
-        required: ["success", ...(keyless ? [] : ["code"]), "message"],
-        properties: {
-          success: { const: false },
-          ...(keyless ? {} : { code: { enum: list } }),
-          message: { type: "string" },
-          ...Object.fromEntries(list.flatMap(publicFieldsOf).map((field) => [field, {}])),
-        },
-      }),
-    }]),
-  );
 }
 
 function parameters(place: "path" | "query", schema?: z.ZodType): Json[] {
@@ -256,33 +245,6 @@ function commonParametersOf(endpoint: AnyEndpoint): Json[] {
   );
   if (version) list.push(shared("if_match"));
   return list;
-}
-
-/** Refusals that several operations give alike move to one place; what is left in theirs refers to it. */
-function shareRefusals(paths: Paths): Record<string, unknown> {
-  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
-  const places = operations.flatMap(({ responses }) =>
-    Object.keys(responses).filter((code) => Number(code) >= 300).map((code) => ({
-      responses,
-      code,
-    }))
-  );
-  const byText = new Map<string, typeof places>();
-  for (const place of places) {
-    const text = JSON.stringify(place.responses[place.code]);
-    byText.set(text, [...byText.get(text) ?? [], place]);
-  }
-  const shared: Record<string, unknown> = {};
-  for (const alike of [...byText.values()].filter(({ length }) => length > 1)) {
-    const [{ responses, code }] = alike;
-    const before = Object.keys(shared).filter((name) => name.startsWith(code)).length;
-    const name = before ? `${code}_${before + 1}` : code;
-    shared[name] = responses[code];
-    for (const place of alike) {
-      place.responses[place.code] = { $ref: `#/components/responses/${name}` };
-    }
-  }
-  return shared;
 }
 
 function json(schema: Json): Json {

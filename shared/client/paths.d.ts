@@ -4723,7 +4723,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -4751,7 +4751,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -4781,7 +4781,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "invalid_proof_url" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -4789,7 +4789,7 @@ export interface components {
             };
         };
         /**
-         * @description `import_has_errors`: Nothing was imported: {error_count} lines are wrong.
+         * @description `import_has_errors`: Nothing was imported. Lines with errors: {error_count}.
          *
          *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
@@ -4823,11 +4823,16 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "import_has_errors" | "precondition_not_supported" | "invalid_csv" | "csv_empty" | "csv_too_long" | "unknown_column" | "duplicate_column" | "missing_column" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    error_count?: unknown;
-                    errors?: unknown;
-                    field?: unknown;
-                    line?: unknown;
-                    lines_max?: unknown;
+                    error_count?: number;
+                    errors?: {
+                        code: string;
+                        field: string | null;
+                        line: number;
+                        message: string;
+                    }[];
+                    field?: string;
+                    line?: number;
+                    lines_max?: number;
                     message: string;
                     /** @constant */
                     success: false;
@@ -4857,7 +4862,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "invalid_column_filters" | "invalid_cursor" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -4907,17 +4912,17 @@ export interface components {
             };
             content: {
                 "application/json": {
-                    allowed_unit_max?: unknown;
-                    allowed_unit_min?: unknown;
-                    calculated_unit_size?: unknown;
+                    allowed_unit_max?: number;
+                    allowed_unit_min?: number;
+                    calculated_unit_size?: number;
                     /** @enum {unknown} */
                     code: "delivery_place_required" | "delivery_service_id_required" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    decimals?: unknown;
-                    field?: unknown;
+                    decimals?: number;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
-                    violation?: unknown;
+                    violation?: string;
                 };
             };
         };
@@ -4944,7 +4949,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -4978,10 +4983,10 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "invalid_proof_url" | "delivery_proof_required" | "cash_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    due?: unknown;
-                    field?: unknown;
+                    due?: number;
+                    field?: string;
                     message: string;
-                    stage?: unknown;
+                    stage?: string;
                     /** @constant */
                     success: false;
                 };
@@ -5008,7 +5013,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "invalid_column_filters" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5038,8 +5043,28 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "too_many_decimals" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    decimals?: unknown;
-                    field?: unknown;
+                    decimals?: number;
+                    field?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
+         * @description `invalid_uuid`: {field} is not a valid id.
+         *
+         *     `tenant_id_required`: Choose a company first: send tenant_id.
+         */
+        "400_11": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "invalid_uuid" | "tenant_id_required";
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5063,7 +5088,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_11": {
+        "400_12": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5071,8 +5096,8 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "serial_number_required" | "serial_quantity_must_be_one" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    field?: unknown;
-                    item_id?: unknown;
+                    field?: string;
+                    item_id?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5094,7 +5119,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_12": {
+        "400_13": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5102,7 +5127,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "warehouses_must_differ" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5122,22 +5147,6 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_13": {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    /** @enum {unknown} */
-                    code: "warehouse_id_required" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    field?: unknown;
-                    message: string;
-                    /** @constant */
-                    success: false;
-                };
-            };
-        };
-        /** @description `precondition_not_supported`: If-Match has no meaning for this call; leave it out. */
         "400_14": {
             headers: {
                 [name: string]: unknown;
@@ -5145,8 +5154,32 @@ export interface components {
             content: {
                 "application/json": {
                     /** @enum {unknown} */
-                    code: "precondition_not_supported";
-                    field?: unknown;
+                    code: "warehouse_id_required" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    field?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
+         * @description `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+         *
+         *     `invalid_uuid`: {field} is not a valid id.
+         *
+         *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+         *
+         *     `tenant_id_required`: Choose a company first: send tenant_id.
+         */
+        "400_15": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "precondition_not_supported" | "invalid_uuid" | "invalid_idempotency_key" | "tenant_id_required";
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5168,7 +5201,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_15": {
+        "400_16": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5176,7 +5209,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "invalid_reference" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5372,7 +5405,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "address_not_found" | "tenant_not_found";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5430,7 +5463,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "branch_not_found" | "tenant_not_found";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5450,9 +5483,9 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "delivery_not_found" | "tenant_not_found";
-                    delivery_codes?: unknown;
-                    delivery_ids?: unknown;
-                    field?: unknown;
+                    delivery_codes?: number[];
+                    delivery_ids?: string[];
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5480,9 +5513,9 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "delivery_not_found" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "service_not_found" | "tenant_not_found";
-                    delivery_codes?: unknown;
-                    delivery_ids?: unknown;
-                    field?: unknown;
+                    delivery_codes?: number[];
+                    delivery_ids?: string[];
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5502,7 +5535,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "service_not_found" | "tenant_not_found";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5522,7 +5555,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "driver_not_found" | "tenant_not_found";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5599,7 +5632,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "assignment_not_found" | "tenant_not_found";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5617,7 +5650,7 @@ export interface components {
             };
             content: {
                 "application/json": {
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5637,7 +5670,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "warehouse_not_found" | "tenant_not_found";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5657,7 +5690,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "bin_not_found" | "tenant_not_found";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5677,8 +5710,8 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "inventory_item_not_found" | "tenant_not_found";
-                    field?: unknown;
-                    item_id?: unknown;
+                    field?: string;
+                    item_id?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5702,8 +5735,8 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "warehouse_not_found" | "bin_not_found" | "inventory_item_not_found" | "tenant_not_found";
-                    field?: unknown;
-                    item_id?: unknown;
+                    field?: string;
+                    item_id?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5711,7 +5744,7 @@ export interface components {
             };
         };
         /**
-         * @description `sorting_session_not_found`: Sorting session not found
+         * @description `sorting_session_not_found`: Sorting session not found.
          *
          *     `tenant_not_found`: This company does not exist.
          */
@@ -5746,7 +5779,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "warehouse_not_found" | "customer_not_found" | "service_not_found" | "tenant_not_found";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5754,7 +5787,7 @@ export interface components {
             };
         };
         /**
-         * @description `waybill_not_found`: Waybill not found
+         * @description `waybill_not_found`: Waybill not found.
          *
          *     `tenant_not_found`: This company does not exist.
          */
@@ -5785,7 +5818,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "market_not_found" | "tenant_not_found";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5807,7 +5840,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "market_not_found" | "custom_domain_not_found" | "tenant_not_found";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5827,7 +5860,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "category_not_found" | "tenant_not_found";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -5887,7 +5920,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "cart_not_found" | "cart_item_not_found" | "tenant_not_found";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -6017,9 +6050,9 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "manifest_action_not_allowed" | "idempotency_conflict";
-                    manifest_id?: unknown;
-                    manifest_number?: unknown;
-                    manifest_status?: unknown;
+                    manifest_id?: string;
+                    manifest_number?: string;
+                    manifest_status?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -6039,11 +6072,11 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "invalid_status_transition" | "idempotency_conflict";
-                    from?: unknown;
+                    from?: string;
                     message: string;
                     /** @constant */
                     success: false;
-                    to?: unknown;
+                    to?: string;
                 };
             };
         };
@@ -6062,11 +6095,11 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "invalid_status_transition" | "delivery_barcode_taken" | "idempotency_conflict";
-                    from?: unknown;
+                    from?: string;
                     message: string;
                     /** @constant */
                     success: false;
-                    to?: unknown;
+                    to?: string;
                 };
             };
         };
@@ -6104,11 +6137,11 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "assignment_not_pending" | "invalid_status_transition" | "idempotency_conflict";
-                    from?: unknown;
+                    from?: string;
                     message: string;
                     /** @constant */
                     success: false;
-                    to?: unknown;
+                    to?: string;
                 };
             };
         };
@@ -6125,7 +6158,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "warehouse_code_exists" | "idempotency_conflict";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -6145,8 +6178,8 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "insufficient_stock" | "idempotency_conflict";
-                    field?: unknown;
-                    item_id?: unknown;
+                    field?: string;
+                    item_id?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -6185,7 +6218,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "cart_not_active" | "idempotency_conflict";
-                    field?: unknown;
+                    field?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -6201,7 +6234,7 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "version_conflict";
-                    current_version?: unknown;
+                    current_version?: string;
                     message: string;
                     /** @constant */
                     success: false;
@@ -6223,7 +6256,7 @@ export interface components {
                 };
             };
         };
-        /** @description `unsupported_media_type`: Send the body as application/json. */
+        /** @description `unsupported_media_type`: Send the body in the format this call takes, named in Content-Type. */
         415: {
             headers: {
                 [name: string]: unknown;
@@ -6241,6 +6274,8 @@ export interface components {
         /** @description `rate_limited`: Too many requests. Please wait a moment. */
         429: {
             headers: {
+                /** @description Seconds to wait */
+                "Retry-After"?: number;
                 [name: string]: unknown;
             };
             content: {
@@ -6256,6 +6291,8 @@ export interface components {
         /** @description Too many requests. Please wait a moment. */
         "429_2": {
             headers: {
+                /** @description Seconds to wait */
+                "Retry-After"?: number;
                 [name: string]: unknown;
             };
             content: {
@@ -6327,6 +6364,8 @@ export interface components {
         /** @description `service_unavailable`: The service is busy. Please try again in a moment. */
         503: {
             headers: {
+                /** @description Seconds to wait */
+                "Retry-After"?: number;
                 [name: string]: unknown;
             };
             content: {
@@ -6346,6 +6385,8 @@ export interface components {
          */
         "503_2": {
             headers: {
+                /** @description Seconds to wait */
+                "Retry-After"?: number;
                 [name: string]: unknown;
             };
             content: {
@@ -6361,6 +6402,8 @@ export interface components {
         /** @description The service is busy. Please try again in a moment. */
         "503_3": {
             headers: {
+                /** @description Seconds to wait */
+                "Retry-After"?: number;
                 [name: string]: unknown;
             };
             content: {
@@ -6460,9 +6503,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "delivery_not_found" | "carrier_not_found" | "tenant_not_found";
-                        delivery_codes?: unknown;
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_codes?: number[];
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -6496,13 +6539,13 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        amount?: unknown;
+                        amount?: number;
                         /** @enum {unknown} */
                         code: "delivery_not_bookable" | "shipment_in_progress" | "carrier_refused" | "carrier_not_enabled" | "delivery_not_external" | "delivery_goes_in_legs" | "carrier_collects_no_cash" | "sender_cash_not_collected" | "shipment_with_other_carrier" | "idempotency_conflict";
-                        currency?: unknown;
+                        currency?: string;
                         message: string;
-                        reason?: unknown;
-                        status?: unknown;
+                        reason?: string;
+                        status?: string;
                         /** @constant */
                         success: false;
                     };
@@ -6580,9 +6623,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "delivery_not_found" | "shipment_not_found" | "tenant_not_found";
-                        delivery_codes?: unknown;
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_codes?: number[];
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -6607,8 +6650,8 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "delivery_not_bookable" | "shipment_in_progress" | "carrier_refused" | "idempotency_conflict";
                         message: string;
-                        reason?: unknown;
-                        status?: unknown;
+                        reason?: string;
+                        status?: string;
                         /** @constant */
                         success: false;
                     };
@@ -6640,6 +6683,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6667,6 +6712,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -6789,6 +6835,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6874,6 +6922,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7028,10 +7078,10 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "too_many_decimals" | "no_pending_collections" | "cod_collections_not_pending" | "settlement_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        currency?: unknown;
-                        decimals?: unknown;
-                        field?: unknown;
-                        invalid_ids?: unknown;
+                        currency?: string;
+                        decimals?: number;
+                        field?: string;
+                        invalid_ids?: string[];
                         message: string;
                         /** @constant */
                         success: false;
@@ -7044,7 +7094,7 @@ export interface operations {
             /**
              * @description `remittance_exceeds_owed`: The carrier owes {owed} {currency} of this, less than the amount.
              *
-             *     `remittance_amount_mismatch`: The amount pays no whole collections; {expected} {currency} would.
+             *     `remittance_amount_mismatch`: The amount does not match whole collections; {expected} {currency} would.
              *
              *     `remittance_reference_exists`: A payment of this carrier with this reference was entered already.
              *
@@ -7058,11 +7108,11 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "remittance_exceeds_owed" | "remittance_amount_mismatch" | "remittance_reference_exists" | "idempotency_conflict";
-                        currency?: unknown;
-                        expected?: unknown;
-                        field?: unknown;
+                        currency?: string;
+                        expected?: number;
+                        field?: string;
                         message: string;
-                        owed?: unknown;
+                        owed?: number;
                         /** @constant */
                         success: false;
                     };
@@ -7098,6 +7148,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7316,6 +7368,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7447,7 +7501,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "zone_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -7484,6 +7538,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7567,6 +7623,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7615,7 +7673,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "address_not_found" | "zone_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -7751,6 +7809,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7898,7 +7958,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `duplicate_deliveries`: Deliveries are named twice, by themselves or by their parcel.
+             * @description `duplicate_deliveries`: A delivery is in the list twice, by itself or by its parcel.
              *
              *     `no_active_child_leg`: The parcel has no leg that can be assigned now.
              *
@@ -7934,10 +7994,10 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "duplicate_deliveries" | "no_active_child_leg" | "delivery_carrier_not_internal" | "driver_not_allowed_in_zones" | "assignment_driver_required" | "delivery_zone_validation_unavailable" | "driver_not_allowed_in_pickup_zone" | "driver_not_allowed_in_delivery_zone" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
-                        missing_zones?: unknown;
+                        missing_zones?: string[];
                         /** @constant */
                         success: false;
                     };
@@ -7962,9 +8022,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "driver_not_found" | "delivery_not_found" | "vehicle_not_found" | "tenant_not_found";
-                        delivery_codes?: unknown;
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_codes?: number[];
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -7980,7 +8040,7 @@ export interface operations {
              *
              *     `delivery_already_assigned`: A driver has this delivery already.
              *
-             *     `delivery_status_changed`: The delivery is not waiting for a driver, or no longer.
+             *     `delivery_status_changed`: The delivery is not waiting for a driver.
              *
              *     `delivery_has_open_exception`: The delivery has an open exception.
              *
@@ -8006,17 +8066,17 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        capacity?: unknown;
+                        capacity?: number | null;
                         /** @enum {unknown} */
                         code: "driver_not_active" | "driver_has_no_vehicle" | "vehicle_inactive" | "delivery_already_assigned" | "delivery_status_changed" | "delivery_has_open_exception" | "parent_exception_open" | "warehouse_item_exception_open" | "warehouse_preparation_inconsistent" | "insufficient_vehicle_capacity" | "invalid_status_transition" | "handoff_already_pending" | "driver_vehicle_taken" | "idempotency_conflict";
-                        delivery_ids?: unknown;
-                        field?: unknown;
-                        from?: unknown;
+                        delivery_ids?: string[];
+                        field?: string;
+                        from?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
-                        used?: unknown;
+                        to?: string;
+                        used?: number;
                     };
                 };
             };
@@ -8148,11 +8208,11 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "assignment_ended" | "delivery_already_picked_up" | "invalid_status_transition" | "idempotency_conflict";
-                        from?: unknown;
+                        from?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -8185,6 +8245,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8282,7 +8344,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -8414,7 +8476,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `duplicate_deliveries`: Deliveries are named twice, by themselves or by their parcel.
+             * @description `duplicate_deliveries`: A delivery is in the list twice, by itself or by its parcel.
              *
              *     `no_active_child_leg`: The parcel has no leg that can be assigned now.
              *
@@ -8444,10 +8506,10 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "duplicate_deliveries" | "no_active_child_leg" | "delivery_carrier_not_internal" | "driver_not_allowed_in_zones" | "deliveries_zone_context_incomplete" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
-                        missing_zones?: unknown;
+                        missing_zones?: string[];
                         /** @constant */
                         success: false;
                     };
@@ -8470,9 +8532,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "driver_not_found" | "delivery_not_found" | "tenant_not_found";
-                        delivery_codes?: unknown;
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_codes?: number[];
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -8488,7 +8550,7 @@ export interface operations {
              *
              *     `delivery_already_assigned`: A driver has this delivery already.
              *
-             *     `delivery_status_changed`: The delivery is not waiting for a driver, or no longer.
+             *     `delivery_status_changed`: The delivery is not waiting for a driver.
              *
              *     `delivery_has_open_exception`: The delivery has an open exception.
              *
@@ -8512,17 +8574,17 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        capacity?: unknown;
+                        capacity?: number | null;
                         /** @enum {unknown} */
                         code: "driver_not_active" | "driver_has_no_vehicle" | "vehicle_inactive" | "delivery_already_assigned" | "delivery_status_changed" | "delivery_has_open_exception" | "parent_exception_open" | "warehouse_item_exception_open" | "warehouse_preparation_inconsistent" | "insufficient_vehicle_capacity" | "invalid_status_transition" | "handoff_already_pending" | "idempotency_conflict";
-                        delivery_ids?: unknown;
-                        field?: unknown;
-                        from?: unknown;
+                        delivery_ids?: string[];
+                        field?: string;
+                        from?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
-                        used?: unknown;
+                        to?: string;
+                        used?: number;
                     };
                 };
             };
@@ -8661,7 +8723,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `duplicate_deliveries`: Deliveries are named twice, by themselves or by their parcel.
+             * @description `duplicate_deliveries`: A delivery is in the list twice, by itself or by its parcel.
              *
              *     `no_active_child_leg`: The parcel has no leg that can be assigned now.
              *
@@ -8671,7 +8733,7 @@ export interface operations {
              *
              *     `deliveries_zone_context_incomplete`: It is not known where these deliveries start or end: {delivery_ids}.
              *
-             *     `same_driver`: The list is this driver's already.
+             *     `same_driver`: This driver has the list already.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
@@ -8693,10 +8755,10 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "duplicate_deliveries" | "no_active_child_leg" | "delivery_carrier_not_internal" | "driver_not_allowed_in_zones" | "deliveries_zone_context_incomplete" | "same_driver" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
-                        missing_zones?: unknown;
+                        missing_zones?: string[];
                         /** @constant */
                         success: false;
                     };
@@ -8721,9 +8783,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "driver_not_found" | "delivery_not_found" | "assignment_not_found" | "tenant_not_found";
-                        delivery_codes?: unknown;
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_codes?: number[];
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -8739,7 +8801,7 @@ export interface operations {
              *
              *     `delivery_already_assigned`: A driver has this delivery already.
              *
-             *     `delivery_status_changed`: The delivery is not waiting for a driver, or no longer.
+             *     `delivery_status_changed`: The delivery is not waiting for a driver.
              *
              *     `delivery_has_open_exception`: The delivery has an open exception.
              *
@@ -8767,17 +8829,17 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        capacity?: unknown;
+                        capacity?: number | null;
                         /** @enum {unknown} */
                         code: "driver_not_active" | "driver_has_no_vehicle" | "vehicle_inactive" | "delivery_already_assigned" | "delivery_status_changed" | "delivery_has_open_exception" | "parent_exception_open" | "warehouse_item_exception_open" | "warehouse_preparation_inconsistent" | "insufficient_vehicle_capacity" | "invalid_status_transition" | "handoff_already_pending" | "assignment_ended" | "nothing_to_hand_over" | "idempotency_conflict";
-                        delivery_ids?: unknown;
-                        field?: unknown;
-                        from?: unknown;
+                        delivery_ids?: string[];
+                        field?: string;
+                        from?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
-                        used?: unknown;
+                        to?: string;
+                        used?: number;
                     };
                 };
             };
@@ -8852,7 +8914,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -8888,7 +8950,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Send the body as application/json. */
+            /** @description Send the body in the format this call takes, named in Content-Type. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -8988,7 +9050,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_coordinates" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -9053,6 +9115,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9208,7 +9272,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "cod_collection_not_settled" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -9375,7 +9439,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `driver_id_required`: Say which driver gets the delivery.
+             * @description `driver_id_required`: Choose the driver this is about.
              *
              *     `too_many_decimals`: An amount in {currency} may have at most {decimals} decimals.
              *
@@ -9399,8 +9463,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "driver_id_required" | "too_many_decimals" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        decimals?: unknown;
-                        field?: unknown;
+                        decimals?: number;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -9424,7 +9488,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "driver_not_found" | "handover_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -9446,7 +9510,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "handover_already_declared" | "handover_not_declared" | "idempotency_conflict";
-                        from?: unknown;
+                        from?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -9489,6 +9553,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -9635,7 +9701,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "handover_not_declared" | "idempotency_conflict";
-                        from?: unknown;
+                        from?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -9723,7 +9789,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_resolution`: This does not end the difference: see the counted and the declared amount.
+             * @description `invalid_resolution`: This does not settle the difference between what was declared and what was counted.
              *
              *     `insufficient_wallet_balance`: The wallet balance is not enough.
              *
@@ -9749,8 +9815,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_resolution" | "insufficient_wallet_balance" | "settlement_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        currency?: unknown;
-                        field?: unknown;
+                        currency?: string;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -9773,7 +9839,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "handover_not_in_discrepancy" | "idempotency_conflict";
-                        from?: unknown;
+                        from?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -9865,7 +9931,7 @@ export interface operations {
              *
              *     `mixed_driver_selection`: The chosen collections belong to different drivers. Settle one driver at a time.
              *
-             *     `driver_id_required`: Say which driver gets the delivery.
+             *     `driver_id_required`: Choose the driver this is about.
              *
              *     `no_pending_collections`: There is no collected cash that waits to be settled.
              *
@@ -9895,9 +9961,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "cod_collection_ids_required" | "cod_collections_not_pending" | "mixed_driver_selection" | "driver_id_required" | "no_pending_collections" | "settlement_amount_mismatch" | "invalid_receiver" | "receiver_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        currency?: unknown;
-                        field?: unknown;
-                        invalid_ids?: unknown;
+                        currency?: string;
+                        field?: string;
+                        invalid_ids?: string[];
                         message: string;
                         /** @constant */
                         success: false;
@@ -9920,10 +9986,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        amount?: unknown;
+                        amount?: number;
                         /** @enum {unknown} */
                         code: "settlement_idempotency_conflict" | "cash_handover_required" | "idempotency_conflict";
-                        currency?: unknown;
+                        currency?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -10016,7 +10082,7 @@ export interface operations {
              *
              *     `mixed_driver_selection`: The chosen collections belong to different drivers. Settle one driver at a time.
              *
-             *     `driver_id_required`: Say which driver gets the delivery.
+             *     `driver_id_required`: Choose the driver this is about.
              *
              *     `no_pending_collections`: There is no collected cash that waits to be settled.
              *
@@ -10048,9 +10114,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "cod_collection_ids_required" | "cod_collections_not_pending" | "mixed_driver_selection" | "driver_id_required" | "no_pending_collections" | "settlement_amount_mismatch" | "invalid_receiver" | "receiver_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        currency?: unknown;
-                        field?: unknown;
-                        invalid_ids?: unknown;
+                        currency?: string;
+                        field?: string;
+                        invalid_ids?: string[];
                         message: string;
                         /** @constant */
                         success: false;
@@ -10107,6 +10173,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10222,6 +10290,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10242,6 +10312,8 @@ export interface operations {
             /** @description Success */
             202: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10274,7 +10346,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "settlement_receipt_failed";
                         message: string;
-                        receipt_status?: unknown;
+                        receipt_status?: string;
                         /** @constant */
                         success: false;
                     };
@@ -10377,6 +10449,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10444,6 +10518,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10520,6 +10596,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -10829,17 +10907,17 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        allowed_unit_max?: unknown;
-                        allowed_unit_min?: unknown;
-                        calculated_unit_size?: unknown;
+                        allowed_unit_max?: number;
+                        allowed_unit_min?: number;
+                        calculated_unit_size?: number;
                         /** @enum {unknown} */
                         code: "delivery_place_required" | "delivery_service_id_required" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "staging_warehouse_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        decimals?: unknown;
-                        field?: unknown;
+                        decimals?: number;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        violation?: unknown;
+                        violation?: string;
                     };
                 };
             };
@@ -10866,9 +10944,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "customer_not_found" | "address_not_found" | "warehouse_not_found" | "service_not_found" | "delivery_not_found" | "tenant_not_found";
-                        delivery_codes?: unknown;
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_codes?: number[];
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -10892,9 +10970,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "delivery_barcode_taken" | "original_not_delivered" | "return_already_exists" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
-                        status?: unknown;
+                        status?: string;
                         /** @constant */
                         success: false;
                     };
@@ -10930,6 +11008,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11299,6 +11379,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11444,6 +11526,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11680,6 +11764,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -11812,7 +11898,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "carrier_code_required" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -11837,11 +11923,11 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "shipment_with_other_carrier" | "idempotency_conflict";
-                        from?: unknown;
+                        from?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -12032,10 +12118,10 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_proof_url" | "delivery_proof_required" | "cash_amount_mismatch" | "customer_required_for_cod" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        due?: unknown;
-                        field?: unknown;
+                        due?: number;
+                        field?: string;
                         message: string;
-                        stage?: unknown;
+                        stage?: string;
                         /** @constant */
                         success: false;
                     };
@@ -12059,11 +12145,11 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "delivery_has_no_driver" | "idempotency_conflict";
-                        from?: unknown;
+                        from?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -12320,9 +12406,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "delivery_not_found" | "delivery_item_not_found" | "tenant_not_found";
-                        delivery_codes?: unknown;
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_codes?: number[];
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -12343,7 +12429,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "delivery_ended" | "idempotency_conflict";
                         message: string;
-                        status?: unknown;
+                        status?: string;
                         /** @constant */
                         success: false;
                     };
@@ -12530,13 +12616,13 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "delivery_not_executable" | "invalid_status_transition" | "warehouse_preparation_inconsistent" | "idempotency_conflict";
-                        delivery_ids?: unknown;
-                        field?: unknown;
-                        from?: unknown;
+                        delivery_ids?: string[];
+                        field?: string;
+                        from?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -12785,9 +12871,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "delivery_not_found" | "service_not_found" | "tenant_not_found";
-                        delivery_codes?: unknown;
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_codes?: number[];
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -12811,11 +12897,11 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "delivery_not_in_warehouse" | "invalid_status_transition" | "return_already_exists" | "idempotency_conflict";
-                        from?: unknown;
+                        from?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -12996,13 +13082,13 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "assignment_not_accepted" | "pickup_by_handoff" | "idempotency_conflict";
-                        from?: unknown;
-                        handoff_id?: unknown;
+                        from?: string;
+                        handoff_id?: string;
                         message: string;
-                        status?: unknown;
+                        status?: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -13235,16 +13321,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        allowed_delivery_attempts?: unknown;
-                        attempts_used?: unknown;
+                        allowed_delivery_attempts?: number;
+                        attempts_used?: number;
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "delivery_attempts_exhausted" | "delivery_has_no_driver" | "return_through_warehouse" | "idempotency_conflict";
-                        field?: unknown;
-                        from?: unknown;
+                        field?: string;
+                        from?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -13415,9 +13501,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "delivery_not_found" | "warehouse_not_found" | "tenant_not_found";
-                        delivery_codes?: unknown;
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_codes?: number[];
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -13620,6 +13706,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13816,6 +13904,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13964,6 +14054,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -14046,7 +14138,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_column_filters" | "month_and_year_together" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -14082,6 +14174,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -14224,7 +14318,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "month_and_year_together" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -14273,6 +14367,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -14418,7 +14514,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "user_not_found" | "vehicle_not_found" | "zone_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -14444,15 +14540,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        capacity?: unknown;
+                        capacity?: number | null;
                         /** @enum {unknown} */
                         code: "user_not_driver" | "vehicle_inactive" | "driver_vehicle_taken" | "insufficient_vehicle_capacity" | "driver_inactive" | "idempotency_conflict";
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        used?: unknown;
+                        used?: number;
                     };
                 };
             };
@@ -14554,7 +14650,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "driver_not_found" | "vehicle_not_found" | "zone_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -14578,15 +14674,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        capacity?: unknown;
+                        capacity?: number | null;
                         /** @enum {unknown} */
                         code: "vehicle_inactive" | "driver_vehicle_taken" | "insufficient_vehicle_capacity" | "driver_inactive" | "idempotency_conflict";
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        used?: unknown;
+                        used?: number;
                     };
                 };
             };
@@ -14626,6 +14722,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -14890,9 +14988,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "handoff_not_found" | "delivery_not_found" | "tenant_not_found";
-                        delivery_codes?: unknown;
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_codes?: number[];
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -14918,14 +15016,14 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "handoff_not_pending" | "invalid_status_transition" | "assignment_not_accepted" | "warehouse_preparation_inconsistent" | "idempotency_conflict";
-                        delivery_ids?: unknown;
-                        field?: unknown;
-                        from?: unknown;
+                        delivery_ids?: string[];
+                        field?: string;
+                        from?: string;
                         message: string;
-                        status?: unknown;
+                        status?: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -14964,6 +15062,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15067,6 +15167,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15143,7 +15245,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        branches?: unknown;
+                        branches?: Record<string, never>[];
                         /** @enum {unknown} */
                         code: "branch_code_ambiguous";
                         message: string;
@@ -15183,6 +15285,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15245,6 +15349,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15309,6 +15415,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15467,7 +15575,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "institution_not_found" | "address_not_found" | "processing_point_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -15525,6 +15633,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15636,6 +15746,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15718,7 +15830,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "branch_not_found" | "processing_point_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -15953,6 +16065,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15991,16 +16105,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        allowed_unit_max?: unknown;
-                        allowed_unit_min?: unknown;
-                        calculated_unit_size?: unknown;
+                        allowed_unit_max?: number;
+                        allowed_unit_min?: number;
+                        calculated_unit_size?: number;
                         /** @enum {unknown} */
                         code: "delivery_service_not_available" | "invalid_coordinates" | "can_not_use_this_delivery_for_this_unit_size" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        violation?: unknown;
+                        violation?: string;
                     };
                 };
             };
@@ -16129,16 +16243,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        allowed_unit_max?: unknown;
-                        allowed_unit_min?: unknown;
-                        calculated_unit_size?: unknown;
+                        allowed_unit_max?: number;
+                        allowed_unit_min?: number;
+                        calculated_unit_size?: number;
                         /** @enum {unknown} */
                         code: "invalid_package" | "unit_size_or_dimensions_required" | "delivery_service_not_available" | "invalid_coordinates" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        violation?: unknown;
+                        violation?: string;
                     };
                 };
             };
@@ -16189,6 +16303,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -16392,7 +16508,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "customer_ids_required_for_selected_access_mode" | "invalid_customer_ids" | "zone_ids_required_for_selected_zone_mode" | "invalid_zone_ids" | "zone_tag_ids_required_for_tag_selector" | "invalid_zone_tag_ids" | "allowed_delivery_attempts_must_be_positive_integer" | "invalid_unit_range" | "invalid_delivery_time_range" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -16414,7 +16530,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "delivery_type_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -16470,6 +16586,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -16696,6 +16814,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -16743,7 +16863,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "customer_ids_required_for_selected_access_mode" | "invalid_customer_ids" | "zone_ids_required_for_selected_zone_mode" | "invalid_zone_ids" | "zone_tag_ids_required_for_tag_selector" | "invalid_zone_tag_ids" | "allowed_delivery_attempts_must_be_positive_integer" | "invalid_unit_range" | "invalid_delivery_time_range" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -16767,7 +16887,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "service_not_found" | "delivery_type_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -16790,7 +16910,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "delivery_service_type_change_blocked_by_settings" | "service_code_already_exists" | "idempotency_conflict";
                         message: string;
-                        setting_references?: unknown;
+                        setting_references?: unknown[];
                         /** @constant */
                         success: false;
                     };
@@ -16828,6 +16948,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -16878,7 +17000,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "delivery_service_in_use" | "delivery_service_in_use_by_settings" | "idempotency_conflict";
                         message: string;
-                        setting_references?: unknown;
+                        setting_references?: unknown[];
                         /** @constant */
                         success: false;
                     };
@@ -16962,6 +17084,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -17068,7 +17192,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "institution_not_found" | "branch_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -17123,6 +17247,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -17212,6 +17338,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -17396,10 +17524,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        barcode_value?: unknown;
+                        barcode_value?: string;
                         /** @enum {unknown} */
                         code: "invalid_exception_reason" | "invalid_barcode" | "invalid_proof_url" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -17448,9 +17576,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "item_void" | "item_already_has_order" | "exception_already_open" | "manifest_action_not_allowed" | "idempotency_conflict";
-                        manifest_id?: unknown;
-                        manifest_number?: unknown;
-                        manifest_status?: unknown;
+                        manifest_id?: string;
+                        manifest_number?: string;
+                        manifest_status?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -17626,7 +17754,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `one_destination_required`: Send exactly one of destination_branch_id and destination_address_id.
+             * @description `one_destination_required`: Choose one destination: a branch or an address, not both.
              *
              *     `delivery_service_id_required`: Choose a delivery service: no default is configured.
              *
@@ -17652,7 +17780,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "one_destination_required" | "delivery_service_id_required" | "delivery_service_not_available" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -17678,7 +17806,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "branch_not_found" | "address_not_found" | "service_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -17704,9 +17832,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "manifest_bulk_order_creation_not_allowed" | "manifest_arrival_required" | "manifest_delivery_proof_required" | "manifest_bulk_receipt_incomplete" | "idempotency_conflict";
-                        manifest_id?: unknown;
-                        manifest_number?: unknown;
-                        manifest_status?: unknown;
+                        manifest_id?: string;
+                        manifest_number?: string;
+                        manifest_status?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -17810,6 +17938,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -17889,6 +18019,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -18247,10 +18379,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        barcode_value?: unknown;
+                        barcode_value?: string;
                         /** @enum {unknown} */
                         code: "processing_point_required" | "invalid_barcode" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -18277,7 +18409,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "manifest_workflow_not_allowed" | "processing_point_choice_not_allowed" | "transfer_manifest_disabled" | "forbidden" | "tenant_inactive";
-                        creation_source?: unknown;
+                        creation_source?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -18305,7 +18437,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "institution_not_found" | "driver_not_found" | "branch_not_found" | "processing_point_not_found" | "address_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -18331,7 +18463,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        barcode_value?: unknown;
+                        barcode_value?: string;
                         /** @enum {unknown} */
                         code: "institution_inactive" | "driver_inactive" | "branch_inactive" | "processing_point_inactive" | "barcode_already_used" | "idempotency_conflict";
                         message: string;
@@ -18370,6 +18502,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -18904,15 +19038,15 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "manifest_has_open_exceptions" | "manifest_items_unfinished" | "idempotency_conflict";
-                        count?: unknown;
-                        from?: unknown;
-                        manifest_id?: unknown;
-                        manifest_number?: unknown;
-                        manifest_status?: unknown;
+                        count?: number;
+                        from?: string;
+                        manifest_id?: string;
+                        manifest_number?: string;
+                        manifest_status?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -19040,15 +19174,15 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "manifest_items_missing" | "idempotency_conflict";
-                        from?: unknown;
-                        manifest_id?: unknown;
-                        manifest_number?: unknown;
-                        manifest_status?: unknown;
+                        from?: string;
+                        manifest_id?: string;
+                        manifest_number?: string;
+                        manifest_status?: string;
                         message: string;
-                        remaining_count?: unknown;
+                        remaining_count?: number;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -19184,6 +19318,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19338,10 +19474,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        barcode_value?: unknown;
+                        barcode_value?: string;
                         /** @enum {unknown} */
                         code: "invalid_barcode" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -19367,7 +19503,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "manifest_not_found" | "branch_not_found" | "address_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -19389,12 +19525,12 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        barcode_value?: unknown;
+                        barcode_value?: string;
                         /** @enum {unknown} */
                         code: "manifest_action_not_allowed" | "barcode_already_used" | "branch_inactive" | "idempotency_conflict";
-                        manifest_id?: unknown;
-                        manifest_number?: unknown;
-                        manifest_status?: unknown;
+                        manifest_id?: string;
+                        manifest_number?: string;
+                        manifest_status?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -19584,14 +19720,14 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "manifest_has_no_items" | "manifest_pickup_proof_required" | "idempotency_conflict";
-                        from?: unknown;
-                        manifest_id?: unknown;
-                        manifest_number?: unknown;
-                        manifest_status?: unknown;
+                        from?: string;
+                        manifest_id?: string;
+                        manifest_number?: string;
+                        manifest_status?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -19857,9 +19993,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "manifest_action_not_allowed" | "item_void" | "idempotency_conflict";
-                        manifest_id?: unknown;
-                        manifest_number?: unknown;
-                        manifest_status?: unknown;
+                        manifest_id?: string;
+                        manifest_number?: string;
+                        manifest_status?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -20118,14 +20254,14 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "manifest_arrival_required" | "manifest_delivery_proof_required" | "idempotency_conflict";
-                        from?: unknown;
-                        manifest_id?: unknown;
-                        manifest_number?: unknown;
-                        manifest_status?: unknown;
+                        from?: string;
+                        manifest_id?: string;
+                        manifest_number?: string;
+                        manifest_status?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -20164,6 +20300,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -20309,6 +20447,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -20403,6 +20543,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -20467,7 +20609,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "processing_point_not_found" | "address_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -20596,6 +20738,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -20765,7 +20909,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "vehicle_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -20785,15 +20929,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        capacity?: unknown;
+                        capacity?: number | null;
                         /** @enum {unknown} */
                         code: "vehicle_in_use" | "insufficient_vehicle_capacity" | "idempotency_conflict";
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        used?: unknown;
+                        used?: number;
                     };
                 };
             };
@@ -20834,6 +20978,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -20984,8 +21130,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "idempotency_key_required" | "too_many_decimals" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        decimals?: unknown;
-                        field?: unknown;
+                        decimals?: number;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -21104,7 +21250,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "idempotency_key_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -21217,7 +21363,7 @@ export interface operations {
              *
              *     `invalid_payment_method`: A payment method named here does not exist.
              *
-             *     `back_ref_required`: Paying through a gateway needs backRef, the address to return to.
+             *     `back_ref_required`: Paying online needs an address to return to afterwards (backRef).
              *
              *     `back_ref_not_allowed`: The address to return to is not one of the store's.
              *
@@ -21241,8 +21387,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "too_many_decimals" | "invalid_payment_method" | "back_ref_required" | "back_ref_not_allowed" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        decimals?: unknown;
-                        field?: unknown;
+                        decimals?: number;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -21266,7 +21412,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "wallet_not_found" | "payment_method_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -21286,7 +21432,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "gateway_not_configured" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -21330,6 +21476,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -21411,6 +21559,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -21460,6 +21610,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -21494,6 +21645,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -21626,6 +21779,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -21861,7 +22016,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "zone_not_found" | "zone_tag_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -21896,6 +22051,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -21920,6 +22077,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -22009,7 +22167,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "gateway_incomplete" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -22059,6 +22217,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -22385,6 +22545,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -22621,6 +22783,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -22682,7 +22846,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "cart_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -22791,9 +22955,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "cart_quantity_exceeded" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
-                        quantity_max?: unknown;
+                        quantity_max?: number;
                         /** @constant */
                         success: false;
                     };
@@ -22818,7 +22982,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "cart_not_found" | "market_not_found" | "variant_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -22840,7 +23004,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "cart_not_active" | "cart_full" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -23043,6 +23207,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -23197,6 +23363,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -23282,6 +23450,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -23352,6 +23522,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -23417,6 +23589,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -23456,6 +23630,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_24"];
@@ -23505,7 +23680,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_14"];
+            400: components["responses"]["400_15"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_25"];
@@ -23602,7 +23777,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_custom_domain" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -23627,7 +23802,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "custom_domain_taken" | "custom_domain_already_connected" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -23690,7 +23865,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_14"];
+            400: components["responses"]["400_15"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_25"];
@@ -23720,6 +23895,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -23859,6 +24036,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_24"];
@@ -23942,6 +24120,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -24022,8 +24202,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "market_field_fixed" | "invalid_directory_category" | "invalid_payment_method" | "market_currency_differs" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        currency?: unknown;
-                        field?: unknown;
+                        currency?: string;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -24064,6 +24244,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -24154,6 +24336,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -24376,8 +24560,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_store_name" | "store_name_taken" | "invalid_directory_category" | "invalid_payment_method" | "market_currency_differs" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        currency?: unknown;
-                        field?: unknown;
+                        currency?: string;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -24435,6 +24619,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -24488,6 +24674,28 @@ export interface operations {
                     };
                 };
             };
+            /**
+             * @description `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "invalid_uuid" | "invalid_idempotency_key" | "tenant_id_required";
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_24"];
@@ -24527,6 +24735,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -24715,7 +24925,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "market_information_incomplete" | "market_category_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -24761,6 +24971,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -24862,6 +25074,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -24944,6 +25158,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -25022,6 +25238,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -25184,6 +25402,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -25341,16 +25561,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        allowed_unit_max?: unknown;
-                        allowed_unit_min?: unknown;
-                        calculated_unit_size?: unknown;
+                        allowed_unit_max?: number;
+                        allowed_unit_min?: number;
+                        calculated_unit_size?: number;
                         /** @enum {unknown} */
                         code: "staging_warehouse_required" | "delivery_service_not_available" | "invalid_coordinates" | "invalid_package" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        violation?: unknown;
+                        violation?: string;
                     };
                 };
             };
@@ -25373,7 +25593,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "order_not_found" | "service_not_found" | "customer_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -25397,11 +25617,11 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "order_not_pending" | "order_not_paid" | "insufficient_stock" | "idempotency_conflict";
-                        field?: unknown;
-                        item_id?: unknown;
+                        field?: string;
+                        item_id?: string;
                         message: string;
-                        payment_status?: unknown;
-                        status?: unknown;
+                        payment_status?: string;
+                        status?: string;
                         /** @constant */
                         success: false;
                     };
@@ -25448,6 +25668,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -25502,7 +25724,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "insufficient_wallet_balance" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -25527,12 +25749,12 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "order_not_cancellable" | "invalid_status_transition" | "idempotency_conflict";
-                        from?: unknown;
+                        from?: string;
                         message: string;
-                        status?: unknown;
+                        status?: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -25574,6 +25796,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -25714,12 +25938,12 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "order_has_delivery" | "idempotency_conflict";
-                        delivery_id?: unknown;
-                        from?: unknown;
+                        delivery_id?: string;
+                        from?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -25753,6 +25977,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -26022,12 +26248,12 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        amount?: unknown;
+                        amount?: number;
                         /** @enum {unknown} */
                         code: "refund_too_high" | "too_many_decimals" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        currency?: unknown;
-                        decimals?: unknown;
-                        field?: unknown;
+                        currency?: string;
+                        decimals?: number;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -26053,7 +26279,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "order_not_paid" | "nothing_to_refund" | "idempotency_conflict";
                         message: string;
-                        payment_status?: unknown;
+                        payment_status?: string;
                         /** @constant */
                         success: false;
                     };
@@ -26096,6 +26322,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -26459,7 +26687,7 @@ export interface operations {
              *
              *     `insufficient_wallet_balance`: The wallet balance is not enough.
              *
-             *     `back_ref_required`: Paying through a gateway needs backRef, the address to return to.
+             *     `back_ref_required`: Paying online needs an address to return to afterwards (backRef).
              *
              *     `back_ref_not_allowed`: The address to return to is not one of the store's.
              *
@@ -26491,16 +26719,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        allowed_unit_max?: unknown;
-                        allowed_unit_min?: unknown;
-                        calculated_unit_size?: unknown;
+                        allowed_unit_max?: number;
+                        allowed_unit_min?: number;
+                        calculated_unit_size?: number;
                         /** @enum {unknown} */
                         code: "invalid_payment_method" | "insufficient_wallet_balance" | "back_ref_required" | "back_ref_not_allowed" | "delivery_service_not_available" | "invalid_coordinates" | "invalid_package" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        violation?: unknown;
+                        violation?: string;
                     };
                 };
             };
@@ -26527,7 +26755,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "cart_not_found" | "market_not_found" | "address_not_found" | "payment_method_not_found" | "service_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -26555,12 +26783,12 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "cart_not_active" | "cart_empty" | "cart_item_unavailable" | "insufficient_stock" | "gateway_not_configured" | "idempotency_conflict";
-                        field?: unknown;
-                        item_id?: unknown;
+                        field?: string;
+                        item_id?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        variant_id?: unknown;
+                        variant_id?: string;
                     };
                 };
             };
@@ -26592,6 +26820,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -26652,6 +26882,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -26840,8 +27072,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "market_not_found" | "category_not_found" | "variant_not_found" | "inventory_item_not_found" | "tenant_not_found";
-                        field?: unknown;
-                        item_id?: unknown;
+                        field?: string;
+                        item_id?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -26878,6 +27110,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -26992,6 +27226,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -27063,8 +27299,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "too_many_decimals" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        decimals?: unknown;
-                        field?: unknown;
+                        decimals?: number;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -27092,8 +27328,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "product_not_found" | "category_not_found" | "variant_not_found" | "inventory_item_not_found" | "tenant_not_found";
-                        field?: unknown;
-                        item_id?: unknown;
+                        field?: string;
+                        item_id?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -27133,6 +27369,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -27282,6 +27520,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -27342,6 +27582,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -27402,6 +27644,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -27533,6 +27777,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -27614,6 +27860,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -27685,7 +27933,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "market_not_found" | "product_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -27726,6 +27974,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -27890,6 +28140,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -28170,7 +28422,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "replay_too_large" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -28207,6 +28459,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -28281,7 +28535,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_15"];
+            400: components["responses"]["400_16"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -28318,6 +28572,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -28509,7 +28765,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "tenant_slug_taken" | "invalid_tenant_slug" | "tenant_name_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -28547,6 +28803,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -28665,6 +28923,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -28751,7 +29011,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "tenant_slug_taken" | "invalid_tenant_slug" | "tenant_name_required" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -28972,6 +29232,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -29048,7 +29310,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_15"];
+            400: components["responses"]["400_16"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -29080,6 +29342,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -29126,6 +29390,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -29174,6 +29440,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -29500,7 +29768,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_reference" | "manifest_workflow_required" | "delivery_service_not_available" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -29523,7 +29791,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "currency_in_use" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -29557,6 +29825,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -29911,6 +30181,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -30047,7 +30319,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_roles" | "weak_password" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -30173,7 +30445,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_roles" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -30200,7 +30472,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "user_field_fixed" | "cannot_deactivate_self" | "last_tenant_admin" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -30313,6 +30585,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -30584,7 +30858,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "tenant_slug_taken" | "invalid_tenant_slug" | "tenant_name_required" | "subscription_required" | "invalid_reference" | "weak_password" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -30661,6 +30935,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -30719,7 +30995,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_13"];
+            400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             /**
              * @description `warehouse_assignment_required`: You have no active assignment at this warehouse.
@@ -30794,6 +31070,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -30885,6 +31163,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -31000,7 +31280,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "item_sku_exists" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -31036,6 +31316,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -31109,6 +31391,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -31154,7 +31438,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "item_sku_exists" | "item_has_stock" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -31284,6 +31568,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -31499,7 +31785,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_12"];
+            400: components["responses"]["400_13"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
@@ -31520,8 +31806,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "bin_inactive" | "insufficient_stock" | "transfer_reference_exists" | "idempotency_conflict";
-                        field?: unknown;
-                        item_id?: unknown;
+                        field?: string;
+                        item_id?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -31557,6 +31843,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -31765,7 +32053,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_11"];
+            400: components["responses"]["400_12"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
@@ -31786,8 +32074,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "insufficient_stock" | "bin_inactive" | "serial_number_taken" | "idempotency_conflict";
-                        field?: unknown;
-                        item_id?: unknown;
+                        field?: string;
+                        item_id?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -31880,7 +32168,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_11"];
+            400: components["responses"]["400_12"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
@@ -31901,8 +32189,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "inventory_item_inactive" | "bin_inactive" | "serial_number_taken" | "idempotency_conflict";
-                        field?: unknown;
-                        item_id?: unknown;
+                        field?: string;
+                        item_id?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -32153,6 +32441,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -32359,6 +32649,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -32430,9 +32722,9 @@ export interface operations {
             /**
              * @description `invalid_column_filters`: The filter {field} is not valid.
              *
-             *     `operation_type_not_allowed`: A system-only transfer has no operation type
+             *     `operation_type_not_allowed`: A system-only transfer has no operation type.
              *
-             *     `unsupported_filter`: This list has no such filter
+             *     `unsupported_filter`: This list has no such filter.
              *
              *     `validation_failed`: {field} {reason}.
              *
@@ -32452,7 +32744,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_column_filters" | "operation_type_not_allowed" | "unsupported_filter" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -32688,19 +32980,19 @@ export interface operations {
             /**
              * @description `idempotency_key_required`: Send an Idempotency-Key header with this call.
              *
-             *     `operation_type_required`: Say which operation this is: single_delivery or waybill
+             *     `operation_type_required`: Say what this transfer is: a single delivery or a waybill.
              *
-             *     `operation_type_not_allowed`: A system-only transfer has no operation type
+             *     `operation_type_not_allowed`: A system-only transfer has no operation type.
              *
-             *     `single_delivery_needs_one_package`: A single delivery is exactly one package
+             *     `single_delivery_needs_one_package`: A single delivery is exactly one package.
              *
              *     `warehouses_must_differ`: Source and destination must be different warehouses.
              *
-             *     `no_transferable_packages`: None of the packages can be moved
+             *     `no_transferable_packages`: None of the packages can be moved.
              *
-             *     `destination_warehouse_required`: Name the destination warehouse
+             *     `destination_warehouse_required`: Name the destination warehouse.
              *
-             *     `new_delivery_defaults_required`: Inventory needs the terms of its new deliveries
+             *     `new_delivery_defaults_required`: Inventory needs the terms of its new deliveries.
              *
              *     `delivery_service_not_available`: This delivery service may not be used here.
              *
@@ -32734,17 +33026,17 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        allowed_unit_max?: unknown;
-                        allowed_unit_min?: unknown;
-                        calculated_unit_size?: unknown;
+                        allowed_unit_max?: number;
+                        allowed_unit_min?: number;
+                        calculated_unit_size?: number;
                         /** @enum {unknown} */
                         code: "idempotency_key_required" | "operation_type_required" | "operation_type_not_allowed" | "single_delivery_needs_one_package" | "warehouses_must_differ" | "no_transferable_packages" | "destination_warehouse_required" | "new_delivery_defaults_required" | "delivery_service_not_available" | "customer_required_for_wallet" | "wallet_is_the_senders" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
-                        rejected?: unknown;
+                        rejected?: Record<string, never>[];
                         /** @constant */
                         success: false;
-                        violation?: unknown;
+                        violation?: string;
                     };
                 };
             };
@@ -32842,7 +33134,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_12"];
+            400: components["responses"]["400_13"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_17"];
@@ -32888,6 +33180,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -32998,7 +33292,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_cursor" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -33164,8 +33458,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "item_not_in_bin" | "picked_too_much" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
-                        item_id?: unknown;
+                        field?: string;
+                        item_id?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -33193,8 +33487,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "warehouse_not_found" | "assignee_not_found" | "inventory_item_not_found" | "bin_not_found" | "tenant_not_found";
-                        field?: unknown;
-                        item_id?: unknown;
+                        field?: string;
+                        item_id?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -33216,8 +33510,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "picking_reference_exists" | "insufficient_stock" | "idempotency_conflict";
-                        field?: unknown;
-                        item_id?: unknown;
+                        field?: string;
+                        item_id?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -33253,6 +33547,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -33404,6 +33700,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -33500,8 +33798,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "item_not_in_bin" | "picked_too_much" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
-                        item_id?: unknown;
+                        field?: string;
+                        item_id?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -33529,8 +33827,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "picking_order_not_found" | "assignee_not_found" | "inventory_item_not_found" | "bin_not_found" | "tenant_not_found";
-                        field?: unknown;
-                        item_id?: unknown;
+                        field?: string;
+                        item_id?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -33558,13 +33856,13 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "pnd_picking_handed_off_by_driver_pickup" | "picking_items_fixed" | "picking_incomplete" | "insufficient_stock" | "idempotency_conflict";
-                        field?: unknown;
-                        from?: unknown;
-                        item_id?: unknown;
+                        field?: string;
+                        from?: string;
+                        item_id?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -33608,6 +33906,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -33706,6 +34006,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -33835,6 +34137,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -33923,8 +34227,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "bin_id_required_for_received_items" | "item_named_twice" | "received_too_much" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        expected?: unknown;
-                        field?: unknown;
+                        expected?: number;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -33950,8 +34254,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "receiving_order_not_found" | "bin_not_found" | "inventory_item_not_found" | "tenant_not_found";
-                        field?: unknown;
-                        item_id?: unknown;
+                        field?: string;
+                        item_id?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -33973,12 +34277,12 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "bin_inactive" | "idempotency_conflict";
-                        field?: unknown;
-                        from?: unknown;
+                        field?: string;
+                        from?: string;
                         message: string;
                         /** @constant */
                         success: false;
-                        to?: unknown;
+                        to?: string;
                     };
                 };
             };
@@ -34019,6 +34323,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -34099,7 +34405,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_13"];
+            400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -34237,7 +34543,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "warehouse_not_found" | "staff_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -34245,7 +34551,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `staff_not_in_warehouse`: Not an active staff member of this warehouse
+             * @description `staff_not_in_warehouse`: Not an active staff member of this warehouse.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -34257,7 +34563,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "staff_not_in_warehouse" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -34293,6 +34599,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -34489,7 +34797,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_21"];
             /**
-             * @description `sorting_session_not_active`: The sorting session has ended
+             * @description `sorting_session_not_active`: The sorting session has ended.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -34536,6 +34844,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -34678,7 +34988,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
-             * @description `sorting_session_not_found`: Sorting session not found
+             * @description `sorting_session_not_found`: Sorting session not found.
              *
              *     `staff_not_found`: The staff assignment was not found.
              *
@@ -34692,7 +35002,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "sorting_session_not_found" | "staff_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -34700,9 +35010,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `sorting_session_not_active`: The sorting session has ended
+             * @description `sorting_session_not_active`: The sorting session has ended.
              *
-             *     `staff_not_in_warehouse`: Not an active staff member of this warehouse
+             *     `staff_not_in_warehouse`: Not an active staff member of this warehouse.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -34714,7 +35024,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "sorting_session_not_active" | "staff_not_in_warehouse" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -34804,9 +35114,9 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
-             * @description `sorting_session_not_found`: Sorting session not found
+             * @description `sorting_session_not_found`: Sorting session not found.
              *
-             *     `sorting_assignment_not_found`: Sorting assignment not found
+             *     `sorting_assignment_not_found`: Sorting assignment not found.
              *
              *     `staff_not_found`: The staff assignment was not found.
              *
@@ -34820,7 +35130,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "sorting_session_not_found" | "sorting_assignment_not_found" | "staff_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -34828,11 +35138,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `sorting_session_not_active`: The sorting session has ended
+             * @description `sorting_session_not_active`: The sorting session has ended.
              *
-             *     `staff_not_in_warehouse`: Not an active staff member of this warehouse
+             *     `staff_not_in_warehouse`: Not an active staff member of this warehouse.
              *
-             *     `capacity_below_filled`: {filled_capacity} packages lie in the cage already
+             *     `capacity_below_filled`: {filled_capacity} packages lie in the cage already.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -34844,8 +35154,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "sorting_session_not_active" | "staff_not_in_warehouse" | "capacity_below_filled" | "idempotency_conflict";
-                        field?: unknown;
-                        filled_capacity?: unknown;
+                        field?: string;
+                        filled_capacity?: number;
                         message: string;
                         /** @constant */
                         success: false;
@@ -34896,9 +35206,9 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
-             * @description `sorting_session_not_found`: Sorting session not found
+             * @description `sorting_session_not_found`: Sorting session not found.
              *
-             *     `sorting_assignment_not_found`: Sorting assignment not found
+             *     `sorting_assignment_not_found`: Sorting assignment not found.
              *
              *     `tenant_not_found`: This company does not exist.
              */
@@ -34910,7 +35220,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "sorting_session_not_found" | "sorting_assignment_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -34918,9 +35228,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `sorting_session_not_active`: The sorting session has ended
+             * @description `sorting_session_not_active`: The sorting session has ended.
              *
-             *     `cage_not_empty`: Packages lie in the cage
+             *     `cage_not_empty`: Packages lie in the cage.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -35046,13 +35356,13 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
-             * @description `sorting_session_not_found`: Sorting session not found
+             * @description `sorting_session_not_found`: Sorting session not found.
              *
              *     `delivery_not_found`: There is no such delivery.
              *
-             *     `sorting_assignment_not_found`: Sorting assignment not found
+             *     `sorting_assignment_not_found`: Sorting assignment not found.
              *
-             *     `no_matching_destination`: No cage of the session is for this package's destination
+             *     `no_matching_destination`: No cage of the session is for this package's destination.
              *
              *     `tenant_not_found`: This company does not exist.
              */
@@ -35064,9 +35374,9 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "sorting_session_not_found" | "delivery_not_found" | "sorting_assignment_not_found" | "no_matching_destination" | "tenant_not_found";
-                        delivery_codes?: unknown;
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_codes?: number[];
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -35074,13 +35384,13 @@ export interface operations {
                 };
             };
             /**
-             * @description `sorting_session_not_active`: The sorting session has ended
+             * @description `sorting_session_not_active`: The sorting session has ended.
              *
-             *     `package_not_sortable`: The package is {status} and is not sorted any more
+             *     `package_not_sortable`: The package is {status} and is not sorted any more.
              *
-             *     `package_elsewhere`: The package lies in another warehouse
+             *     `package_elsewhere`: The package lies in another warehouse.
              *
-             *     `cage_full`: The cage is full
+             *     `cage_full`: The cage is full.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -35090,12 +35400,12 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        assignment_id?: unknown;
+                        assignment_id?: string;
                         /** @enum {unknown} */
                         code: "sorting_session_not_active" | "package_not_sortable" | "package_elsewhere" | "cage_full" | "idempotency_conflict";
-                        current_warehouse_id?: unknown;
+                        current_warehouse_id?: string;
                         message: string;
-                        status?: unknown;
+                        status?: string;
                         /** @constant */
                         success: false;
                     };
@@ -35141,6 +35451,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -35329,7 +35641,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_warehouse_features" | "invalid_customer_ids" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -35369,6 +35681,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -35474,6 +35788,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -35544,7 +35860,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_warehouse_features" | "invalid_customer_ids" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -35568,7 +35884,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "warehouse_not_found" | "address_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -35608,6 +35924,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -35681,6 +35999,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -35805,7 +36125,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "bin_code_exists" | "default_receiving_exists" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -35842,6 +36162,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -35918,6 +36240,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -35970,7 +36294,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "bin_code_exists" | "default_receiving_exists" | "bin_not_empty" | "bin_full" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -36050,7 +36374,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "warehouse_not_found" | "carrier_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -36137,6 +36461,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -36259,7 +36585,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "warehouse_not_found" | "user_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -36361,7 +36687,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "staff_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -36406,6 +36732,8 @@ export interface operations {
             /** @description Success; with `format=csv` the rows as text/csv */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -36669,11 +36997,11 @@ export interface operations {
              *
              *     `warehouses_must_differ`: Source and destination must be different warehouses.
              *
-             *     `no_transferable_packages`: None of the packages can be moved
+             *     `no_transferable_packages`: None of the packages can be moved.
              *
-             *     `destination_warehouse_required`: Name the destination warehouse
+             *     `destination_warehouse_required`: Name the destination warehouse.
              *
-             *     `new_delivery_defaults_required`: Inventory needs the terms of its new deliveries
+             *     `new_delivery_defaults_required`: Inventory needs the terms of its new deliveries.
              *
              *     `delivery_service_not_available`: This delivery service may not be used here.
              *
@@ -36707,17 +37035,17 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        allowed_unit_max?: unknown;
-                        allowed_unit_min?: unknown;
-                        calculated_unit_size?: unknown;
+                        allowed_unit_max?: number;
+                        allowed_unit_min?: number;
+                        calculated_unit_size?: number;
                         /** @enum {unknown} */
                         code: "idempotency_key_required" | "warehouses_must_differ" | "no_transferable_packages" | "destination_warehouse_required" | "new_delivery_defaults_required" | "delivery_service_not_available" | "customer_required_for_wallet" | "wallet_is_the_senders" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
-                        rejected?: unknown;
+                        rejected?: Record<string, never>[];
                         /** @constant */
                         success: false;
-                        violation?: unknown;
+                        violation?: string;
                     };
                 };
             };
@@ -36754,6 +37082,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -36990,8 +37320,8 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "waybill_action_not_allowed" | "idempotency_conflict";
                         message: string;
-                        sealed_at?: unknown;
-                        status?: unknown;
+                        sealed_at?: string;
+                        status?: string;
                         /** @constant */
                         success: false;
                     };
@@ -37124,7 +37454,7 @@ export interface operations {
             /**
              * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
              *
-             *     `waybill_has_open_discrepancies`: {count} discrepancies are open
+             *     `waybill_has_open_discrepancies`: {count} discrepancies are open.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -37136,10 +37466,10 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "waybill_action_not_allowed" | "waybill_has_open_discrepancies" | "idempotency_conflict";
-                        count?: unknown;
+                        count?: number;
                         message: string;
-                        sealed_at?: unknown;
-                        status?: unknown;
+                        sealed_at?: string;
+                        status?: string;
                         /** @constant */
                         success: false;
                     };
@@ -37298,7 +37628,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "bin_id_required_for_received_items" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -37308,9 +37638,9 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
-             * @description `waybill_not_found`: Waybill not found
+             * @description `waybill_not_found`: Waybill not found.
              *
-             *     `discrepancy_not_found`: Discrepancy not found
+             *     `discrepancy_not_found`: Discrepancy not found.
              *
              *     `bin_not_found`: The bin was not found in this warehouse.
              *
@@ -37324,7 +37654,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "waybill_not_found" | "discrepancy_not_found" | "bin_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -37346,10 +37676,10 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "waybill_action_not_allowed" | "bin_inactive" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
-                        sealed_at?: unknown;
-                        status?: unknown;
+                        sealed_at?: string;
+                        status?: string;
                         /** @constant */
                         success: false;
                     };
@@ -37489,7 +37819,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
-             * @description `waybill_not_found`: Waybill not found
+             * @description `waybill_not_found`: Waybill not found.
              *
              *     `driver_not_found`: This driver does not exist.
              *
@@ -37505,7 +37835,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "waybill_not_found" | "driver_not_found" | "vehicle_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -37515,7 +37845,7 @@ export interface operations {
             /**
              * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
              *
-             *     `waybill_has_no_deliveries`: The waybill has no packages
+             *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
              *     `waybill_delivery_not_ready`: A package of the waybill is {status}
              *
@@ -37533,11 +37863,11 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "waybill_action_not_allowed" | "waybill_has_no_deliveries" | "waybill_delivery_not_ready" | "driver_inactive" | "vehicle_inactive" | "idempotency_conflict";
-                        delivery_id?: unknown;
-                        field?: unknown;
+                        delivery_id?: string;
+                        field?: string;
                         message: string;
-                        sealed_at?: unknown;
-                        status?: unknown;
+                        sealed_at?: string;
+                        status?: string;
                         /** @constant */
                         success: false;
                     };
@@ -37674,9 +38004,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `delivery_not_in_waybill`: The package is not on this waybill
+             * @description `delivery_not_in_waybill`: The package is not on this waybill.
              *
-             *     `waybill_receipt_incomplete`: Say of each package once whether it was received or is missing
+             *     `waybill_receipt_incomplete`: Say of each package once whether it was received or is missing.
              *
              *     `bin_id_required_for_received_items`: Name the bin: the warehouse has no default receiving location.
              *
@@ -37700,8 +38030,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "delivery_not_in_waybill" | "waybill_receipt_incomplete" | "bin_id_required_for_received_items" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        delivery_ids?: unknown;
-                        field?: unknown;
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -37711,7 +38041,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
-             * @description `waybill_not_found`: Waybill not found
+             * @description `waybill_not_found`: Waybill not found.
              *
              *     `bin_not_found`: The bin was not found in this warehouse.
              *
@@ -37725,7 +38055,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "waybill_not_found" | "bin_not_found" | "tenant_not_found";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -37735,7 +38065,7 @@ export interface operations {
             /**
              * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
              *
-             *     `waybill_has_no_deliveries`: The waybill has no packages
+             *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
              *     `bin_inactive`: The bin is out of use.
              *
@@ -37749,10 +38079,10 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "waybill_action_not_allowed" | "waybill_has_no_deliveries" | "bin_inactive" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
-                        sealed_at?: unknown;
-                        status?: unknown;
+                        sealed_at?: string;
+                        status?: string;
                         /** @constant */
                         success: false;
                     };
@@ -37893,7 +38223,7 @@ export interface operations {
             /**
              * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
              *
-             *     `waybill_has_no_deliveries`: The waybill has no packages
+             *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -37906,8 +38236,8 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "waybill_action_not_allowed" | "waybill_has_no_deliveries" | "idempotency_conflict";
                         message: string;
-                        sealed_at?: unknown;
-                        status?: unknown;
+                        sealed_at?: string;
+                        status?: string;
                         /** @constant */
                         success: false;
                     };
@@ -37942,6 +38272,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -38063,6 +38395,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -38123,6 +38457,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -38153,6 +38489,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -38252,7 +38589,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "webhook_url_refused" | "webhook_url_unresolved" | "invalid_reference" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -38376,7 +38713,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "webhook_url_refused" | "webhook_url_unresolved" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;

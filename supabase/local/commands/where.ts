@@ -23,19 +23,13 @@ if (shown.length > 5) { for (const { name } of shown) console.log(name); }
 function describe({ slug, name, endpoint }: Operation): void {
   console.log(`\n${name}\n  ${endpoint.summary}\n  who: ${endpoint.access.says}`);
   const code = filesIn(`functions/${slug}`).filter((file) => file.endsWith(".ts"));
-  const declared = linesWith(code, `path: "${endpoint.path}"`).filter(({ file, line }) =>
-    methodNear(file, line) === endpoint.method || methodNear(file, line) === undefined
-  );
-  print("declared", declared.length ? declared : linesWith(code, endpoint.path));
+  const declared = declarationOf(code, endpoint);
+  print("declared", declared);
   const folders = [...new Set(declared.map(({ file }) => file.slice(0, file.lastIndexOf("/"))))];
-  print(
-    "schemas",
-    folders.flatMap((folder) => filesIn(folder)).filter((file) => /schemas|list/.test(file))
-      .map((file) => ({ file, line: 1 })),
-  );
-  const cores = [...endpoint.run.toString().matchAll(/"([a-z_]+\.[a-z_]+)"/g)].map(([, core]) =>
-    core
-  );
+  const beside = folders.flatMap((folder) => filesIn(folder));
+  print("schemas", schemasOf(declared, beside));
+  const cores = coresIn(endpoint.run.toString());
+  if (!cores.length) cores.push(...coresBehind(endpoint.run.toString(), beside));
   const sql = filesIn("sql").filter((file) => file.endsWith(".sql"));
   const view = listOf(endpoint.query)?.view;
   print(
@@ -57,6 +51,40 @@ function describe({ slug, name, endpoint }: Operation): void {
   }
 }
 
+/** Where the endpoint is declared: its path may be put together there, its summary says which one it is. */
+function declarationOf(code: string[], { path, method, summary }: AnyEndpoint): Place[] {
+  const byPath = linesWith(code, `path: "${path}"`).filter(({ file, line }) =>
+    [method, undefined].includes(methodNear(file, line))
+  );
+  if (byPath.length) return byPath;
+  const bySummary = linesWith(code, JSON.stringify(summary));
+  return bySummary.length ? bySummary : linesWith(code, path);
+}
+
+/** The schemas that a declaration names, where they are. */
+function schemasOf(declared: Place[], beside: string[]): Place[] {
+  const named = declared.flatMap(({ file, line }) => {
+    const around = textOf(file).split("\n").slice(Math.max(0, line - 6), line + 14).join("\n");
+    return [...around.matchAll(/\b(?:query|body|response): (\w+)/g)].map(([, name]) => name!);
+  });
+  const places = [...new Set(named)].flatMap((name) => linesWith(beside, `export const ${name} =`));
+  return places.length ? places : beside.filter((file) => /schemas|list/.test(file))
+    .map((file) => ({ file, line: 1 }));
+}
+
+/** The cores that a piece of source calls. */
+function coresIn(source: string): string[] {
+  return [...source.matchAll(/"([a-z_]+\.[a-z_]+)"/g)].map(([, core]) => core!);
+}
+
+/** The cores in the files beside the routes whose functions `run` calls. */
+function coresBehind(run: string, beside: string[]): string[] {
+  const called = [...run.matchAll(/\b(\w+)\(/g)].map(([, name]) => name!);
+  return beside.filter((file) =>
+    called.some((name) => new RegExp(`export (async )?function ${name}\\b`).test(textOf(file)))
+  ).flatMap((file) => coresIn(textOf(file)));
+}
+
 /** How tests write the path: up to its first parameter. */
 function testPath(slug: string, { path }: AnyEndpoint): string {
   return `/${slug}${path}`.split("/:")[0].replace(/\/$/, "");
@@ -67,7 +95,12 @@ function methodNear(file: string, line: number): string | undefined {
   return /method: "(\w+)"/.exec(around)?.[1];
 }
 
-function linesWith(files: string[], text: string): { file: string; line: number }[] {
+interface Place {
+  file: string;
+  line: number;
+}
+
+function linesWith(files: string[], text: string): Place[] {
   return files.flatMap((file) =>
     textOf(file).split("\n").flatMap((content, index) =>
       content.includes(text) ? [{ file, line: index + 1 }] : []
@@ -76,7 +109,7 @@ function linesWith(files: string[], text: string): { file: string; line: number 
 }
 
 /** The first line of each file, at most five files. */
-function print(what: string, places: { file: string; line: number }[]): void {
+function print(what: string, places: Place[]): void {
   const first = new Map(places.toReversed().map(({ file, line }) => [file, line]));
   for (const [file, line] of [...first].slice(0, 5)) {
     console.log(`  ${what.padEnd(9)} ${file}:${line}`);

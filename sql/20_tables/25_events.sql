@@ -23,10 +23,9 @@ create table if not exists integration.system_events (
 create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc nulls last, id desc);
 -- For the list of all tenants' events.
 create index if not exists system_events_newest on integration.system_events (created_at desc nulls last, id desc);
--- Of all tenants' events, those of one kind, place or thing: looked for where most have others.
+-- Of all tenants' events, those of one type or thing, or for one module. Who sent it and what kind of thing it is about has few
+-- values: those are soon met with among the newest.
 create index if not exists system_events_type on integration.system_events (event_type, created_at desc nulls last, id desc);
-create index if not exists system_events_from on integration.system_events (source_module, created_at desc nulls last, id desc);
-create index if not exists system_events_of on integration.system_events (entity_type, created_at desc nulls last, id desc);
 create index if not exists system_events_about on integration.system_events (entity_id, created_at desc nulls last, id desc);
 create index if not exists system_events_to on integration.system_events (target_module, created_at desc nulls last, id desc)
   where target_module is not null;

@@ -103,6 +103,30 @@ describe("the page explains", () => {
     expect([...kinds].filter((kind) => !page.includes(`\`${kind}\``))).toEqual([]);
   });
 
+  const sql = filesIn("sql").filter((file) => file.endsWith(".sql")).map(textOf).join("\n");
+
+  test("every job of cron, with what it does", () => {
+    const jobs = [...sql.matchAll(/cron\.schedule\('(\w+)'/g)].map(([, job]) => job);
+    expect(jobs.length).toBeGreaterThan(15);
+    expect(jobs.filter((job) => !page.includes(`\`${job}\``))).toEqual([]);
+  });
+
+  test("every system event, by name or by its family", () => {
+    const families = [...sql.matchAll(/'event_type', '(\w+)\.' \|\|/g)].map(([, family]) =>
+      `${family}.`
+    );
+    const events = [
+      ...[...sql.matchAll(/'event_type',\s*'(\w+\.\w+)'/g)].map(([, event]) => event),
+      ...[...sql.matchAll(/system_events \([^)]*\)\s*(?:select|values)[^']*'(\w+\.\w+)'/g)].map((
+        [, event],
+      ) => event),
+    ];
+    expect(families.length).toBeGreaterThan(4);
+    expect(events.length).toBeGreaterThan(20);
+    expect([...new Set([...families, ...events])].filter((name) => !page.includes(`\`${name}`)))
+      .toEqual([]);
+  });
+
   test("every setting of the environment", () => {
     const env = textOf("shared/env.ts");
     const local = ["BARID_ALLOW_LOCAL_WEBHOOKS", "BARID_STRICT", "BARID_DB_PREPARE"];

@@ -77,7 +77,7 @@ describe("the open shop", () => {
     await sql`update storefront.custom_domains set status = 'active', dns_verified_at = now()
       where custom_domain = ${domain}`;
     expect((await ask(`https://${domain.toUpperCase()}`)).body.market.id).toBe(store.id);
-    for (const wrong of ["", "x", "%", `x.${domain}`, "127.0.0.1", "\u0000"]) {
+    for (const wrong of ["x", "%", `x.${domain}`, "127.0.0.1", "\u0000"]) {
       expect(await ask(wrong)).toFailWith(404, "market_not_found");
     }
     const missing = await nobody.get("/storefront/public/markets");
@@ -248,7 +248,7 @@ describe("joining", () => {
     const answers = await Promise.all(Array.from({ length: 6 }, join));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
-    expect(answers[0].body.message).toBe("أهلاً بك. حدّث رمز الدخول لتتسوق هنا.");
+    expect(answers[0].body.message).toBe("أهلاً بك. يمكنك التسوق هنا الآن.");
     const joined = answers.find(({ status }) => status === 201)!;
     expect(joined.body.data).toEqual({
       tenant_id: tenant.id,

@@ -62,9 +62,12 @@ export class System {
     return `demo-${this.run}-${++this.#calls}`;
   }
 
-  /** Sends until there is an answer: a lost connection or a busy server is waited for, at most half a minute. */
+  /**
+   * Sends until there is an answer. A lost connection or a busy server is waited for, at most half a minute; who is told
+   * when to come again waits so long, for a limit of calls a minute as often as it takes.
+   */
   async #steadily(make: () => Request): Promise<Response> {
-    const until = Date.now() + 30_000;
+    let until = Date.now() + 30_000;
     for (let pause = 100;; pause = Math.min(2 * pause, 3_000)) {
       const outcome = await fetch(make()).catch((error: unknown) => error);
       const busy = outcome instanceof Response && [429, 502, 503, 504].includes(outcome.status);
@@ -77,7 +80,11 @@ export class System {
         throw new DemoFailure(`${make().url}: ${outcome}`);
       }
       this.repeated++;
-      await sleep(pause);
+      const told = outcome instanceof Response
+        ? 1_000 * Number(outcome.headers.get("retry-after") ?? 0)
+        : 0;
+      if (outcome instanceof Response && outcome.status === 429) until = Date.now() + told + 30_000;
+      await sleep(Math.max(pause, told));
     }
   }
 }

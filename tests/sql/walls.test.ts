@@ -59,7 +59,20 @@ beforeAll(async () => {
   });
   reached["no user"] = await reachOf({ tenant: "", user: "", kind: "admin" });
   reached.stranger = await reachOf({ tenant: stranger.id, user: stranger.admin.id, kind: "admin" });
+  await forgetMoved();
 }, 120_000);
+
+/** Rows are known by their place; one that others moved meanwhile (totals are folded for all) cannot be judged. */
+async function forgetMoved(): Promise<void> {
+  for (const table of Object.keys(rows)) {
+    const places = new Set((await rowsOf(table, tenant.id)).map(({ ctid }) => ctid));
+    const stayed = (row: Row) => places.has(row.ctid);
+    rows[table] = rows[table].filter(stayed);
+    for (const reach of Object.values(reached)) {
+      for (const act of acts) reach[table][act] = reach[table][act].filter(stayed);
+    }
+  }
+}
 
 test("walls.txt says who reaches what (UPDATE=1 writes it anew)", () => {
   const table = describeWalls();

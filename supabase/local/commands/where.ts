@@ -53,9 +53,10 @@ function describe({ slug, name, endpoint }: Operation): void {
 
 /** Where the endpoint is declared: its path may be put together there, its summary says which one it is. */
 function declarationOf(code: string[], { path, method, summary }: AnyEndpoint): Place[] {
-  const byPath = linesWith(code, `path: "${path}"`).filter(({ file, line }) =>
-    [method, undefined].includes(methodNear(file, line))
-  );
+  const byPath = linesWith(code, `path: "${path}"`).filter(({ file, line }) => {
+    const near = methodNear(file, line);
+    return near === undefined || near === method;
+  });
   if (byPath.length) return byPath;
   const bySummary = linesWith(code, JSON.stringify(summary));
   return bySummary.length ? bySummary : linesWith(code, path);

@@ -81,8 +81,10 @@ end $$;
 -- Only the checks that come before the input's: asked when the input is already known to be wrong.
 create or replace function private.check(claims jsonb, rule jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
+declare
+  v_language text := private.enter(claims, rule);
 begin
-  return jsonb_build_object('language', private.enter(claims, rule), 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id');
+  return jsonb_build_object('language', v_language, 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id');
 end $$;
 
 grant execute on function private.plan_keep(text, text) to barid_caller;

@@ -61,6 +61,15 @@ export function anyone(): Access {
   return { any: ["anyone"], says: "any signed-in user" };
 }
 
+/** Whoever signed in by a mail to his address, and so reads its mails. */
+export function mailboxOwner(): Access {
+  return {
+    any: ["mailbox"],
+    says: "any user who signed in by the link or the code in a mail to his address",
+    denied: "mailbox_not_proven",
+  };
+}
+
 /** The system itself, with a secret key of the project. */
 export function service(): Access {
   return { any: ["service"], says: "the system itself (secret key)" };

@@ -7,8 +7,16 @@ import type { JSONWebKeySet, JWTVerifyGetKey } from "jose";
 import { jwks, jwtIssuer, secretKeys, supabaseUrl } from "./env.ts";
 import { AppError } from "./errors.ts";
 
+/** How and when the token of a user was issued. */
+interface Issued {
+  /** In seconds, as the token says. */
+  issuedAt?: number;
+  /** He signed in by a mail to his address. */
+  mailbox: boolean;
+}
+
 export type Actor =
-  | { kind: "user"; id: string; tenantId?: string; token: string }
+  | { kind: "user"; id: string; tenantId?: string; token: string } & Issued
   | { kind: "service"; actingFor?: string }
   | { kind: "api_key"; hash: string };
 
@@ -95,10 +103,24 @@ async function verify(token: string): Promise<Actor> {
   const tenantId = typeof metadata?.tenant_id === "string" && guid.test(metadata.tenant_id)
     ? metadata.tenant_id
     : undefined;
-  const actor: Actor = { kind: "user", id: payload.sub!, tenantId, token };
+  const actor: Actor = {
+    kind: "user",
+    id: payload.sub!,
+    tenantId,
+    token,
+    issuedAt: Number.isSafeInteger(payload.iat) ? payload.iat : undefined,
+    mailbox: provesMailbox(payload.amr),
+  };
   if (verified.size >= verifiedMax) verified.delete(verified.keys().next().value!);
   verified.set(hash, { actor, expiresAt: payload.exp! * 1000 });
   return actor;
+}
+
+/** Ways to sign in that take whoever reads the mails of the address, as Supabase Auth names them. */
+const byMail = new Set(["otp", "magiclink", "recovery", "invite", "email/signup"]);
+
+function provesMailbox(methods: unknown): boolean {
+  return Array.isArray(methods) && methods.some((one) => byMail.has(one?.method));
 }
 
 function isSecretKey(candidate: string): boolean {

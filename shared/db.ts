@@ -19,6 +19,8 @@ export interface Claims {
   sub?: string;
   tenant_id?: string;
   asked_tenant_id?: string;
+  issued_at?: number;
+  mailbox?: boolean;
   service?: boolean;
   api_key_hash?: string;
   tenant_mode: "required" | "optional" | "none";

@@ -53,6 +53,8 @@ const definitions = {
   user_not_found: 404,
   user_already_member: 409,
   user_being_added: 409,
+  account_not_confirmed: { status: 409, fields: ["field"] },
+  mailbox_not_proven: 403,
   user_field_fixed: { status: 409, fields: ["field"] },
   invalid_roles: { status: 400, fields: ["field"] },
   weak_password: { status: 400, fields: ["field"] },

@@ -46,7 +46,10 @@ export function claimsOf(
     request_id: start.requestId,
     operation,
   };
-  if (actor?.kind === "user") Object.assign(claims, { sub: actor.id, tenant_id: actor.tenantId });
+  if (actor?.kind === "user") {
+    Object.assign(claims, { sub: actor.id, tenant_id: actor.tenantId, issued_at: actor.issuedAt });
+    if (actor.mailbox) claims.mailbox = true;
+  }
   if (actor?.kind === "service") Object.assign(claims, { service: true, sub: actor.actingFor });
   if (actor?.kind === "api_key") claims.api_key_hash = actor.hash;
   const asked = mode === "path"

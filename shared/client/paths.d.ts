@@ -3618,7 +3618,7 @@ export interface paths {
         get: operations["get_tenants_tenantId_users"];
         put?: never;
         /**
-         * Add a user; one who has an account already joins with it
+         * Add a user; one whose account is his own joins with it
          * @description Who: permission manage:tenant.
          */
         post: operations["post_tenants_tenantId_users"];
@@ -3682,6 +3682,26 @@ export interface paths {
         get: operations["get_tenants_me"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tenants/me/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make my account my own, with a new password; every session ends, so sign in afterwards
+         * @description Who: any user who signed in by the link or the code in a mail to his address.
+         */
+        post: operations["post_tenants_me_confirm"];
         delete?: never;
         options?: never;
         head?: never;
@@ -30332,6 +30352,8 @@ export interface operations {
             /**
              * @description `user_already_member`: A user with this e-mail already belongs to the company.
              *
+             *     `account_not_confirmed`: An account with this e-mail exists, but its owner has not confirmed it. Ask him to sign in by the link in a password-recovery mail and to confirm the account with a new password, then try again.
+             *
              *     `user_being_added`: This user is being added right now. Please try again in a moment.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -30343,7 +30365,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "user_already_member" | "user_being_added" | "idempotency_conflict";
+                        code: "user_already_member" | "account_not_confirmed" | "user_being_added" | "idempotency_conflict";
+                        field?: unknown;
                         message: string;
                         /** @constant */
                         success: false;
@@ -30630,6 +30653,103 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    post_tenants_me_confirm: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    password: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: date-time */
+                        confirmed_at: string;
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            /**
+             * @description `weak_password`: This password is too weak. Choose another one.
+             *
+             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+             *
+             *     `validation_failed`: {field} {reason}.
+             *
+             *     `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "weak_password" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        field?: unknown;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            401: components["responses"]["401"];
+            /**
+             * @description `mailbox_not_proven`: Sign in by the link in a password-recovery mail first: it shows that the mailbox is yours.
+             *
+             *     `forbidden`: You are not allowed to do this.
+             *
+             *     `tenant_inactive`: This company's account is not active.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "mailbox_not_proven" | "forbidden" | "tenant_inactive";
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     post_tenants_wizard: {
         parameters: {
             query?: {
@@ -30889,7 +31009,9 @@ export interface operations {
             };
             404: components["responses"]["404"];
             /**
-             * @description `user_being_added`: This user is being added right now. Please try again in a moment.
+             * @description `account_not_confirmed`: An account with this e-mail exists, but its owner has not confirmed it. Ask him to sign in by the link in a password-recovery mail and to confirm the account with a new password, then try again.
+             *
+             *     `user_being_added`: This user is being added right now. Please try again in a moment.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -30900,7 +31022,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "user_being_added" | "idempotency_conflict";
+                        code: "account_not_confirmed" | "user_being_added" | "idempotency_conflict";
+                        field?: unknown;
                         message: string;
                         /** @constant */
                         success: false;

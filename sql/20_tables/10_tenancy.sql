@@ -16,6 +16,11 @@ create table if not exists tenancy.profiles (
   phone text,
   email text,
   avatar_url text,
+  -- The company whose administrator made the account and knows its first password; without a reference, for it may be
+  -- gone. Null: its owner registered himself.
+  made_by_tenant uuid,
+  -- When its owner proved that the mailbox is his, and chose a password that nobody else knows.
+  proven_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
 );

@@ -58,4 +58,5 @@ create table if not exists tenancy.wizard_runs (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
 );
+create index if not exists wizard_runs_admin on tenancy.wizard_runs (admin_user_id) where not admin_existed;
 create unique index if not exists wizard_run_once on tenancy.wizard_runs (caller, key) where state <> 'undone';

@@ -28,7 +28,9 @@ create policy member on tenancy.profiles for all to barid_caller
   using (id = (select app.user_id()) or (select app.has_permission('manage:system')) or exists (
     select from tenancy.tenant_users u where u.user_id = profiles.id and u.tenant_id = (select app.tenant_id())))
   with check (id = (select app.user_id()) or (select app.has_permission('manage:tenant')));
-grant select, insert, update on tenancy.profiles to barid_caller;
+-- Who made an account and whether it is proven no request writes.
+revoke insert, update on tenancy.profiles from barid_caller;
+grant select, update (full_name, phone, avatar_url) on tenancy.profiles to barid_caller;
 
 -- Reference data: everybody reads, nobody writes through a request.
 do $$

@@ -416,6 +416,11 @@ create table if not exists tenancy.profiles (
   phone text,
   email text,
   avatar_url text,
+  -- The company whose administrator made the account and knows its first password; without a reference, for it may be
+  -- gone. Null: its owner registered himself.
+  made_by_tenant uuid,
+  -- When its owner proved that the mailbox is his, and chose a password that nobody else knows.
+  proven_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
 );
@@ -611,6 +616,7 @@ create table if not exists tenancy.wizard_runs (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
 );
+create index if not exists wizard_runs_admin on tenancy.wizard_runs (admin_user_id) where not admin_existed;
 create unique index if not exists wizard_run_once on tenancy.wizard_runs (caller, key) where state <> 'undone';
 
 -- sql/20_tables/20_engine.sql
@@ -14260,7 +14266,8 @@ grant execute on function private.idempotency_scope(), private.idempotency_claim
 -- Who a verified token (or service key, or API key) stands for, in which tenant, with which grants.
 --
 -- claims: sub (user id), tenant_id (the token's active tenant), asked_tenant_id (?tenant_id=),
---         service (the function's own key), api_key_hash (hex SHA-256), tenant_mode (required, optional, none).
+--         service (the function's own key), api_key_hash (hex SHA-256), tenant_mode (required, optional, none),
+--         issued_at (of the token, seconds), mailbox (the bearer signed in by a mail to his address).
 -- Reads roles and permissions afresh, so taking a role away holds from the next request on.
 -- Security definer: it must see memberships before there is a tenant. Callable by the entry points only.
 -- Fails: unauthorized, forbidden, tenant_id_required, tenant_inactive; tenant_not_found only for those who
@@ -14275,6 +14282,7 @@ declare
   v_asked uuid := (claims ->> 'asked_tenant_id')::uuid;
   v_tenant uuid := coalesce(v_asked, (claims ->> 'tenant_id')::uuid);
   v_service boolean := coalesce((claims ->> 'service')::boolean, false);
+  v_mailbox boolean := coalesce((claims ->> 'mailbox')::boolean, false);
   v_system boolean := false;
   v_type text;
   v_grants text[] := '{anyone}';
@@ -14301,8 +14309,13 @@ begin
       select coalesce(array_agg('permission:' || s), '{}') from unnest(v_key.scopes) s
       where v_key.is_system_capable or s not in ('manage:system', 'manage:user_access:system'));
   elsif v_user is not null then
-    if not exists (select from tenancy.profiles p where p.id = v_user) then
+    -- What was issued before its owner proved the account may be in the hands of whoever made it. Tokens name seconds.
+    if not exists (select from tenancy.profiles p where p.id = v_user and (p.proven_at is null or v_mailbox or v_service
+        or to_timestamp((claims ->> 'issued_at')::bigint) > p.proven_at)) then
       perform app.fail('unauthorized');
+    end if;
+    if v_mailbox then
+      v_grants := v_grants || array['mailbox'];
     end if;
     v_system := exists (select from tenancy.system_users s where s.user_id = v_user);
   end if;
@@ -14602,6 +14615,33 @@ begin
   return (select u.id from auth.users u where u.email = address and not u.is_sso_user and u.deleted_at is null);
 end $$;
 
+-- True when a person who has an account may become a member of the caller's tenant with it: the tenant made it, or its
+-- owner has proven that the mailbox is his. Who registered himself did so by confirming his address. Of other accounts
+-- somebody else knows the password: another company's administrator, or whoever registered with a stranger's address.
+create or replace function private.may_join(user_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (
+    select from tenancy.profiles p
+    join auth.users u on u.id = p.id
+    where p.id = may_join.user_id and (p.proven_at is not null or p.made_by_tenant = app.tenant_id()
+      or (p.made_by_tenant is null and u.email_confirmed_at is not null)));
+end $$;
+
+-- Notes that the caller proved his account just now; tokens of before, but those that prove the mailbox, hold no more.
+-- Fails: mailbox_not_proven.
+create or replace function private.prove_account() returns timestamptz
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_now timestamptz := clock_timestamp();
+begin
+  if not 'mailbox' = any (app.grants()) then
+    perform app.fail('mailbox_not_proven');
+  end if;
+  update tenancy.profiles p set proven_at = v_now where p.id = app.user_id();
+  return v_now;
+end $$;
+
 -- True when nobody but the caller's tenant knows this person, so that its administrator may change what
 -- the profile says. Otherwise the profile is the person's own.
 create or replace function private.is_ours_alone(user_id uuid) returns boolean
@@ -14631,7 +14671,7 @@ begin
 end $$;
 
 grant execute on function private.memberships_of_caller(), private.choose_tenant(), private.user_with_email(text),
-  private.is_ours_alone(uuid), private.removal_pending(uuid) to barid_caller;
+  private.may_join(uuid), private.prove_account(), private.is_ours_alone(uuid), private.removal_pending(uuid) to barid_caller;
 grant execute on function private.belongs_nowhere(uuid) to barid_api;
 
 -- sql/40_functions/private/rates.sql
@@ -17071,6 +17111,20 @@ begin
     'active_tenant_id', app.tenant_id());
 end $$;
 
+-- Whose account is about to be confirmed. -> {user_id}
+create or replace function tenancy.account_confirm_begin(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('user_id', app.user_id());
+end $$;
+
+-- Once Auth has the new password: the account is its owner's. -> {confirmed_at}. Fails: mailbox_not_proven.
+create or replace function tenancy.account_confirm_finish(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return jsonb_build_object('confirmed_at', private.prove_account());
+end $$;
+
 -- Chooses the tenant of the path for the caller's next token. -> {active_tenant_id}
 -- Fails: forbidden.
 create or replace function tenancy.tenant_switch(input jsonb) returns jsonb
@@ -17280,6 +17334,19 @@ end $$;
 
 -- sql/40_functions/tenancy/sign_up.sql
 
+-- The tenant for which an account is being made, or null when its owner registers himself. Who makes one for a tenant
+-- chooses its id before: it stands in the removal that tenancy.user_begin queues, or in the run of the wizard.
+create or replace function private.maker_of(user_id uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return coalesce(
+    (select r.new_tenant_id from tenancy.wizard_runs r
+      where r.admin_user_id = maker_of.user_id and not r.admin_existed order by r.created_at desc limit 1),
+    (select j.tenant_id from app.jobs j
+      where j.kind = 'tenants.remove_auth_user' and j.entity_key = maker_of.user_id::text and j.status in ('queued', 'running')
+      order by j.id desc limit 1));
+end $$;
+
 -- Whoever Supabase Auth knows has a profile: this copies what Auth was told when the user is made, and
 -- follows a changed e-mail. A user whom Auth deletes softly leaves every tenant; his rows stay for what
 -- refers to them.
@@ -17290,9 +17357,10 @@ declare
   v_name text := left(coalesce(v_told ->> 'full_name', v_told ->> 'name', ''), 200);
 begin
   if tg_op = 'INSERT' then
-    insert into tenancy.profiles (id, email, full_name, first_name, last_name, phone, avatar_url)
+    insert into tenancy.profiles (id, email, full_name, first_name, last_name, phone, avatar_url, made_by_tenant)
     values (new.id, new.email, v_name, left(v_told ->> 'first_name', 100),
-      left(v_told ->> 'last_name', 100), left(v_told ->> 'phone', 40), left(v_told ->> 'avatar_url', 2000))
+      left(v_told ->> 'last_name', 100), left(v_told ->> 'phone', 40), left(v_told ->> 'avatar_url', 2000),
+      private.maker_of(new.id))
     on conflict (id) do nothing;
   elsif to_jsonb(new) ->> 'deleted_at' is not null then
     update tenancy.tenant_users set is_active = false where user_id = new.id and is_active;
@@ -17724,7 +17792,7 @@ begin
 end $$;
 
 -- Finds out who the administrator is to be. -> {user_id, state}: new (Auth is to make him under this id),
--- made (it has done so in this run already) or joined (he had an account before).
+-- made (it has done so in this run already) or joined (he had an account before). Fails: account_not_confirmed.
 create or replace function tenancy.wizard_admin_state(run_id uuid, email text) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -17735,6 +17803,9 @@ begin
     admin_user_id = coalesce(v_user, case when not r.admin_existed then r.admin_user_id end, gen_random_uuid()),
     admin_existed = v_user is not null and (r.admin_existed or v_user is distinct from r.admin_user_id)
   where r.id = wizard_admin_state.run_id returning r.* into v_run;
+  if v_run.admin_existed then
+    perform tenancy.require_may_join(v_user);
+  end if;
   return jsonb_build_object('user_id', v_run.admin_user_id, 'state',
     case when v_user is null then 'new' when v_run.admin_existed then 'joined' else 'made' end);
 end $$;
@@ -17766,7 +17837,8 @@ end $$;
 -- First transaction. {creates_admin, key?, request {tenant, settings: patches, enabled_module_ids?,
 -- subscription?, admin? {email, full_name, phone?, avatar_url?}}}: all but the password.
 -- -> {answer} of a run that was finished under this key, else {run_id, admin? {user_id, state}}.
--- Fails: rbac_forbidden, idempotency_conflict, subscription_required, tenant_slug_taken, invalid_reference.
+-- Fails: rbac_forbidden, idempotency_conflict, subscription_required, tenant_slug_taken, invalid_reference,
+-- account_not_confirmed.
 create or replace function tenancy.wizard_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -17812,7 +17884,7 @@ begin
 end $$;
 
 -- When Auth says that the administrator's e-mail is taken: by this run, or by somebody since it began.
--- {run_id, email} -> {user_id, state}. Fails: user_being_added (taken, and by nobody who can be found).
+-- {run_id, email} -> {user_id, state}. Fails: account_not_confirmed, user_being_added (taken, and by nobody who can be found).
 create or replace function tenancy.wizard_admin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -17827,7 +17899,7 @@ begin
 end $$;
 
 -- Last transaction. {run_id, admin?} -> {tenant_id, steps}, the answer of the call.
--- Fails: service_unavailable (the run is being taken back), user_being_added.
+-- Fails: service_unavailable (the run is being taken back), user_being_added, account_not_confirmed.
 create or replace function tenancy.wizard_finish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -17846,10 +17918,8 @@ begin
   end if;
   perform tenancy.act_in(v_run.new_tenant_id);
   if v_admin is not null then
-    perform tenancy.user_finish(jsonb_build_object('user_id', v_run.admin_user_id, 'person', v_admin
-      || '{"tenant_user_type": "staff", "roles": ["tenant_admin"], "is_business": false}'));
-    update tenancy.profiles p set avatar_url = v_admin ->> 'avatar_url'
-    where p.id = v_run.admin_user_id and p.avatar_url is null;
+    perform tenancy.user_finish(jsonb_build_object('user_id', v_run.admin_user_id, 'is_new', not v_run.admin_existed,
+      'person', v_admin || '{"tenant_user_type": "staff", "roles": ["tenant_admin"], "is_business": false}'));
   end if;
   perform tenancy.tell('created');
   select coalesce(bool_or(s.type <> 'UNLIMITED'), false) into v_pays
@@ -17932,9 +18002,18 @@ begin
   end if;
 end $$;
 
+-- Refuses an account of which somebody else may know the password. Fails: account_not_confirmed.
+create or replace function tenancy.require_may_join(user_id uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if not private.may_join(user_id) then
+    perform app.fail('account_not_confirmed', '{"field": "email"}');
+  end if;
+end $$;
+
 -- First step. {person {email, full_name, phone?, tenant_user_type, roles, is_business, employee_id?}, key?}
 -- -> {answer} of an earlier call with the same key, or {user_id, exists, job_id?}: the id the user has
--- in Auth, or shall get there. Fails: idempotency_conflict, invalid_roles, user_already_member.
+-- in Auth, or shall get there. Fails: idempotency_conflict, invalid_roles, user_already_member, account_not_confirmed.
 create or replace function tenancy.user_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -17954,6 +18033,7 @@ begin
     if exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = v_user) then
       perform app.fail('user_already_member');
     end if;
+    perform tenancy.require_may_join(v_user);
     return jsonb_build_object('user_id', v_user, 'exists', true);
   end if;
   v_user := gen_random_uuid();
@@ -17961,15 +18041,16 @@ begin
     jsonb_build_object('user_id', v_user), v_user::text, now() + interval '5 minutes'));
 end $$;
 
--- Last step, once Auth has the user. {person, key?, user_id, job_id?} -> {user}
--- A user who was there before keeps what his profile says; only gaps are filled.
--- Fails: user_already_member, user_being_added (another call is making this user, or has failed to and
+-- Last step, once Auth has the user. {person, key?, user_id, job_id?, is_new?} -> {user}
+-- A user who was there before keeps his profile as it is; of one made for this call (job_id, is_new) gaps are filled.
+-- Fails: user_already_member, account_not_confirmed, user_being_added (another call is making this user, or has failed to and
 -- cleans up), service_unavailable (we took so long that our own removal has begun).
 create or replace function tenancy.user_finish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_person jsonb := input -> 'person';
   v_user uuid := (input ->> 'user_id')::uuid;
+  v_is_new boolean := input ? 'job_id' or coalesce((input ->> 'is_new')::boolean, false);
   v_answer jsonb;
 begin
   if input ? 'key' then
@@ -17983,6 +18064,9 @@ begin
   elsif input ? 'job_id' and not app.job_withdraw((input ->> 'job_id')::bigint) then
     perform app.fail('service_unavailable');
   end if;
+  if not v_is_new then
+    perform tenancy.require_may_join(v_user);
+  end if;
   insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type, is_business, employee_id)
   values (app.tenant_id(), v_user, v_person ->> 'tenant_user_type', (v_person ->> 'is_business')::boolean,
     v_person ->> 'employee_id');
@@ -17990,8 +18074,9 @@ begin
   select app.tenant_id(), v_user, r.key from jsonb_array_elements_text(v_person -> 'roles') r (key);
   update tenancy.profiles p set
     full_name = coalesce(nullif(p.full_name, ''), v_person ->> 'full_name'),
-    phone = coalesce(p.phone, v_person ->> 'phone')
-  where p.id = v_user;
+    phone = coalesce(p.phone, v_person ->> 'phone'),
+    avatar_url = coalesce(p.avatar_url, v_person ->> 'avatar_url')
+  where p.id = v_user and v_is_new;
   perform tenancy.equip_member(v_user, v_person ->> 'tenant_user_type');
   v_answer := jsonb_build_object('user', tenancy.user_shown(v_user));
   if input ? 'key' then
@@ -21742,7 +21827,9 @@ create policy member on tenancy.profiles for all to barid_caller
   using (id = (select app.user_id()) or (select app.has_permission('manage:system')) or exists (
     select from tenancy.tenant_users u where u.user_id = profiles.id and u.tenant_id = (select app.tenant_id())))
   with check (id = (select app.user_id()) or (select app.has_permission('manage:tenant')));
-grant select, insert, update on tenancy.profiles to barid_caller;
+-- Who made an account and whether it is proven no request writes.
+revoke insert, update on tenancy.profiles from barid_caller;
+grant select, update (full_name, phone, avatar_url) on tenancy.profiles to barid_caller;
 
 -- Reference data: everybody reads, nobody writes through a request.
 do $$

@@ -26,7 +26,7 @@ type Column = keyof typeof people;
 const columns = Object.keys(people) as Column[];
 
 let tenant: Tenant;
-let grants: Record<Column | "system" | "service", string[]>;
+let grants: Record<Column | "system" | "service" | "mailbox", string[]>;
 
 beforeAll(async () => {
   tenant = await newTenant();
@@ -46,6 +46,8 @@ beforeAll(async () => {
     })) as Record<Column, string[]>,
     system: ["anyone", "role:system_admin", ...everything.map(({ key }) => `permission:${key}`)],
     service: ["anyone", "service"],
+    // Whoever signed in by a mail to his address, in addition to what he is.
+    mailbox: ["anyone", "mailbox"],
   };
 });
 
@@ -143,6 +145,7 @@ function describeAccess(): string {
 function also({ access, feature, tenant: mode, internal }: Operation["endpoint"]): string {
   return [
     access.open && "public",
+    access.any.includes("mailbox") && "signed in by mail",
     access.denied && `denied: ${access.denied}`,
     feature && `gate: ${feature}`,
     mode && mode !== "required" && `tenant: ${mode}`,

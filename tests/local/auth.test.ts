@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from "jose";
+import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { root } from "../../supabase/local/paths.ts";
 import { client, signedIn, temporaryStack } from "./support.ts";
@@ -108,6 +108,38 @@ test("the secret key creates, finds, bans and deletes users; the publishable key
     status: 403,
     code: "not_admin",
   });
+});
+
+test("a recovery link signs in once, says so in the token, and a new password ends the sessions", async () => {
+  const email = "recovered@example.com";
+  const { app: before, session, user } = await signedIn(rig.stack, email, "the old one");
+  const { admin } = client(rig.stack, rig.stack.secretKey).auth;
+  const { data: link } = await admin.generateLink({ type: "recovery", email });
+  expect(link.user?.id).toBe(user!.id);
+  const token_hash = link.properties!.hashed_token;
+  const app = client(rig.stack);
+  const { data, error } = await app.auth.verifyOtp({ type: "recovery", token_hash });
+  expect(error).toBeNull();
+  const methods = (token: string) =>
+    (decodeJwt(token).amr as { method: string }[]).map(({ method }) => method);
+  expect(methods(session!.access_token)).toEqual(["password"]);
+  expect(methods(data.session!.access_token)).toEqual(["otp"]);
+  const { data: renewed } = await app.auth.refreshSession();
+  expect(methods(renewed.session!.access_token)).toEqual(["otp"]);
+  expect((await app.auth.verifyOtp({ type: "recovery", token_hash })).error)
+    .toMatchObject({ status: 403, code: "otp_expired" });
+
+  await app.auth.setSession(renewed.session!);
+  expect((await app.auth.updateUser({ password: "the new one" })).error).toBeNull();
+  expect((await before.auth.refreshSession()).error).toMatchObject({
+    code: "refresh_token_not_found",
+  });
+  expect((await app.auth.getUser()).error).toBeNull();
+  await admin.updateUserById(user!.id, { password: "the newest one" });
+  expect((await app.auth.getUser()).error).not.toBeNull();
+  const { data: another } = await admin.generateLink({ type: "magiclink", email });
+  const token = another.properties!.email_otp;
+  expect((await app.auth.verifyOtp({ type: "email", email, token })).error).toBeNull();
 });
 
 test("who signs up is signed in at once: there is no mail on this machine", async () => {

@@ -157,6 +157,17 @@ test("a profile is written by its person and by administrators of his tenant", a
   }
 });
 
+test("who made an account, and whether it is proven, is written by no request", async () => {
+  const { id } = tenant.admin;
+  for (const change of ["proven_at = now()", "made_by_tenant = null"]) {
+    const tried = await as(
+      { tenant: tenant.id, user: id, kind: "admin" },
+      (tx) => passes(tx, `update tenancy.profiles set ${change} where id = '${id}'`),
+    );
+    expect(tried, change).toBe(false);
+  }
+});
+
 const people = /^(user_id|owner_user_id|owner_id|driver_id|institution_user_id|customer_id)$/;
 
 /** A row that names people, the caller not among them. */

@@ -180,6 +180,9 @@ test("whoever has an account becomes the administrator with it, his password unt
   const [role] = await sql`select role_key from tenancy.tenant_user_roles
     where tenant_id = ${answer.body.tenant_id} and user_id = ${id}`;
   expect(role.role_key).toBe("tenant_admin");
+  const profile =
+    await sql`select full_name, phone, avatar_url from tenancy.profiles where id = ${id}`;
+  expect(profile).toEqual([{ full_name: "His Own Name", phone: null, avatar_url: null }]);
 });
 
 test("making an administrator needs its permission, asked before anything else is looked at", async () => {

@@ -1,7 +1,8 @@
-import { anyone, can, either, member } from "../../../shared/access.ts";
+import { anyone, can, either, mailboxOwner, member } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { ids } from "../../../shared/schemas.ts";
-import { MeResponse, SwitchResponse, TenantResponse } from "./schemas.ts";
+import { confirmAccount } from "./confirm-account.ts";
+import { Confirm, ConfirmResponse, MeResponse, SwitchResponse, TenantResponse } from "./schemas.ts";
 
 /** Who I am, which tenants I belong to, and which of them my calls go to. */
 export const me: AnyEndpoint[] = [
@@ -13,6 +14,21 @@ export const me: AnyEndpoint[] = [
     tenant: "none",
     response: MeResponse,
     run: ({ db }) => db.call("tenancy.me_get"),
+  }),
+  endpoint({
+    method: "post",
+    path: "/me/confirm",
+    summary:
+      "Make my account my own, with a new password; every session ends, so sign in afterwards",
+    access: mailboxOwner(),
+    tenant: "none",
+    body: Confirm,
+    response: ConfirmResponse,
+    message: "account_confirmed",
+    // The call may be repeated as it is: the second time does what the first did.
+    idempotency: "own",
+    errors: ["weak_password"],
+    run: ({ db, body }) => confirmAccount(db, body.password),
   }),
   endpoint({
     method: "post",

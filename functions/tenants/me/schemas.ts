@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Id, JsonObject, Timestamp } from "../../../shared/schemas.ts";
+import { Password } from "../password.ts";
 
 export const UserType = z.enum(["staff", "driver", "institution", "customer"]);
 
@@ -28,6 +29,10 @@ export const MeResponse = z.object({
   memberships: z.array(Membership),
   active_tenant_id: Id.nullable(),
 });
+
+export const Confirm = z.object({ password: Password });
+
+export const ConfirmResponse = z.object({ confirmed_at: Timestamp });
 
 export const SwitchResponse = z.object({ active_tenant_id: Id });
 

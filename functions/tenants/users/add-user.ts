@@ -14,7 +14,7 @@ interface Begun {
   job_id?: number;
 }
 
-/** Adds a new user, or takes in one whom Auth knows already without touching his password. */
+/** Adds a new user, or takes in one who has an account of his own, which stays as it is. */
 export async function addUser(
   db: Database,
   { password, ...person }: z.output<typeof CreateUser>,

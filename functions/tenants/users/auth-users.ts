@@ -43,7 +43,7 @@ export async function makeAuthUser(
   }
 }
 
-/** Gives a user another password. Fails: weak_password. */
+/** Gives a user another password, with which Auth ends all his sessions. Fails: weak_password. */
 export async function setAuthPassword(id: string, password: string): Promise<void> {
   const response = await callPlatform(
     `${adminUsers}/${id}`,

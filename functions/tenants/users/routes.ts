@@ -32,7 +32,7 @@ export const tenantUsers: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/:tenantId/users",
-    summary: "Add a user; one who has an account already joins with it",
+    summary: "Add a user; one whose account is his own joins with it",
     access: can("manage:tenant"),
     tenant: "path",
     params: ids("tenantId"),
@@ -40,7 +40,13 @@ export const tenantUsers: AnyEndpoint[] = [
     response: UserResponse,
     status: 201,
     idempotency: "own",
-    errors: ["user_already_member", "user_being_added", "invalid_roles", "weak_password"],
+    errors: [
+      "user_already_member",
+      "account_not_confirmed",
+      "user_being_added",
+      "invalid_roles",
+      "weak_password",
+    ],
     run: ({ db, body, request }) =>
       addUser(db, body, request.headers.get("idempotency-key") || undefined),
   }),

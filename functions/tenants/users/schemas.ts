@@ -2,6 +2,7 @@ import { z } from "zod";
 import { defineList, type Filter, flag, oneOf } from "../../../shared/list.ts";
 import { Id, Pagination, Phone, Text, Timestamp } from "../../../shared/schemas.ts";
 import { UserType } from "../me/schemas.ts";
+import { Password } from "../password.ts";
 
 /** Roles a tenant gives; the system administrator's is not among them. */
 const roleKeys = [
@@ -20,12 +21,6 @@ const Roles = z.array(z.enum(roleKeys)).max(roleKeys.length).transform((roles) =
 ]);
 
 export const Email = z.string().trim().toLowerCase().max(254).pipe(z.email());
-
-/** Auth hashes with bcrypt, which reads 72 bytes and no more. */
-export const Password = z.string().min(8).refine(
-  (password) => new TextEncoder().encode(password).length <= 72,
-  { error: "at most 72 bytes" },
-);
 
 const EmployeeId = z.string().trim().min(1).max(64);
 

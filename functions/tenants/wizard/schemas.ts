@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Id } from "../../../shared/schemas.ts";
 import { ContactInfo, EnabledModules, Slug, TenantName, Url } from "../administration/schemas.ts";
 import { groups } from "../settings/groups.ts";
-import { Password } from "../users/schemas.ts";
+import { Password } from "../password.ts";
 
 const { brand_settings: BrandSettings, ...general } = groups.general;
 

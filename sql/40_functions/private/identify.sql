@@ -1,7 +1,8 @@
 -- Who a verified token (or service key, or API key) stands for, in which tenant, with which grants.
 --
 -- claims: sub (user id), tenant_id (the token's active tenant), asked_tenant_id (?tenant_id=),
---         service (the function's own key), api_key_hash (hex SHA-256), tenant_mode (required, optional, none).
+--         service (the function's own key), api_key_hash (hex SHA-256), tenant_mode (required, optional, none),
+--         issued_at (of the token, seconds), mailbox (the bearer signed in by a mail to his address).
 -- Reads roles and permissions afresh, so taking a role away holds from the next request on.
 -- Security definer: it must see memberships before there is a tenant. Callable by the entry points only.
 -- Fails: unauthorized, forbidden, tenant_id_required, tenant_inactive; tenant_not_found only for those who
@@ -16,6 +17,7 @@ declare
   v_asked uuid := (claims ->> 'asked_tenant_id')::uuid;
   v_tenant uuid := coalesce(v_asked, (claims ->> 'tenant_id')::uuid);
   v_service boolean := coalesce((claims ->> 'service')::boolean, false);
+  v_mailbox boolean := coalesce((claims ->> 'mailbox')::boolean, false);
   v_system boolean := false;
   v_type text;
   v_grants text[] := '{anyone}';
@@ -42,8 +44,13 @@ begin
       select coalesce(array_agg('permission:' || s), '{}') from unnest(v_key.scopes) s
       where v_key.is_system_capable or s not in ('manage:system', 'manage:user_access:system'));
   elsif v_user is not null then
-    if not exists (select from tenancy.profiles p where p.id = v_user) then
+    -- What was issued before its owner proved the account may be in the hands of whoever made it. Tokens name seconds.
+    if not exists (select from tenancy.profiles p where p.id = v_user and (p.proven_at is null or v_mailbox or v_service
+        or to_timestamp((claims ->> 'issued_at')::bigint) > p.proven_at)) then
       perform app.fail('unauthorized');
+    end if;
+    if v_mailbox then
+      v_grants := v_grants || array['mailbox'];
     end if;
     v_system := exists (select from tenancy.system_users s where s.user_id = v_user);
   end if;

@@ -45,6 +45,33 @@ begin
   return (select u.id from auth.users u where u.email = address and not u.is_sso_user and u.deleted_at is null);
 end $$;
 
+-- True when a person who has an account may become a member of the caller's tenant with it: the tenant made it, or its
+-- owner has proven that the mailbox is his. Who registered himself did so by confirming his address. Of other accounts
+-- somebody else knows the password: another company's administrator, or whoever registered with a stranger's address.
+create or replace function private.may_join(user_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (
+    select from tenancy.profiles p
+    join auth.users u on u.id = p.id
+    where p.id = may_join.user_id and (p.proven_at is not null or p.made_by_tenant = app.tenant_id()
+      or (p.made_by_tenant is null and u.email_confirmed_at is not null)));
+end $$;
+
+-- Notes that the caller proved his account just now; tokens of before, but those that prove the mailbox, hold no more.
+-- Fails: mailbox_not_proven.
+create or replace function private.prove_account() returns timestamptz
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_now timestamptz := clock_timestamp();
+begin
+  if not 'mailbox' = any (app.grants()) then
+    perform app.fail('mailbox_not_proven');
+  end if;
+  update tenancy.profiles p set proven_at = v_now where p.id = app.user_id();
+  return v_now;
+end $$;
+
 -- True when nobody but the caller's tenant knows this person, so that its administrator may change what
 -- the profile says. Otherwise the profile is the person's own.
 create or replace function private.is_ours_alone(user_id uuid) returns boolean
@@ -74,5 +101,5 @@ begin
 end $$;
 
 grant execute on function private.memberships_of_caller(), private.choose_tenant(), private.user_with_email(text),
-  private.is_ours_alone(uuid), private.removal_pending(uuid) to barid_caller;
+  private.may_join(uuid), private.prove_account(), private.is_ours_alone(uuid), private.removal_pending(uuid) to barid_caller;
 grant execute on function private.belongs_nowhere(uuid) to barid_api;

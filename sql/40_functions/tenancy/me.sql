@@ -17,6 +17,20 @@ begin
     'active_tenant_id', app.tenant_id());
 end $$;
 
+-- Whose account is about to be confirmed. -> {user_id}
+create or replace function tenancy.account_confirm_begin(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('user_id', app.user_id());
+end $$;
+
+-- Once Auth has the new password: the account is its owner's. -> {confirmed_at}. Fails: mailbox_not_proven.
+create or replace function tenancy.account_confirm_finish(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return jsonb_build_object('confirmed_at', private.prove_account());
+end $$;
+
 -- Chooses the tenant of the path for the caller's next token. -> {active_tenant_id}
 -- Fails: forbidden.
 create or replace function tenancy.tenant_switch(input jsonb) returns jsonb

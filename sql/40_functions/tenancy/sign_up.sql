@@ -1,3 +1,16 @@
+-- The tenant for which an account is being made, or null when its owner registers himself. Who makes one for a tenant
+-- chooses its id before: it stands in the removal that tenancy.user_begin queues, or in the run of the wizard.
+create or replace function private.maker_of(user_id uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return coalesce(
+    (select r.new_tenant_id from tenancy.wizard_runs r
+      where r.admin_user_id = maker_of.user_id and not r.admin_existed order by r.created_at desc limit 1),
+    (select j.tenant_id from app.jobs j
+      where j.kind = 'tenants.remove_auth_user' and j.entity_key = maker_of.user_id::text and j.status in ('queued', 'running')
+      order by j.id desc limit 1));
+end $$;
+
 -- Whoever Supabase Auth knows has a profile: this copies what Auth was told when the user is made, and
 -- follows a changed e-mail. A user whom Auth deletes softly leaves every tenant; his rows stay for what
 -- refers to them.
@@ -8,9 +21,10 @@ declare
   v_name text := left(coalesce(v_told ->> 'full_name', v_told ->> 'name', ''), 200);
 begin
   if tg_op = 'INSERT' then
-    insert into tenancy.profiles (id, email, full_name, first_name, last_name, phone, avatar_url)
+    insert into tenancy.profiles (id, email, full_name, first_name, last_name, phone, avatar_url, made_by_tenant)
     values (new.id, new.email, v_name, left(v_told ->> 'first_name', 100),
-      left(v_told ->> 'last_name', 100), left(v_told ->> 'phone', 40), left(v_told ->> 'avatar_url', 2000))
+      left(v_told ->> 'last_name', 100), left(v_told ->> 'phone', 40), left(v_told ->> 'avatar_url', 2000),
+      private.maker_of(new.id))
     on conflict (id) do nothing;
   elsif to_jsonb(new) ->> 'deleted_at' is not null then
     update tenancy.tenant_users set is_active = false where user_id = new.id and is_active;

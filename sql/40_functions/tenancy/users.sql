@@ -42,9 +42,18 @@ begin
   end if;
 end $$;
 
+-- Refuses an account of which somebody else may know the password. Fails: account_not_confirmed.
+create or replace function tenancy.require_may_join(user_id uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if not private.may_join(user_id) then
+    perform app.fail('account_not_confirmed', '{"field": "email"}');
+  end if;
+end $$;
+
 -- First step. {person {email, full_name, phone?, tenant_user_type, roles, is_business, employee_id?}, key?}
 -- -> {answer} of an earlier call with the same key, or {user_id, exists, job_id?}: the id the user has
--- in Auth, or shall get there. Fails: idempotency_conflict, invalid_roles, user_already_member.
+-- in Auth, or shall get there. Fails: idempotency_conflict, invalid_roles, user_already_member, account_not_confirmed.
 create or replace function tenancy.user_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -64,6 +73,7 @@ begin
     if exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = v_user) then
       perform app.fail('user_already_member');
     end if;
+    perform tenancy.require_may_join(v_user);
     return jsonb_build_object('user_id', v_user, 'exists', true);
   end if;
   v_user := gen_random_uuid();
@@ -71,15 +81,16 @@ begin
     jsonb_build_object('user_id', v_user), v_user::text, now() + interval '5 minutes'));
 end $$;
 
--- Last step, once Auth has the user. {person, key?, user_id, job_id?} -> {user}
--- A user who was there before keeps what his profile says; only gaps are filled.
--- Fails: user_already_member, user_being_added (another call is making this user, or has failed to and
+-- Last step, once Auth has the user. {person, key?, user_id, job_id?, is_new?} -> {user}
+-- A user who was there before keeps his profile as it is; of one made for this call (job_id, is_new) gaps are filled.
+-- Fails: user_already_member, account_not_confirmed, user_being_added (another call is making this user, or has failed to and
 -- cleans up), service_unavailable (we took so long that our own removal has begun).
 create or replace function tenancy.user_finish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_person jsonb := input -> 'person';
   v_user uuid := (input ->> 'user_id')::uuid;
+  v_is_new boolean := input ? 'job_id' or coalesce((input ->> 'is_new')::boolean, false);
   v_answer jsonb;
 begin
   if input ? 'key' then
@@ -93,6 +104,9 @@ begin
   elsif input ? 'job_id' and not app.job_withdraw((input ->> 'job_id')::bigint) then
     perform app.fail('service_unavailable');
   end if;
+  if not v_is_new then
+    perform tenancy.require_may_join(v_user);
+  end if;
   insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type, is_business, employee_id)
   values (app.tenant_id(), v_user, v_person ->> 'tenant_user_type', (v_person ->> 'is_business')::boolean,
     v_person ->> 'employee_id');
@@ -100,8 +114,9 @@ begin
   select app.tenant_id(), v_user, r.key from jsonb_array_elements_text(v_person -> 'roles') r (key);
   update tenancy.profiles p set
     full_name = coalesce(nullif(p.full_name, ''), v_person ->> 'full_name'),
-    phone = coalesce(p.phone, v_person ->> 'phone')
-  where p.id = v_user;
+    phone = coalesce(p.phone, v_person ->> 'phone'),
+    avatar_url = coalesce(p.avatar_url, v_person ->> 'avatar_url')
+  where p.id = v_user and v_is_new;
   perform tenancy.equip_member(v_user, v_person ->> 'tenant_user_type');
   v_answer := jsonb_build_object('user', tenancy.user_shown(v_user));
   if input ? 'key' then

@@ -2,7 +2,8 @@ import { Hono } from "hono";
 import { identify, NoCaller } from "../callers.ts";
 import { readBody } from "./body.ts";
 import { AuthFailure } from "./failure.ts";
-import type { TokenIssuer } from "./sessions.ts";
+import { makeLink } from "./links.ts";
+import { endSessions, type TokenIssuer } from "./sessions.ts";
 import {
   createUser,
   findUser,
@@ -55,7 +56,15 @@ export function admin(issuer: TokenIssuer): Hono {
   app.put("/users/:id", async (c) => {
     const user = await findUser(sql, c.req.param("id"));
     const changes = await readBody(c.req.raw) as UserChanges;
-    return c.json(await userJson(sql, await updateUser(sql, user.id, changes)));
+    const changed = await sql.begin(async (transaction) => {
+      if (changes.password !== undefined) await endSessions(transaction, user.id, "", "global");
+      return await updateUser(transaction, user.id, changes);
+    });
+    return c.json(await userJson(sql, changed));
+  });
+  app.post("/generate_link", async (c) => {
+    const { user, ...link } = await makeLink(issuer, await readBody(c.req.raw));
+    return c.json({ ...await userJson(sql, user), ...link });
   });
   app.delete("/users/:id", async (c) => {
     const user = await findUser(sql, c.req.param("id"));

@@ -5,6 +5,7 @@ import { errorCode, messageOf } from "../failure.ts";
 import { admin } from "./admin.ts";
 import { isObject, readBody } from "./body.ts";
 import { AuthFailure } from "./failure.ts";
+import { redeemLink } from "./links.ts";
 import {
   currentUser,
   endSessions,
@@ -89,23 +90,32 @@ export function authApp(issuer: TokenIssuer, log: (line: string) => void): Hono 
     return c.json(await openSession(issuer, user, c.req.header("user-agent") ?? null));
   });
 
+  app.post("/verify", async (c) => {
+    const user = await redeemLink(sql, await readBody(c.req.raw));
+    return c.json(await openSession(issuer, user, c.req.header("user-agent") ?? null, "otp"));
+  });
+
   app.get("/user", async (c) => {
     const { user } = await currentUser(issuer, bearer(c.req.raw.headers));
     return c.json(await userJson(sql, user));
   });
   app.put("/user", async (c) => {
-    const { user } = await currentUser(issuer, bearer(c.req.raw.headers));
+    const { user, sessionId } = await currentUser(issuer, bearer(c.req.raw.headers));
     const body = await readBody(c.req.raw);
-    const changed = await updateUser(sql, user.id, {
-      email: text(body.email) || undefined,
-      password: body.password === undefined ? undefined : text(body.password),
-      user_metadata: isObject(body.data) ? body.data : undefined,
+    const password = body.password === undefined ? undefined : text(body.password);
+    const changed = await sql.begin(async (transaction) => {
+      if (password !== undefined) await endSessions(transaction, user.id, sessionId, "others");
+      return await updateUser(transaction, user.id, {
+        email: text(body.email) || undefined,
+        password,
+        user_metadata: isObject(body.data) ? body.data : undefined,
+      });
     });
     return c.json(await userJson(sql, changed));
   });
   app.post("/logout", async (c) => {
     const { user, sessionId } = await currentUser(issuer, bearer(c.req.raw.headers));
-    await endSessions(issuer, user.id, sessionId, c.req.query("scope") ?? "global");
+    await endSessions(sql, user.id, sessionId, c.req.query("scope") ?? "global");
     return c.body(null, 204);
   });
 

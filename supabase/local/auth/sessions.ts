@@ -31,13 +31,20 @@ const requiredClaims = [
 ];
 
 /** Signs a user in: a new session, its first tokens. Fails with user_banned, or with what the token hook says. */
-export async function openSession(issuer: TokenIssuer, user: UserRow, userAgent: string | null) {
+export async function openSession(
+  issuer: TokenIssuer,
+  user: UserRow,
+  userAgent: string | null,
+  method: "password" | "otp" = "password",
+) {
   refuseBanned(user);
   return await issuer.sql.begin(async (sql) => {
     const sessionId = randomUUID();
     await sql`update auth.users set last_sign_in_at = now(), updated_at = now() where id = ${user.id}`;
     await sql`insert into auth.sessions (id, user_id, created_at, updated_at, aal, user_agent)
       values (${sessionId}, ${user.id}, now(), now(), 'aal1', ${userAgent})`;
+    await sql`insert into auth.mfa_amr_claims (session_id, created_at, updated_at, authentication_method, id)
+      values (${sessionId}, now(), now(), ${method}, ${randomUUID()})`;
     const refreshToken = await addRefreshToken(sql, user.id, sessionId, null);
     return await tokens(
       issuer,
@@ -45,7 +52,7 @@ export async function openSession(issuer: TokenIssuer, user: UserRow, userAgent:
       await findUser(sql, user.id),
       sessionId,
       refreshToken,
-      "password",
+      method,
     );
   });
 }
@@ -111,12 +118,11 @@ export async function currentUser(issuer: TokenIssuer, token: string | undefined
 
 /** Ends sessions of the user: this one, the others, or all. */
 export async function endSessions(
-  issuer: TokenIssuer,
+  sql: postgres.Sql | postgres.TransactionSql,
   userId: string,
   sessionId: string,
   scope: string,
 ) {
-  const { sql } = issuer;
   await sql`delete from auth.sessions where user_id = ${userId}
     ${
     scope === "local"
@@ -175,6 +181,9 @@ async function tokens(
   method: string,
 ) {
   const now = Math.floor(Date.now() / 1000);
+  const amr = await sql<{ method: string; timestamp: number }[]>`
+    select authentication_method as method, extract(epoch from updated_at)::int as timestamp
+    from auth.mfa_amr_claims where session_id = ${sessionId} order by updated_at desc`;
   const claims = await throughHook(sql, user.id, method, {
     iss: issuer.issuer(),
     sub: user.id,
@@ -187,7 +196,7 @@ async function tokens(
     user_metadata: user.raw_user_meta_data ?? {},
     role: user.role,
     aal: "aal1",
-    amr: [{ method: "password", timestamp: now }],
+    amr: [...amr],
     session_id: sessionId,
     is_anonymous: user.is_anonymous,
   });

@@ -109,6 +109,7 @@ export async function updateUser(sql: Sql, id: string, changes: UserChanges): Pr
       ? sql`encrypted_password`
       : sql`extensions.crypt(${password}, extensions.gen_salt('bf', 6))`
   },
+    recovery_token = ${password === undefined ? sql`recovery_token` : sql`''`},
     email_confirmed_at = ${
     changes.email_confirm ? sql`coalesce(email_confirmed_at, now())` : sql`email_confirmed_at`
   },

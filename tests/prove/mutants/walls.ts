@@ -3,6 +3,9 @@ import type { Mutant } from "./mutant.ts";
 
 const tables = "sql/10_foundation/50_tables.sql";
 const wallsTest = "tests/sql/walls.test.ts";
+const ownerTest = "tests/tenants/account-owner.test.ts";
+const takenOver =
+  "an account that another company's administrator made is joined only after its owner took it over";
 const identify = "sql/40_functions/private/identify.sql";
 const identityTest = "tests/shared/identity.test.ts";
 const actor = "shared/actor.ts";
@@ -66,6 +69,40 @@ export const walls: Mutant[] = [
     test: [
       identityTest,
       "a member who is deactivated, or loses his role, is out with the next request",
+    ],
+  },
+  {
+    name: "a token from before the account was proven works on",
+    file: identify,
+    from: "> p.proven_at)) then",
+    to: "> p.proven_at or true)) then",
+    test: [ownerTest, takenOver],
+  },
+  {
+    name: "an account that another company made is joined",
+    file: "sql/40_functions/private/people.sql",
+    from: "or (p.made_by_tenant is null and",
+    to: "or (true and",
+    test: [ownerTest, takenOver],
+  },
+  {
+    name: "an account whose address was never confirmed is joined",
+    file: "sql/40_functions/private/people.sql",
+    from: "u.email_confirmed_at is not null)));",
+    to: "true)));",
+    test: [
+      ownerTest,
+      "a sign-up that was never confirmed is not joined; once it is, it joins with its own profile",
+    ],
+  },
+  {
+    name: "whoever joins has his profile written by the administrator",
+    file: "sql/40_functions/tenancy/users.sql",
+    from: "where p.id = v_user and v_is_new;",
+    to: "where p.id = v_user;",
+    test: [
+      "tests/tenants/users.test.ts",
+      "whoever has an account joins with it: same id, same password, his own profile",
     ],
   },
   {

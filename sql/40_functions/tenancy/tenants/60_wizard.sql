@@ -33,7 +33,7 @@ begin
 end $$;
 
 -- Finds out who the administrator is to be. -> {user_id, state}: new (Auth is to make him under this id),
--- made (it has done so in this run already) or joined (he had an account before).
+-- made (it has done so in this run already) or joined (he had an account before). Fails: account_not_confirmed.
 create or replace function tenancy.wizard_admin_state(run_id uuid, email text) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -44,6 +44,9 @@ begin
     admin_user_id = coalesce(v_user, case when not r.admin_existed then r.admin_user_id end, gen_random_uuid()),
     admin_existed = v_user is not null and (r.admin_existed or v_user is distinct from r.admin_user_id)
   where r.id = wizard_admin_state.run_id returning r.* into v_run;
+  if v_run.admin_existed then
+    perform tenancy.require_may_join(v_user);
+  end if;
   return jsonb_build_object('user_id', v_run.admin_user_id, 'state',
     case when v_user is null then 'new' when v_run.admin_existed then 'joined' else 'made' end);
 end $$;
@@ -75,7 +78,8 @@ end $$;
 -- First transaction. {creates_admin, key?, request {tenant, settings: patches, enabled_module_ids?,
 -- subscription?, admin? {email, full_name, phone?, avatar_url?}}}: all but the password.
 -- -> {answer} of a run that was finished under this key, else {run_id, admin? {user_id, state}}.
--- Fails: rbac_forbidden, idempotency_conflict, subscription_required, tenant_slug_taken, invalid_reference.
+-- Fails: rbac_forbidden, idempotency_conflict, subscription_required, tenant_slug_taken, invalid_reference,
+-- account_not_confirmed.
 create or replace function tenancy.wizard_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -121,7 +125,7 @@ begin
 end $$;
 
 -- When Auth says that the administrator's e-mail is taken: by this run, or by somebody since it began.
--- {run_id, email} -> {user_id, state}. Fails: user_being_added (taken, and by nobody who can be found).
+-- {run_id, email} -> {user_id, state}. Fails: account_not_confirmed, user_being_added (taken, and by nobody who can be found).
 create or replace function tenancy.wizard_admin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -136,7 +140,7 @@ begin
 end $$;
 
 -- Last transaction. {run_id, admin?} -> {tenant_id, steps}, the answer of the call.
--- Fails: service_unavailable (the run is being taken back), user_being_added.
+-- Fails: service_unavailable (the run is being taken back), user_being_added, account_not_confirmed.
 create or replace function tenancy.wizard_finish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -155,10 +159,8 @@ begin
   end if;
   perform tenancy.act_in(v_run.new_tenant_id);
   if v_admin is not null then
-    perform tenancy.user_finish(jsonb_build_object('user_id', v_run.admin_user_id, 'person', v_admin
-      || '{"tenant_user_type": "staff", "roles": ["tenant_admin"], "is_business": false}'));
-    update tenancy.profiles p set avatar_url = v_admin ->> 'avatar_url'
-    where p.id = v_run.admin_user_id and p.avatar_url is null;
+    perform tenancy.user_finish(jsonb_build_object('user_id', v_run.admin_user_id, 'is_new', not v_run.admin_existed,
+      'person', v_admin || '{"tenant_user_type": "staff", "roles": ["tenant_admin"], "is_business": false}'));
   end if;
   perform tenancy.tell('created');
   select coalesce(bool_or(s.type <> 'UNLIMITED'), false) into v_pays

@@ -13103,7 +13103,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "assignment_not_accepted" | "pickup_by_handoff" | "idempotency_conflict";
                         from?: string;
-                        handoff_id?: string;
+                        handoff_id?: string | null;
                         message: string;
                         status?: string;
                         /** @constant */
@@ -26808,7 +26808,7 @@ export interface operations {
                         message: string;
                         /** @constant */
                         success: false;
-                        variant_id?: string;
+                        variant_id?: string | null;
                     };
                 };
             };
@@ -30366,7 +30366,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "user_already_member" | "account_not_confirmed" | "user_being_added" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -30712,7 +30712,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "weak_password" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -31023,7 +31023,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "account_not_confirmed" | "user_being_added" | "idempotency_conflict";
-                        field?: unknown;
+                        field?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -35526,7 +35526,7 @@ export interface operations {
                         assignment_id?: string;
                         /** @enum {unknown} */
                         code: "sorting_session_not_active" | "package_not_sortable" | "package_elsewhere" | "cage_full" | "idempotency_conflict";
-                        current_warehouse_id?: string;
+                        current_warehouse_id?: string | null;
                         message: string;
                         status?: string;
                         /** @constant */
@@ -37443,7 +37443,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "waybill_action_not_allowed" | "idempotency_conflict";
                         message: string;
-                        sealed_at?: string;
+                        sealed_at?: string | null;
                         status?: string;
                         /** @constant */
                         success: false;
@@ -37591,7 +37591,7 @@ export interface operations {
                         code: "waybill_action_not_allowed" | "waybill_has_open_discrepancies" | "idempotency_conflict";
                         count?: number;
                         message: string;
-                        sealed_at?: string;
+                        sealed_at?: string | null;
                         status?: string;
                         /** @constant */
                         success: false;
@@ -37801,7 +37801,7 @@ export interface operations {
                         code: "waybill_action_not_allowed" | "bin_inactive" | "idempotency_conflict";
                         field?: string;
                         message: string;
-                        sealed_at?: string;
+                        sealed_at?: string | null;
                         status?: string;
                         /** @constant */
                         success: false;
@@ -37989,7 +37989,7 @@ export interface operations {
                         delivery_id?: string;
                         field?: string;
                         message: string;
-                        sealed_at?: string;
+                        sealed_at?: string | null;
                         status?: string;
                         /** @constant */
                         success: false;
@@ -38204,7 +38204,7 @@ export interface operations {
                         code: "waybill_action_not_allowed" | "waybill_has_no_deliveries" | "bin_inactive" | "idempotency_conflict";
                         field?: string;
                         message: string;
-                        sealed_at?: string;
+                        sealed_at?: string | null;
                         status?: string;
                         /** @constant */
                         success: false;
@@ -38359,7 +38359,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "waybill_action_not_allowed" | "waybill_has_no_deliveries" | "idempotency_conflict";
                         message: string;
-                        sealed_at?: string;
+                        sealed_at?: string | null;
                         status?: string;
                         /** @constant */
                         success: false;

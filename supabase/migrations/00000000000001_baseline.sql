@@ -11350,11 +11350,16 @@ begin
     return jsonb_build_object('answer', v_answer);
   end if;
   perform integration.subscription_of((input ->> 'id')::uuid);
-  insert into integration.webhook_events (id, tenant_id, subscription_id, event_type, entity_key, body, status, next_attempt_at,
-    claim_token, claimed_at)
-  values (v_id, app.tenant_id(), (input ->> 'id')::uuid, 'webhook.test', 'test/' || v_id,
-    integration.webhook_body(v_id, 'webhook.test', now(), app.tenant_id(), '{"test": true}'), 'retrying', null, gen_random_uuid(), now())
-  returning * into e;
+  begin
+    insert into integration.webhook_events (id, tenant_id, subscription_id, event_type, entity_key, body, status, next_attempt_at,
+      claim_token, claimed_at)
+    values (v_id, app.tenant_id(), (input ->> 'id')::uuid, 'webhook.test', 'test/' || v_id,
+      integration.webhook_body(v_id, 'webhook.test', now(), app.tenant_id(), '{"test": true}'), 'retrying', null, gen_random_uuid(), now())
+    returning * into e;
+  exception when foreign_key_violation then
+    -- Removed since it was looked for.
+    perform app.fail('webhook_subscription_not_found');
+  end;
   return jsonb_build_object('claimed', integration.claimed(e));
 end $$;
 

@@ -12,7 +12,7 @@ const rows = of({ test: 5_000, short: 20_000, full: 80_000 });
 
 let bench: Bench;
 beforeAll(async () => {
-  bench = await startBench({ BARID_DB_POOL: "8" });
+  bench = await startBench({ BARID_DB_POOL: "4" });
   await people(bench);
   await prepare(bench, rows);
 }, 600_000);

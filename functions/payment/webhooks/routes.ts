@@ -36,6 +36,8 @@ export const webhooks: AnyEndpoint[] = [
     errors: ["gateway_unavailable"],
     async run({ raw }) {
       const { orderId } = accept(HintBody, parseStrictly(raw));
+      // Ours are numbers: about anything else there is nobody to ask.
+      if (!/^\d{1,20}$/.test(orderId)) return {};
       // Asked a moment ago: whoever asked may have been too early, so it is to be told again.
       if (await checkPayment({ code: "gatewayone", number: orderId }, 2) === "wait") {
         throw new AppError("gateway_unavailable");

@@ -19,6 +19,8 @@ const values: Record<string, string> = {
   "secret key": "sb_secret_of_cron",
   "new secret key": "sb_secret_of_cron_2",
   id: randomUUID(),
+  slug: "demo",
+  "api key": "0f".repeat(32),
   kind: "delivery.settlement_receipt",
 };
 

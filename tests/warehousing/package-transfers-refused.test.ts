@@ -99,7 +99,7 @@ describe("what may not move", () => {
       "reason",
       "value",
     ]);
-    for (const [language, text] of [["ar", "غير موجود"], ["ku", "نەدۆزرایەوە"]] as const) {
+    for (const [language, text] of [["ar", "غير موجود."], ["ku", "نەدۆزرایەوە."]] as const) {
       const told = await tenant.warehouse.post(`${path}/validate`, { ...asked, ...selection }, {
         query: { language },
       });
@@ -134,7 +134,7 @@ describe("what may not move", () => {
         kind: "package",
         value: "nothing",
         reason: "not_found",
-        message: "غير موجود",
+        message: "غير موجود.",
       }]);
     }
     expect(await countOf("warehousing.package_transfers")).toBe(before);

@@ -1,5 +1,6 @@
 /** The kinds of filter a list can have: what a value may be, and the SQL of what it keeps. */
 import { z } from "zod";
+import { AppError } from "./errors.ts";
 import { DayOrInstant, Id } from "./schemas.ts";
 
 /**
@@ -145,4 +146,31 @@ export function prefer(
   condition: (value: string) => string,
 ): Filter {
   return { schema, condition: (value) => condition(asText(value)), prefers: name };
+}
+
+/** `column_filters` as clients send it. Unknown names, null and empty values are no filters. Fails: invalid_column_filters. */
+export function readColumnFilters(
+  text: string | undefined,
+  columns: Readonly<Record<string, Pick<Filter, "schema">>>,
+): Record<string, unknown> {
+  if (text === undefined || text === "") return {};
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw new AppError("invalid_column_filters", { field: "column_filters" });
+  }
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
+    throw new AppError("invalid_column_filters", { field: "column_filters" });
+  }
+  const accepted: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(parsed)) {
+    if (!Object.hasOwn(columns, name) || value === null || value === "") continue;
+    const result = columns[name].schema.safeParse(value);
+    if (!result.success) {
+      throw new AppError("invalid_column_filters", { field: `column_filters.${name}` });
+    }
+    accepted[name] = result.data;
+  }
+  return accepted;
 }

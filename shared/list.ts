@@ -6,8 +6,7 @@
 import { z } from "zod";
 import type { Database } from "./db.ts";
 import { declareList } from "./declared-lists.ts";
-import { AppError } from "./errors.ts";
-import type { Filter } from "./filters.ts";
+import { type Filter, readColumnFilters } from "./filters.ts";
 import { DayOrInstant } from "./schemas.ts";
 import { advance, placeOf, type Walk, walkCondition, walkFrom, walkOf, walkOrder } from "./walk.ts";
 
@@ -148,29 +147,6 @@ export function clamp(
   const value = text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : NaN;
   if (!(value >= min)) return fallback;
   return Math.min(value, max);
-}
-
-function readColumnFilters(text: string | undefined, columns: Filters): Record<string, unknown> {
-  if (text === undefined || text === "") return {};
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    throw new AppError("invalid_column_filters", { field: "column_filters" });
-  }
-  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) {
-    throw new AppError("invalid_column_filters", { field: "column_filters" });
-  }
-  const accepted: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(parsed)) {
-    if (!Object.hasOwn(columns, name) || value === null || value === "") continue;
-    const result = columns[name].schema.safeParse(value);
-    if (!result.success) {
-      throw new AppError("invalid_column_filters", { field: `column_filters.${name}` });
-    }
-    accepted[name] = result.data;
-  }
-  return accepted;
 }
 
 async function run(list: ListDeclaration, db: Database, query: ListQuery): Promise<ListPage> {

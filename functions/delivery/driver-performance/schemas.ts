@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../../../shared/errors.ts";
+import { readColumnFilters } from "../../../shared/filters.ts";
 import { Id, Timestamp } from "../../../shared/schemas.ts";
 
 const numbers = [
@@ -25,10 +25,10 @@ const Year = z.int().min(2020).max(2100);
 
 const Numeric = z.union([z.number(), z.string().regex(/^-?\d{1,15}(\.\d{1,6})?$/)]);
 const Range = z.union([Numeric, z.object({ min: Numeric.nullish(), max: Numeric.nullish() })]);
-const ColumnFilters = z.object({
-  driver_name: z.string().max(200),
-  ...Object.fromEntries(numbers.map((name) => [name, Range])),
-}).partial();
+const columns = {
+  driver_name: { schema: z.string().max(200) },
+  ...Object.fromEntries(numbers.map((name) => [name, { schema: Range }])),
+};
 
 const together = {
   check: ({ month, year }: { month?: unknown; year?: unknown }) =>
@@ -62,37 +62,13 @@ export const ListPerformance = z.object({
   search: query.search?.trim() || undefined,
   sort_by: query.sort_by ?? "total_deliveries",
   sort_order: query.sort_order ?? "desc",
-  column_filters: readFilters(query.column_filters),
+  column_filters: readColumnFilters(query.column_filters, columns),
 }));
 
 /** Not a number or too small: the default. Too large: the maximum. */
 function clamp(text: string | undefined, max: number, fallback: number): number {
   const value = text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : 0;
   return value < 1 ? fallback : Math.min(value, max);
-}
-
-function readFilters(text: string | undefined): Record<string, unknown> {
-  if (!text) return {};
-  let sent: unknown;
-  try {
-    sent = JSON.parse(text);
-  } catch {
-    throw new AppError("invalid_column_filters", { field: "column_filters" });
-  }
-  const filters = ColumnFilters.safeParse(withoutEmpty(sent));
-  if (!filters.success) {
-    const path = ["column_filters", ...filters.error.issues[0].path.slice(0, 1)].join(".");
-    throw new AppError("invalid_column_filters", { field: path });
-  }
-  return filters.data;
-}
-
-/** Nothing asked of a column is no filter of it, as in every other list. */
-function withoutEmpty(sent: unknown): unknown {
-  if (typeof sent !== "object" || sent === null || Array.isArray(sent)) return sent;
-  return Object.fromEntries(
-    Object.entries(sent).filter(([, value]) => value !== null && value !== ""),
-  );
 }
 
 const count = z.int();

@@ -25,7 +25,6 @@ async function change(
 ) {
   const market = await context.db.call(core, input);
   const key = typeof said === "string" ? said : said(market);
-  // Asked for only now: what the tenant speaks is known once the database was asked.
   return { data: { market, message: translate(context.language(), key) }, [messageKey]: key };
 }
 

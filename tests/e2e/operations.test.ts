@@ -92,6 +92,8 @@ describe("the page explains", () => {
     );
     expect(logged.size).toBeGreaterThan(25);
     expect([...logged].filter((event) => !page.includes(`\`${event}\``))).toEqual([]);
+    // A field of that name would take the place of the line's own.
+    expect(code.match(/\blog\(\s*"[^;]*\b(?:event|level|at):[^;]*;/g)).toBe(null);
   });
 
   test("every kind of job", () => {

@@ -149,9 +149,9 @@ test(
     zero("done without anybody being told", untold);
     zero("answers to another question", facts.wrong);
     zero("invariants broken", breaches);
-    expect(facts.wrong.slice(0, 5)).toEqual([]);
-    for (const list of [lost, doubled, untold]) expect(list.slice(0, 5)).toEqual([]);
-    expect(breaches.slice(0, 5)).toEqual([]);
+    for (const list of [facts.wrong, lost, doubled, untold, breaches]) {
+      expect(list, list.slice(0, 5).join("\n")).toEqual([]);
+    }
     expect(facts.acknowledged).toBeGreaterThan(seconds);
   },
   seconds * 1000 + 180_000,

@@ -248,9 +248,8 @@ export class Actor extends Parcels {
   /** One to three copies of the gateway's signed event at once, and one that says less than is due. */
   private async tellSigned(number: string, total: number, a: number): Promise<boolean> {
     const { shop } = this.place;
-    // IQD has three digits after its point.
-    const right = eventFor(shop, number, total * 1000);
-    const less = eventFor(shop, number, total * 1000 - 1, { id: `pay_less_${number}` });
+    const right = eventFor(shop, number, total);
+    const less = eventFor(shop, number, total - 1, { id: `pay_less_${number}` });
     const events = [...Array.from({ length: 1 + a % 3 }, () => right), ...a % 4 ? [] : [less]];
     const answers = await Promise.all(events.map((event) => this.notify("razorpay", event)));
     return answers.every(Boolean);

@@ -24,7 +24,7 @@ export async function attemptByHand(
   try {
     result = await send(claimed);
   } catch (error) {
-    log("error", "webhook_not_signed", { event: claimed.id, ...describeError(error) });
+    log("error", "webhook_not_signed", { event_id: claimed.id, ...describeError(error) });
     const { id, claim_token } = claimed;
     await db.call("integration.attempt_abandon", {
       ...keyed,

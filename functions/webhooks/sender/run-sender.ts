@@ -139,7 +139,7 @@ async function attempt(claimed: Claimed): Promise<SendResult | undefined> {
     return await send(claimed);
   } catch (error) {
     // Nothing to sign with: not the subscriber's failure. The lease runs out and it is tried again.
-    log("error", "webhook_not_signed", { event: claimed.id, ...describeError(error) });
+    log("error", "webhook_not_signed", { event_id: claimed.id, ...describeError(error) });
   }
 }
 

@@ -13212,14 +13212,15 @@ begin
 end $$;
 
 -- Claims asking the gateway how a payment stands, by its id or its number there: {ask: what the functions must know},
--- {wait: true} when it was asked within `pause`, null when no such payment was opened or it has its end.
+-- {wait: true} when it was asked within `pause`, null when no such payment was opened or it is made. One that is no longer
+-- waited for is asked about as well: its page stays open, and money paid there is somebody's.
 create or replace function private.payment_check(p_payment uuid, p_code text, p_number text, pause interval) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   p money.payments;
 begin
   select * into p from money.payments x
-  where x.gateway_order_id is not null and x.redirect_url is not null and x.status in ('pending', 'FAILED')
+  where x.gateway_order_id is not null and x.redirect_url is not null and x.status <> 'SUCCESS'
     and (x.id = p_payment or (x.gateway_code = p_code and x.gateway_order_id = p_number)) for no key update;
   if p.id is null then
     return null;
@@ -15227,7 +15228,7 @@ begin
 end $$;
 
 -- Makes a product's variants what is sent: the whole list, in its order. One is known again by its id, or by
--- its sku; what is not sent is archived, which frees its sku.
+-- its sku, and what is not said of it stays; null takes away. What is not in the list is archived, which frees its sku.
 -- variants: [{id?, sku, price, compare_at_price?, inventory_item_id?, attributes?, is_active?}]
 -- Fails: too_many_decimals, variant_not_found, inventory_item_not_found, sku_already_exists.
 create or replace function storefront.save_variants(product_id uuid, variants jsonb) returns void
@@ -15235,16 +15236,16 @@ language plpgsql set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_tenant uuid := app.tenant_id();
-  v_decimals integer := (app.currency()).decimals;
+  v_currency record := app.currency();
   v_field text;
 begin
   select format('variants.%s.%s', s.position - 1, f.name) into v_field
   from jsonb_array_elements(variants) with ordinality s (variant, position)
   cross join lateral (values ('price'), ('compare_at_price')) f (name)
-  where (s.variant ->> f.name)::numeric <> round((s.variant ->> f.name)::numeric, v_decimals)
+  where (s.variant ->> f.name)::numeric <> round((s.variant ->> f.name)::numeric, v_currency.decimals)
   order by s.position limit 1;
   if v_field is not null then
-    perform app.fail('too_many_decimals', jsonb_build_object('field', v_field, 'decimals', v_decimals));
+    perform app.fail('too_many_decimals', jsonb_build_object('field', v_field, 'currency', v_currency.code, 'decimals', v_currency.decimals));
   end if;
   select format('variants.%s.id', s.position - 1) into v_field
   from jsonb_array_elements(variants) with ordinality s (variant, position)
@@ -15271,9 +15272,10 @@ begin
 
   update storefront.product_variants v set
     sku = s.variant ->> 'sku', price = (s.variant ->> 'price')::numeric,
-    compare_at_price = (s.variant ->> 'compare_at_price')::numeric,
-    inventory_item_id = (s.variant ->> 'inventory_item_id')::uuid, attributes = coalesce(s.variant -> 'attributes', '{}'),
-    is_active = coalesce((s.variant ->> 'is_active')::boolean, true), position = s.position
+    compare_at_price = case when s.variant ? 'compare_at_price' then (s.variant ->> 'compare_at_price')::numeric else v.compare_at_price end,
+    inventory_item_id = case when s.variant ? 'inventory_item_id' then (s.variant ->> 'inventory_item_id')::uuid else v.inventory_item_id end,
+    attributes = coalesce(s.variant -> 'attributes', v.attributes),
+    is_active = coalesce((s.variant ->> 'is_active')::boolean, v.is_active), position = s.position
   from jsonb_array_elements(variants) with ordinality s (variant, position)
   where v.tenant_id = v_tenant and v.product_id = save_variants.product_id and v.archived_at is null
     and (s.variant ->> 'id' = v.id::text or (s.variant ->> 'id' is null and s.variant ->> 'sku' = v.sku));
@@ -16067,7 +16069,7 @@ end $$;
 -- The life of an order, guarded below every core: only these moves are possible, each leaves a line of history and
 -- an event. Cores write the status and, where there is something to say, status_note.
 
--- True when an order may go from one status to another. What is shipped is not called off any more.
+-- True when an order may go from one status to another. What is shipped is not called off any more, unless it came back.
 create or replace function storefront.order_move_is_legal(from_status text, to_status text) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -16080,6 +16082,16 @@ begin
     when 'delivered' then '{completed}'
     else '{}' end);
 end $$;
+
+-- True when the delivery of a shipped order did not reach its customer: the parcel is back.
+create or replace function private.order_came_back(o storefront.storefront_orders) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return o.status = 'shipped' and exists (
+    select from delivery.deliveries d where d.tenant_id = o.tenant_id and d.id = o.delivery_id
+      and (d.status = 'returned' or d.status = 'cancelled' and d.picked_up_at is not null));
+end $$;
+grant execute on function private.order_came_back(storefront.storefront_orders) to barid_caller;
 
 -- Tells what happened to an order. Numbers, ids and states; no name, phone or address.
 create or replace function private.tell_order(o storefront.storefront_orders, happened text, more jsonb default '{}') returns void
@@ -16095,7 +16107,8 @@ end $$;
 create or replace function private.guard_order() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if new.status <> old.status and not storefront.order_move_is_legal(old.status, new.status) then
+  if new.status <> old.status and not storefront.order_move_is_legal(old.status, new.status)
+      and not (new.status = 'cancelled' and private.order_came_back(old)) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
   if old.payment_status = 'paid' and new.payment_status <> 'paid' then
@@ -16872,8 +16885,9 @@ grant execute on function private.order_ship_own(uuid, text), private.order_deli
 
 -- An order that ends before it leaves, and money that goes back.
 
--- Cancels an order that has not left: its delivery is called off, what is left of what was paid goes to the customer's
--- wallet unless that is not wanted, and what was set aside is given back. The delivery is locked before its order, as drivers do.
+-- Cancels an order that has not left, or whose parcel came back: its delivery is called off, what is left of what was paid
+-- goes to the customer's wallet unless that is not wanted, and what was set aside is given back. Goods that were out come
+-- into stock when a warehouse receives them. The delivery is locked before its order, as drivers do.
 -- {order_id, reason, admin_notes?, refund_required?}
 -- -> {order {id, order_number, status, cancelled_at, cancel_reason, admin_notes}, inventory_released, refund or null,
 --     delivery_cancelled}
@@ -16897,7 +16911,7 @@ begin
   if o.delivery_id is distinct from v_delivery then
     -- Approved between the two looks: begin again, in the right order.
     raise exception 'order % got its delivery meanwhile', v_id using errcode = 'serialization_failure';
-  elsif o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') then
+  elsif o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') and not private.order_came_back(o) then
     perform app.fail('order_not_cancellable', jsonb_build_object('status', o.status));
   end if;
   if v_status in ('draft', 'pending', 'assigned', 'accepted') then

@@ -1,7 +1,8 @@
 -- An order that ends before it leaves, and money that goes back.
 
--- Cancels an order that has not left: its delivery is called off, what is left of what was paid goes to the customer's
--- wallet unless that is not wanted, and what was set aside is given back. The delivery is locked before its order, as drivers do.
+-- Cancels an order that has not left, or whose parcel came back: its delivery is called off, what is left of what was paid
+-- goes to the customer's wallet unless that is not wanted, and what was set aside is given back. Goods that were out come
+-- into stock when a warehouse receives them. The delivery is locked before its order, as drivers do.
 -- {order_id, reason, admin_notes?, refund_required?}
 -- -> {order {id, order_number, status, cancelled_at, cancel_reason, admin_notes}, inventory_released, refund or null,
 --     delivery_cancelled}
@@ -25,7 +26,7 @@ begin
   if o.delivery_id is distinct from v_delivery then
     -- Approved between the two looks: begin again, in the right order.
     raise exception 'order % got its delivery meanwhile', v_id using errcode = 'serialization_failure';
-  elsif o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') then
+  elsif o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') and not private.order_came_back(o) then
     perform app.fail('order_not_cancellable', jsonb_build_object('status', o.status));
   end if;
   if v_status in ('draft', 'pending', 'assigned', 'accepted') then

@@ -91,6 +91,7 @@ const definitions = {
   cod_collection_not_settled: 400,
   handover_not_found: 404,
   handover_already_declared: 409,
+  handover_not_cancellable: { status: 409, fields: ["from"] },
   handover_not_declared: { status: 409, fields: ["from"] },
   handover_not_in_discrepancy: { status: 409, fields: ["from"] },
   invalid_resolution: { status: 400, fields: ["field"] },

@@ -16136,7 +16136,9 @@ create or replace function private.guard_order() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if new.status <> old.status and not storefront.order_move_is_legal(old.status, new.status)
-      and not (new.status = 'cancelled' and private.order_came_back(old)) then
+      and not (new.status = 'cancelled' and old.status = 'shipped' and not exists (
+        select from delivery.deliveries d where d.tenant_id = old.tenant_id and d.id = old.delivery_id
+          and d.status not in ('returned', 'cancelled'))) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
   if old.payment_status = 'paid' and new.payment_status <> 'paid' then
@@ -16663,7 +16665,8 @@ begin
   from jsonb_to_recordset(v_lines) as l (quantity bigint, unit_price numeric);
   v_supply := private.order_supply(v_lines);
   if v_supply ->> 'short' is not null then
-    perform app.fail('insufficient_stock', jsonb_build_object('field', 'cartId', 'item_id', v_supply -> 'short'));
+    perform app.fail('insufficient_stock', jsonb_build_object('field', 'cartId', 'item_id', v_supply -> 'short', 'variant_id', (
+      select l -> 'variant_id' from jsonb_array_elements(v_lines) l where l -> 'inventory_item_id' = v_supply -> 'short' limit 1)));
   end if;
   v_address := storefront.order_address(input);
   v_fee := (delivery.price_preview(storefront.order_trip(input ->> 'delivery_service_id', v_supply, v_address)) ->> 'price')::numeric;
@@ -16922,6 +16925,22 @@ grant execute on function private.order_ship_own(uuid, text), private.order_deli
 -- Fails: order_not_found, order_not_cancellable, what delivery_cancel and order_refund fail with.
 create or replace function storefront.order_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
+begin
+  return storefront.order_call_off(input, came_back => false);
+end $$;
+
+-- Ends a shipped order that its customer did not get: one sent by the shop's own means, or whose delivery is over. Cash for
+-- it was never taken; what was paid goes back as in order_cancel, which has the same input and answer.
+-- Fails: order_not_found, invalid_status_transition, order_has_delivery, what order_refund fails with.
+create or replace function storefront.order_return(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return storefront.order_call_off(input, came_back => true);
+end $$;
+
+-- Ends an order as cancelled. came_back: the administrator says so himself. See order_cancel and order_return.
+create or replace function storefront.order_call_off(input jsonb, came_back boolean) returns jsonb
+language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_id uuid := (input ->> 'order_id')::uuid;
@@ -16939,7 +16958,11 @@ begin
   if o.delivery_id is distinct from v_delivery then
     -- Approved between the two looks: begin again, in the right order.
     raise exception 'order % got its delivery meanwhile', v_id using errcode = 'serialization_failure';
-  elsif o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') and not private.order_came_back(o) then
+  elsif came_back and o.status <> 'shipped' then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', o.status, 'to', 'returned'));
+  elsif came_back and v_status not in ('returned', 'cancelled') then
+    perform app.fail('order_has_delivery', jsonb_build_object('delivery_id', v_delivery));
+  elsif not came_back and o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') and not private.order_came_back(o) then
     perform app.fail('order_not_cancellable', jsonb_build_object('status', o.status));
   end if;
   if v_status in ('draft', 'pending', 'assigned', 'accepted') then

@@ -74,4 +74,35 @@ test("sent by the shop's own means, it is not known to have come back", async ()
   await shop.tenant.admin.post(`/delivery/deliveries/${delivery_id}/cancel`, { reason: "Own van" });
   const answer = await change(id, "cancel", { reason: "other" });
   expect(answer).toFailWith(409, "order_not_cancellable");
+
+  const before = await walletOf(shop.tenant, null);
+  const returned = await change(id, "return", {
+    reason: "customer_request",
+    admin_notes: "Refused",
+  });
+  expect(returned).toSucceed(200);
+  expect(returned.body.data).toMatchObject({
+    order: { id, status: "cancelled", cancel_reason: "customer_request", admin_notes: "Refused" },
+    refund: null,
+  });
+  expect(await standing(id)).toMatchObject({ status: "cancelled", paid: 0 });
+  expect(await walletOf(shop.tenant, null)).toBe(before);
+  await checkAll(shop.tenant);
+});
+
+test("what is with its customer, on its way or still here does not come back", async () => {
+  const say = (id: string, body: object = { reason: "other" }) => change(id, "return", body);
+  const { id } = await placeOrder(shop, "wallet");
+  expect(await say(id)).toFailWith(409, "invalid_status_transition");
+  const delivery = await underWay(id);
+  expect(await say(id)).toFailWith(409, "order_has_delivery");
+  expect(await say(id, {})).toFailWith(400, "validation_failed");
+  expect(await shop.tenant.customer.put(`/storefront/orders/${id}/return`, { reason: "other" }))
+    .toFailWith(403, "forbidden");
+  const { tenant: stranger } = await newShop();
+  expect(await stranger.admin.put(`/storefront/orders/${id}/return`, { reason: "other" }))
+    .toFailWith(404, "order_not_found");
+  await moves(shop.tenant.driver, delivery, "complete");
+  expect(await say(id)).toFailWith(409, "invalid_status_transition");
+  expect(await standing(id)).toMatchObject({ status: "delivered", refunds: 0 });
 });

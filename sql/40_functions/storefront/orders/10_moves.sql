@@ -40,7 +40,9 @@ create or replace function private.guard_order() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if new.status <> old.status and not storefront.order_move_is_legal(old.status, new.status)
-      and not (new.status = 'cancelled' and private.order_came_back(old)) then
+      and not (new.status = 'cancelled' and old.status = 'shipped' and not exists (
+        select from delivery.deliveries d where d.tenant_id = old.tenant_id and d.id = old.delivery_id
+          and d.status not in ('returned', 'cancelled'))) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
   if old.payment_status = 'paid' and new.payment_status <> 'paid' then

@@ -95,6 +95,10 @@ const definitions = {
   handover_not_declared: { status: 409, fields: ["from"] },
   handover_not_in_discrepancy: { status: 409, fields: ["from"] },
   invalid_resolution: { status: 400, fields: ["field"] },
+  cash_desk_not_found: { status: 404, fields: ["field"] },
+  insufficient_desk_cash: { status: 409, fields: ["held", "currency"] },
+  cash_transfer_not_found: 404,
+  cash_transfer_already_reversed: 409,
 
   // Network: places that manifests and deliveries use
   address_not_found: { status: 404, fields: ["field"] },

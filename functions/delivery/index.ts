@@ -51,6 +51,7 @@ export default serve("delivery", [
     ...(await import("./cod/receipts.ts")).codReceipts,
     ...(await import("./cod/handovers.ts")).cashHandovers,
   ]),
+  feature("cash-desks", async () => (await import("./cash-desks/routes.ts")).cashDesks),
   feature("wallets", async () => (await import("./wallets/routes.ts")).walletEndpoints),
   feature("assignments", async () => [
     ...(await import("./assignments/routes.ts")).assignments,

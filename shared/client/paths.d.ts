@@ -436,6 +436,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/delivery/cash-desks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who of the office holds how much cash
+         * @description Who: role dispatcher or tenant_admin.
+         */
+        get: operations["get_delivery_cash_desks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/delivery/cash-desks/transfers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the cash that left the desks
+         * @description Who: role dispatcher or tenant_admin.
+         */
+        get: operations["get_delivery_cash_desks_transfers"];
+        put?: never;
+        /**
+         * Bring cash of a desk to the bank, or hand it to another of the staff
+         * @description Who: role dispatcher or tenant_admin.
+         */
+        post: operations["post_delivery_cash_desks_transfers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/delivery/cash-desks/transfers/{id}/reverse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take back a transfer by its mirror; both stay in the books
+         * @description Who: role dispatcher or tenant_admin.
+         */
+        post: operations["post_delivery_cash_desks_transfers_id_reverse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/delivery/cod-collections": {
         parameters: {
             query?: never;
@@ -9181,6 +9245,503 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    get_delivery_cash_desks: {
+        parameters: {
+            query?: {
+                column_filters?: string;
+                currency?: string;
+                format?: "json" | "csv";
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                limit?: string;
+                owner_type?: "staff" | "driver" | "tenant";
+                page?: number;
+                search?: string;
+                sort_by?: "balance" | "full_name" | "last_moved_at" | "currency";
+                sort_order?: "asc" | "desc";
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+                user_id?: string;
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success; with `format=csv` the rows as text/csv */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            balance: number;
+                            currency: string;
+                            /** Format: uuid */
+                            id: string;
+                            last_moved_at: string | null;
+                            /** @enum {string} */
+                            owner_type: "staff" | "driver" | "tenant";
+                            user: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                        }[];
+                        message: string;
+                        pagination: {
+                            limit: number;
+                            page: number;
+                            total: number;
+                            total_pages: number;
+                        };
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400_9"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_delivery_cash_desks_transfers: {
+        parameters: {
+            query?: {
+                column_filters?: string;
+                currency?: string;
+                date_from?: string;
+                date_to?: string;
+                format?: "json" | "csv";
+                from_owner_type?: "staff" | "driver" | "tenant";
+                from_user_id?: string;
+                kind?: "bank_deposit" | "handover";
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                limit?: string;
+                page?: number;
+                search?: string;
+                sort_by?: "created_at" | "amount" | "reversed_at" | "from_user_name" | "to_user_name";
+                sort_order?: "asc" | "desc";
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+                to_user_id?: string;
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success; with `format=csv` the rows as text/csv */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            amount: number;
+                            /** Format: date-time */
+                            created_at: string;
+                            currency: string;
+                            entered_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            };
+                            /** @enum {string} */
+                            from_owner_type: "staff" | "driver" | "tenant";
+                            from_user: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            /** Format: uuid */
+                            id: string;
+                            /** @enum {string} */
+                            kind: "bank_deposit" | "handover";
+                            notes: string | null;
+                            reference: string | null;
+                            reversal_reason: string | null;
+                            reversed_at: string | null;
+                            reversed_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            to_user: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                        }[];
+                        message: string;
+                        pagination: {
+                            limit: number;
+                            page: number;
+                            total: number;
+                            total_pages: number;
+                        };
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400_9"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_delivery_cash_desks_transfers: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    amount: number;
+                    /** @description The tenant's unless said */
+                    currency?: string | null;
+                    /** @description `staff` unless said; `driver`: what a driver remitted to himself; `tenant`: its own till, without `from_user_id` */
+                    from_owner_type?: ("staff" | "driver" | "tenant") | null;
+                    /** @description Whose desk gives; an administrator may name another's than his own */
+                    from_user_id?: string | null;
+                    /** @enum {string} */
+                    kind: "bank_deposit" | "handover";
+                    notes?: string | null;
+                    /** @description The number on the bank's slip */
+                    reference?: string | null;
+                    /** @description Who gets it; of a handover only */
+                    to_user_id?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            amount: number;
+                            /** Format: date-time */
+                            created_at: string;
+                            currency: string;
+                            entered_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            };
+                            /** @enum {string} */
+                            from_owner_type: "staff" | "driver" | "tenant";
+                            from_user: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            /** Format: uuid */
+                            id: string;
+                            /** @enum {string} */
+                            kind: "bank_deposit" | "handover";
+                            notes: string | null;
+                            reference: string | null;
+                            reversal_reason: string | null;
+                            reversed_at: string | null;
+                            reversed_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            to_user: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                        };
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            /**
+             * @description `idempotency_key_required`: Send an Idempotency-Key header with this call.
+             *
+             *     `receiver_required`: Name who received the cash.
+             *
+             *     `invalid_receiver`: The receiver of the cash must be an active member of the office staff.
+             *
+             *     `too_many_decimals`: An amount in {currency} may have at most {decimals} decimals.
+             *
+             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+             *
+             *     `validation_failed`: {field} {reason}.
+             *
+             *     `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "idempotency_key_required" | "receiver_required" | "invalid_receiver" | "too_many_decimals" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        decimals?: number;
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            /**
+             * @description `cash_desk_not_found`: There is no cash desk of this person in this currency.
+             *
+             *     `tenant_not_found`: This company does not exist.
+             */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "cash_desk_not_found" | "tenant_not_found";
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            /**
+             * @description `insufficient_desk_cash`: The desk holds {held} {currency}, less than the amount.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "insufficient_desk_cash" | "idempotency_conflict";
+                        currency?: string;
+                        held?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_delivery_cash_desks_transfers_id_reverse: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key": string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            amount: number;
+                            /** Format: date-time */
+                            created_at: string;
+                            currency: string;
+                            entered_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            };
+                            /** @enum {string} */
+                            from_owner_type: "staff" | "driver" | "tenant";
+                            from_user: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            /** Format: uuid */
+                            id: string;
+                            /** @enum {string} */
+                            kind: "bank_deposit" | "handover";
+                            notes: string | null;
+                            reference: string | null;
+                            reversal_reason: string | null;
+                            reversed_at: string | null;
+                            reversed_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            to_user: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                        };
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            /**
+             * @description `idempotency_key_required`: Send an Idempotency-Key header with this call.
+             *
+             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+             *
+             *     `validation_failed`: {field} {reason}.
+             *
+             *     `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "idempotency_key_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            /**
+             * @description `cash_transfer_not_found`: This transfer of cash does not exist.
+             *
+             *     `tenant_not_found`: This company does not exist.
+             */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "cash_transfer_not_found" | "tenant_not_found";
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            /**
+             * @description `cash_transfer_already_reversed`: This transfer of cash has already been taken back.
+             *
+             *     `insufficient_desk_cash`: The desk holds {held} {currency}, less than the amount.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "cash_transfer_already_reversed" | "insufficient_desk_cash" | "idempotency_conflict";
+                        currency?: string;
+                        held?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     get_delivery_cod_collections: {
         parameters: {
             query?: {
@@ -10404,6 +10965,19 @@ export interface operations {
                             owed: number;
                             remitted: number;
                         }[];
+                        desks: {
+                            currency: string;
+                            in_hand: number;
+                            ledger: number;
+                            /** @enum {string} */
+                            owner_type: "staff" | "driver" | "tenant";
+                            remitted: number;
+                            shortages: number;
+                            transferred_in: number;
+                            transferred_out: number;
+                            user_id: string | null;
+                            user_name: string | null;
+                        }[];
                         differences: {
                             carrier_code: string | null;
                             currency: string;
@@ -10412,6 +10986,7 @@ export interface operations {
                             found: number | null;
                             kind: string;
                             rows: string[] | null;
+                            user_id: string | null;
                         }[];
                         drivers: {
                             collected: number;

@@ -98,6 +98,7 @@ select app.tenant_table('money.settlement_receipts', own => '{}', writes => '', 
 select app.tenant_table('money.cash_handovers', own => '{driver_id}', writes => '');
 select app.tenant_table('money.carrier_collections', own => '{}', writes => '', audit => false);
 select app.tenant_table('money.carrier_remittances', own => '{}', writes => '', audit => false);
+select app.tenant_table('money.cash_transfers', own => '{}', writes => '');
 
 -- Logs.
 select app.append_only('app.audit_log');

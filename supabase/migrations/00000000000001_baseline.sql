@@ -3173,6 +3173,53 @@ begin
 end $$;
 create index if not exists accounts_carrier on money.accounts (carrier_code) where carrier_code is not null;
 
+-- sql/20_tables/97_cash_transfers.sql
+
+-- Cash that left a desk: brought to the bank, or handed to another of the staff. Rows are written with their journal,
+-- never by hand; what was wrong is reversed and stays.
+
+create table if not exists money.cash_transfers (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  kind text not null check (kind in ('bank_deposit', 'handover')),
+  -- Whose desk gave it; the tenant's own till has no user. With the owner's type and the currency it names the account.
+  from_owner_type text not null check (from_owner_type in ('staff', 'driver', 'tenant')),
+  from_user_id uuid,
+  to_user_id uuid,
+  amount numeric(18, 3) not null check (amount > 0),
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  reference text,
+  notes text,
+  actor_id uuid not null,
+  -- Kept as long as the transfer, so that a late repetition is still answered with it.
+  idempotency_key text,
+  input_hash bytea,
+  -- The time of the transaction, as in the ledger: a balance and its rows agree as of any moment.
+  created_at timestamptz not null default now(),
+  reversed_at timestamptz,
+  reversed_by uuid,
+  reversal_reason text,
+  unique (tenant_id, id),
+  constraint till_has_no_user check ((from_owner_type = 'tenant') = (from_user_id is null)),
+  constraint handover_has_receiver check ((kind = 'handover') = (to_user_id is not null)),
+  constraint cash_leaves_its_desk check (from_owner_type <> 'staff' or from_user_id is distinct from to_user_id),
+  constraint reversed_says_who_and_why check (
+    (reversed_at is null) = (reversed_by is null) and (reversed_at is null) = (reversal_reason is null)),
+  constraint cash_transfer_key_used unique (tenant_id, actor_id, idempotency_key),
+  foreign key (tenant_id, from_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, to_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  -- An administrator of the system acts in tenants he is no member of.
+  foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
+  foreign key (reversed_by) references tenancy.profiles (id) on delete restrict
+);
+create index if not exists cash_transfers_recent on money.cash_transfers (tenant_id, created_at desc nulls last, id desc);
+create index if not exists cash_transfers_from on money.cash_transfers (tenant_id, from_user_id, created_at desc nulls last, id desc);
+create index if not exists cash_transfers_to on money.cash_transfers (tenant_id, to_user_id, created_at desc nulls last, id desc);
+create index if not exists cash_transfers_amount on money.cash_transfers (tenant_id, amount desc nulls last, id desc);
+create index if not exists cash_transfers_actor on money.cash_transfers (actor_id);
+create index if not exists cash_transfers_reverser on money.cash_transfers (reversed_by) where reversed_by is not null;
+create index if not exists cash_transfers_currency on money.cash_transfers (currency);
+
 -- sql/30_views/delivery/10_addresses.sql
 
 drop view if exists delivery.addresses_list cascade;
@@ -3693,6 +3740,38 @@ left join tenancy.profiles d on d.id = h.driver_id
 left join tenancy.profiles c on c.id = h.counted_by
 left join tenancy.profiles r on r.id = h.resolved_by;
 grant select on money.cash_handovers_list to barid_caller;
+
+-- sql/30_views/money/45_cash_desks.sql
+
+-- Who holds how much cash of the office: the desks of staff, those of drivers who remitted to themselves, and the
+-- tenant's own till. The columns after `last_moved_at` are for search, order and reading the whole list.
+drop view if exists money.cash_desks_list cascade;
+create view money.cash_desks_list with (security_invoker = true) as
+select a.id, a.owner_type, case when p.id is not null then jsonb_build_object('id', p.id, 'full_name', p.full_name) end as user,
+  a.currency, a.balance, (
+    select e.created_at from money.ledger_entries e
+    where e.tenant_id = a.tenant_id and e.account_id = a.id order by e.id desc nulls last limit 1) as last_moved_at,
+  p.full_name, a.owner_user_id as user_id, a.created_at
+from money.accounts a
+left join tenancy.profiles p on p.id = a.owner_user_id
+where a.kind = 'cash_on_hand';
+grant select on money.cash_desks_list to barid_caller;
+
+-- What left the desks; the ids and names of both people are for filters and order.
+drop view if exists money.cash_transfers_list cascade;
+create view money.cash_transfers_list with (security_invoker = true) as
+select t.id, t.kind, t.from_owner_type,
+  case when f.id is not null then jsonb_build_object('id', f.id, 'full_name', f.full_name) end as from_user,
+  case when g.id is not null then jsonb_build_object('id', g.id, 'full_name', g.full_name) end as to_user,
+  t.amount, t.currency, t.reference, t.notes, jsonb_build_object('id', t.actor_id, 'full_name', p.full_name) as entered_by, t.created_at,
+  t.reversed_at, case when t.reversed_by is not null then jsonb_build_object('id', t.reversed_by, 'full_name', r.full_name) end as reversed_by,
+  t.reversal_reason, t.from_user_id, t.to_user_id, f.full_name as from_user_name, g.full_name as to_user_name
+from money.cash_transfers t
+left join tenancy.profiles f on f.id = t.from_user_id
+left join tenancy.profiles g on g.id = t.to_user_id
+left join tenancy.profiles p on p.id = t.actor_id
+left join tenancy.profiles r on r.id = t.reversed_by;
+grant select on money.cash_transfers_list to barid_caller;
 
 -- sql/30_views/money/50_webhook_events.sql
 
@@ -11872,15 +11951,15 @@ end $$;
 
 -- Who takes the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
 -- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit). An administrator of the
--- system who is no member of the tenant has no desk in it, and names somebody.
+-- system who is no member of the tenant has no desk in it, and names somebody. `field` is where the client named him.
 -- Fails: invalid_receiver, receiver_required.
-create or replace function money.cod_receiver(asked uuid) returns uuid
+create or replace function money.cod_receiver(asked uuid, field text default 'remitted_to_user_id') returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
   if asked is null then
     if (not money.settles_for_office() and app.settings('delivery', 'cod') ->> 'driver_self_remit' = 'require_receiver')
         or not exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = app.user_id()) then
-      perform app.fail('receiver_required', '{"field": "remitted_to_user_id"}');
+      perform app.fail('receiver_required', jsonb_build_object('field', field));
     end if;
     return app.user_id();
   end if;
@@ -11890,7 +11969,7 @@ begin
         and (money.settles_for_office() or exists (
           select from tenancy.tenant_user_roles r where r.tenant_id = u.tenant_id and r.user_id = u.user_id
             and r.role_key in ('dispatcher', 'tenant_admin')))) then
-    perform app.fail('invalid_receiver', '{"field": "remitted_to_user_id"}');
+    perform app.fail('invalid_receiver', jsonb_build_object('field', field));
   end if;
   return asked;
 end $$;
@@ -12624,6 +12703,116 @@ end $$;
 
 revoke execute on function money.carrier_positions(uuid, timestamptz), money.carrier_differences(uuid, timestamptz) from barid_caller;
 
+-- sql/40_functions/money/cod/57_desks_reconciled.sql
+
+-- What the desks of the office hold: what was brought to them and what left them has to be what the ledger says.
+
+-- The cash of a tenant's desks as of a moment, by owner and currency, from the rows and from the ledger.
+--   remitted         what drivers, or for the tenant's own till carriers, handed in
+--   shortages        what was declared, remitted and never there
+--   transferred_out  what was brought to the bank or handed to others, without what was reversed
+--   transferred_in   what others handed over
+--   in_hand          what these leave; ledger: what the accounts say
+create or replace function money.desk_positions(tenant uuid, as_of timestamptz)
+returns table (owner_type text, user_id uuid, currency text, remitted numeric, shortages numeric, transferred_out numeric,
+  transferred_in numeric, in_hand numeric, ledger numeric)
+language sql stable security definer set search_path = '' as $$
+  with transfer as (
+    select t.* from money.cash_transfers t
+    where t.tenant_id = tenant and t.created_at <= as_of and (t.reversed_at is null or t.reversed_at > as_of)
+  ), moved (owner_type, user_id, currency, remitted, shortages, given, got, ledger) as (
+    select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency::text, s.total, 0, 0, 0, 0
+    from money.cod_settlements s
+    where s.tenant_id = tenant and s.method = 'remit' and not s.historical and s.settled_at <= as_of
+    union all
+    select 'tenant', null, r.currency::text, r.amount, 0, 0, 0, 0
+    from money.carrier_remittances r where r.tenant_id = tenant and r.remitted_at <= as_of
+    union all
+    -- Whose desk it was is what the journal says: the counter's, or the till when he is no member of the tenant.
+    select a.owner_type, a.owner_user_id, h.currency::text, 0, h.declared_amount - h.counted_amount, 0, 0, 0
+    from money.cash_handovers h
+    join money.ledger_transactions t on t.tenant_id = h.tenant_id and t.kind = 'cash_shortage' and t.reference_id = h.id
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'cash_on_hand'
+    where h.tenant_id = tenant and h.resolution in ('driver_owes', 'written_off') and h.resolved_at <= as_of
+    union all
+    select t.from_owner_type, t.from_user_id, t.currency::text, 0, 0, t.amount, 0, 0 from transfer t
+    union all
+    select 'staff', t.to_user_id, t.currency::text, 0, 0, 0, t.amount, 0 from transfer t where t.kind = 'handover'
+    union all
+    select a.owner_type, a.owner_user_id, a.currency::text, 0, 0, 0, 0, e.amount
+    from money.accounts a
+    join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id and e.created_at <= as_of
+    where a.tenant_id = tenant and a.kind = 'cash_on_hand'
+  )
+  select m.owner_type, m.user_id, m.currency, sum(m.remitted), sum(m.shortages), sum(m.given), sum(m.got),
+    sum(m.remitted - m.shortages - m.given + m.got), sum(m.ledger)
+  from moved m group by m.owner_type, m.user_id, m.currency
+$$;
+
+-- Every difference in the cash of a tenant's desks as of a moment.
+--   desk_cash              what came to a desk less what left it is not what the ledger says it holds; rows are its
+--                          settlements, remittances, shortages and transfers, the newest first
+--   cash_transfer_journal  a transfer took another amount from its desk in the ledger, or brought it elsewhere; a
+--                          reversed one has to leave nothing
+create or replace function money.desk_differences(tenant uuid, as_of timestamptz)
+returns table (kind text, user_id uuid, currency text, expected numeric, found numeric, rows uuid[])
+language sql stable security definer set search_path = '' as $$
+  select 'desk_cash', p.user_id, p.currency, p.in_hand, p.ledger, array(
+      select x.id from (
+        select s.payment_id as id, s.settled_at as at from money.cod_settlements s
+        where s.tenant_id = tenant and s.method = 'remit' and s.receiver_id = p.user_id and s.currency = p.currency
+          and p.owner_type = case when s.receiver_id = s.driver_id then 'driver' else 'staff' end
+        union all
+        select r.id, r.remitted_at from money.carrier_remittances r
+        where r.tenant_id = tenant and p.owner_type = 'tenant' and r.currency = p.currency
+        union all
+        select h.id, h.resolved_at from money.cash_handovers h
+        where h.tenant_id = tenant and h.resolution in ('driver_owes', 'written_off') and h.currency = p.currency
+          and h.counted_by = p.user_id
+        union all
+        select t.id, t.created_at from money.cash_transfers t
+        where t.tenant_id = tenant and t.currency = p.currency and (
+          t.from_owner_type = p.owner_type and t.from_user_id is not distinct from p.user_id
+          or p.owner_type = 'staff' and t.to_user_id = p.user_id)
+      ) x where x.at <= as_of order by x.at desc, x.id limit 100)
+  from money.desk_positions(tenant, as_of) p where p.in_hand <> p.ledger
+  union all
+  select 'cash_transfer_journal', t.from_user_id, t.currency, e.taken, b.taken, array[t.id]
+  from money.cash_transfers t
+  cross join lateral (
+    select case when t.reversed_at <= as_of then 0 else -t.amount end as taken, case when t.reversed_at <= as_of then 2 else 1 end as journals
+  ) e
+  left join lateral (
+    select coalesce(sum(l.amount) filter (where a.kind = 'cash_on_hand' and a.owner_type = t.from_owner_type
+        and a.owner_user_id is not distinct from t.from_user_id), 0) as taken,
+      coalesce(sum(l.amount) filter (where case t.kind when 'handover'
+        then a.kind = 'cash_on_hand' and a.owner_type = 'staff' and a.owner_user_id = t.to_user_id else a.kind = 'external' end), 0) as brought,
+      count(distinct j.kind) as journals
+    from money.ledger_transactions j
+    join money.ledger_entries l on l.tenant_id = j.tenant_id and l.transaction_id = j.id and l.currency = t.currency
+    join money.accounts a on a.tenant_id = l.tenant_id and a.id = l.account_id
+    where j.tenant_id = tenant and j.kind in ('cash_transfer', 'cash_transfer_REVERSAL') and j.reference_type = 'cash_transfer'
+      and j.reference_id = t.id and j.created_at <= as_of
+  ) b on true
+  where t.tenant_id = tenant and t.created_at <= as_of
+    and (b.taken, b.brought, b.journals) is distinct from (e.taken, -e.taken, e.journals::bigint)
+$$;
+
+-- What the desks of the caller's tenant hold as of a moment, [{owner_type, user_id, user_name, currency, remitted,
+-- shortages, transferred_out, transferred_in, in_hand, ledger}].
+create or replace function money.desks_reconciled(as_of timestamptz) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('user_name', q.full_name)
+      order by q.full_name, p.owner_type, p.user_id, p.currency), '[]')
+    from money.desk_positions(app.tenant_id(), as_of) p
+    left join tenancy.profiles q on q.id = p.user_id);
+end $$;
+
+revoke execute on function money.desk_positions(uuid, timestamptz), money.desk_differences(uuid, timestamptz) from barid_caller;
+
 -- sql/40_functions/money/cod/60_reconciliation.sql
 
 -- The proof that no cash is missing: what was collected is in hand, remitted or settled; the ledger, the
@@ -12660,17 +12849,18 @@ $$;
 --   cod_credit          the COD paid out to merchants is not the COD collected, by drivers and carriers together
 --   ledger              the books contradict themselves
 --   carrier_…           what money.carrier_differences finds
+--   desk_cash, cash_transfer_journal   what money.desk_differences finds; user_id is whose desk, null for the till
 create or replace function money.cod_differences(tenant uuid, as_of timestamptz)
-returns table (kind text, driver_id uuid, carrier_code text, currency text, expected numeric, found numeric, rows uuid[])
+returns table (kind text, driver_id uuid, carrier_code text, user_id uuid, currency text, expected numeric, found numeric, rows uuid[])
 language sql stable security definer set search_path = '' as $$
-  select 'driver_cash', p.driver_id, null::text, p.currency, p.in_hand, p.ledger, array(
+  select 'driver_cash', p.driver_id, null::text, null::uuid, p.currency, p.in_hand, p.ledger, array(
       select c.id from money.cod_collections c
       where c.tenant_id = tenant and c.driver_id = p.driver_id and c.currency = p.currency and c.collected_at <= as_of
         and coalesce(c.remitted_at, c.settled_at, 'infinity') > as_of
       order by c.collected_at, c.id limit 100)
   from money.cod_positions(tenant, as_of) p where p.in_hand <> p.ledger
   union all
-  select 'collection_journal', c.driver_id, null, c.currency, c.amount, b.amount, array[c.id]
+  select 'collection_journal', c.driver_id, null, null, c.currency, c.amount, b.amount, array[c.id]
   from money.cod_collections c
   left join lateral (
     select sum(e.amount) as amount from money.ledger_transactions t
@@ -12680,7 +12870,7 @@ language sql stable security definer set search_path = '' as $$
   ) b on true
   where c.tenant_id = tenant and c.collected_at <= as_of and c.amount is distinct from b.amount
   union all
-  select 'settlement_items', s.driver_id, null, s.currency, s.total, i.total, i.rows
+  select 'settlement_items', s.driver_id, null, null, s.currency, s.total, i.total, i.rows
   from money.cod_settlements s
   left join lateral (
     select sum(i.amount) as total, sum(i.delivery_fee_amount) as fees, count(*) as entries, array_agg(i.cod_collection_id) as rows
@@ -12689,7 +12879,7 @@ language sql stable security definer set search_path = '' as $$
   where s.tenant_id = tenant and s.settled_at <= as_of
     and (s.total is distinct from i.total or s.fee_total is distinct from i.fees or s.collections is distinct from i.entries)
   union all
-  select 'settled_row', c.driver_id, null, c.currency, i.amount, c.amount, array[c.id]
+  select 'settled_row', c.driver_id, null, null, c.currency, i.amount, c.amount, array[c.id]
   from money.cod_collections c
   left join money.cod_settlement_items i on i.tenant_id = c.tenant_id and i.cod_collection_id = c.id
   left join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
@@ -12698,7 +12888,7 @@ language sql stable security definer set search_path = '' as $$
     or (i.payment_id is not null and (i.amount <> c.amount or i.cod_amount <> c.cod_amount or s.driver_id <> c.driver_id
       or c.status <> case s.method when 'remit' then 'remitted' else 'settled_by_wallet' end)))
   union all
-  select 'settlement_journal', s.driver_id, null, s.currency, -s.total, b.amount, array[s.payment_id]
+  select 'settlement_journal', s.driver_id, null, null, s.currency, -s.total, b.amount, array[s.payment_id]
   from money.cod_settlements s
   left join lateral (
     select sum(e.amount) as amount from money.ledger_transactions t
@@ -12708,7 +12898,7 @@ language sql stable security definer set search_path = '' as $$
   ) b on true
   where s.tenant_id = tenant and s.settled_at <= as_of and not s.historical and b.amount is distinct from -s.total
   union all
-  select 'cod_credit', null, null, r.currency, r.cod, p.paid, r.rows
+  select 'cod_credit', null, null, null, r.currency, r.cod, p.paid, r.rows
   from (
     select c.currency, sum(c.cod_amount) as cod, (array_agg(c.id order by c.collected_at desc, c.id) filter (where not exists (
       select from money.payments q where q.tenant_id = tenant and q.delivery_id = c.delivery_id and q.type = 'COD_COLLECTION'
@@ -12726,7 +12916,7 @@ language sql stable security definer set search_path = '' as $$
   ) p on true
   where r.cod <> p.paid
   union all
-  select 'ledger', a.owner_user_id, a.carrier_code, a.currency, e.total, a.balance, array[a.id]
+  select 'ledger', a.owner_user_id, a.carrier_code, null, a.currency, e.total, a.balance, array[a.id]
   from money.accounts a
   cross join lateral (
     select coalesce(sum(e.amount), 0) as total, count(*) as entries from money.ledger_entries e
@@ -12734,10 +12924,12 @@ language sql stable security definer set search_path = '' as $$
   ) e
   where a.tenant_id = tenant and (a.balance <> e.total or a.version <> e.entries)
   union all
-  select d.kind, null, d.carrier_code, d.currency, d.expected, d.found, d.rows from money.carrier_differences(tenant, as_of) d
+  select d.kind, null, d.carrier_code, null, d.currency, d.expected, d.found, d.rows from money.carrier_differences(tenant, as_of) d
+  union all
+  select d.kind, null, null, d.user_id, d.currency, d.expected, d.found, d.rows from money.desk_differences(tenant, as_of) d
 $$;
 
--- {as_of?} -> {as_of, reconciled, totals by currency, drivers, carriers, differences}; office only, its own tenant.
+-- {as_of?} -> {as_of, reconciled, totals by currency, drivers, carriers, desks, differences}; office only, its own tenant.
 -- Totals are the drivers'.
 create or replace function money.cod_reconciliation(input jsonb) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -12755,10 +12947,10 @@ begin
       from money.cod_positions(v_tenant, v_as_of) x group by x.currency) t), '[]')
   into v_drivers, v_totals
   from money.cod_positions(v_tenant, v_as_of) p left join tenancy.profiles q on q.id = p.driver_id;
-  select coalesce(jsonb_agg(to_jsonb(d) order by d.kind, d.driver_id, d.carrier_code, d.rows), '[]') into v_differences
+  select coalesce(jsonb_agg(to_jsonb(d) order by d.kind, d.driver_id, d.carrier_code, d.user_id, d.rows), '[]') into v_differences
   from money.cod_differences(v_tenant, v_as_of) d;
   return jsonb_build_object('as_of', v_as_of, 'reconciled', v_differences = '[]', 'totals', v_totals, 'drivers', v_drivers,
-    'carriers', money.carriers_reconciled(v_as_of), 'differences', v_differences);
+    'carriers', money.carriers_reconciled(v_as_of), 'desks', money.desks_reconciled(v_as_of), 'differences', v_differences);
 end $$;
 
 -- Looks at every tenant's cash and tells of differences by a system event, once a night. Run by cron.
@@ -12772,7 +12964,7 @@ begin
   select t.id, 'cod.mismatch', 'delivery', 'tenant', t.id, jsonb_build_object('differences', d.list)
   from tenancy.tenants t
   cross join lateral (
-    select jsonb_agg(to_jsonb(x) order by x.kind, x.driver_id, x.carrier_code) as list
+    select jsonb_agg(to_jsonb(x) order by x.kind, x.driver_id, x.carrier_code, x.user_id) as list
     from (select * from money.cod_differences(t.id, now()) limit 100) x
   ) d
   where d.list is not null;
@@ -12943,6 +13135,205 @@ begin
       'collections', (c.value ->> 'entries')::bigint) order by c.key), '[]')
     from jsonb_each(app.tally_by('carrier_collections', 'currency', wanted || '{"status": "owed"}')) c);
 end $$;
+
+-- sql/40_functions/money/cod/80_cash_desks.sql
+
+-- Cash that leaves a desk of the office, to the bank or into the hands of another. Definers, as all writers of cash: each
+-- asks for the caller's rights itself, and every statement names the caller's tenant.
+
+-- The desk that cash is taken from: the caller's own, or one that an administrator names.
+-- asked: user id or null; owner_type: staff, driver (who remitted to himself), tenant (its own till, which has no user).
+-- Fails: forbidden, cash_desk_not_found (nobody there ever held cash in this currency).
+create or replace function money.cash_desk_of(asked uuid, owner_type text, currency text) returns money.accounts
+language plpgsql stable security definer set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  v_owner uuid := case when owner_type <> 'tenant' then coalesce(asked, app.user_id()) end;
+  v_desk money.accounts;
+begin
+  if not money.settles_for_office()
+      or (v_owner is distinct from app.user_id() and not app.has_permission('manage:tenant')) then
+    perform app.fail('forbidden');
+  end if;
+  select a.* into v_desk from money.accounts a
+  where a.tenant_id = app.tenant_id() and a.kind = 'cash_on_hand' and a.owner_type = owner_type and a.currency = currency
+    and (a.owner_user_id = v_owner or v_owner is null);
+  if v_desk.id is null then
+    perform app.fail('cash_desk_not_found', '{"field": "from_user_id"}');
+  end if;
+  return v_desk;
+end $$;
+
+-- Locks the accounts of a transfer in the order of their ids and refuses when the one that gives holds less than the amount.
+-- Fails: insufficient_desk_cash {held, currency}.
+create or replace function money.cash_desk_hold(giver uuid, taker uuid, amount numeric, currency text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_held numeric := (money.balances_locked(array[giver, taker]) ->> giver::text)::numeric;
+begin
+  if v_held < amount then
+    perform app.fail('insufficient_desk_cash', jsonb_build_object('held', v_held, 'currency', currency));
+  end if;
+end $$;
+
+-- The account that a transfer brought its cash to: the receiver's desk, or what is outside for the bank.
+create or replace function money.cash_transfer_goal(t money.cash_transfers) returns uuid
+language plpgsql security definer set search_path = '' as $$
+begin
+  return case t.kind when 'handover' then money.account_of('cash_on_hand', 'staff', t.to_user_id, t.currency::text)
+    else money.account_of('external', 'tenant', null, t.currency::text) end;
+end $$;
+
+-- Tells of a transfer by a system event.
+create or replace function money.cash_transfer_tell(event_type text, t money.cash_transfers) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', event_type, 'source_module', 'delivery',
+    'entity_type', 'cash_transfer', 'entity_id', t.id, 'event_data', jsonb_build_object('cash_transfer_id', t.id, 'kind', t.kind,
+      'from_owner_type', t.from_owner_type, 'from_user_id', t.from_user_id, 'to_user_id', t.to_user_id, 'currency', t.currency,
+      'amount', t.amount, 'reference', t.reference, 'actor_id', app.user_id()))));
+end $$;
+
+-- Moves cash of a desk by one journal; answers the transfer's id, also to a repetition of its key, for good.
+-- {kind, from_owner_type?, from_user_id?, to_user_id?, amount, currency?, reference?, notes?}
+-- Fails: forbidden, idempotency_conflict, cash_desk_not_found, invalid_receiver, too_many_decimals, insufficient_desk_cash.
+create or replace function money.cash_transfer_book(input jsonb) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_key text := app.request_setting('idempotency_key');
+  v_hash bytea := sha256(convert_to(input::text, 'UTF8'));
+  v_currency text := coalesce(input ->> 'currency', (app.currency()).code);
+  v_amount numeric := (input ->> 'amount')::numeric;
+  v_desk money.accounts;
+  v_receiver uuid;
+  v_goal uuid;
+  t money.cash_transfers;
+begin
+  if v_key is not null then
+    select x.* into t from money.cash_transfers x
+    where x.tenant_id = v_tenant and x.actor_id = app.user_id() and x.idempotency_key = v_key;
+    if found then
+      if t.input_hash <> v_hash then
+        perform app.fail('idempotency_conflict');
+      end if;
+      return t.id;
+    end if;
+  end if;
+  v_desk := money.cash_desk_of((input ->> 'from_user_id')::uuid, coalesce(input ->> 'from_owner_type', 'staff'), v_currency);
+  perform money.decimals_checked(v_amount, v_currency, 'amount');
+  if input ->> 'kind' = 'handover' then
+    v_receiver := money.cod_receiver((input ->> 'to_user_id')::uuid, 'to_user_id');
+    if v_desk.owner_type = 'staff' and v_desk.owner_user_id = v_receiver then
+      perform app.fail('invalid_receiver', '{"field": "to_user_id"}');
+    end if;
+  end if;
+  insert into money.cash_transfers (tenant_id, kind, from_owner_type, from_user_id, to_user_id, amount, currency, reference, notes,
+    actor_id, idempotency_key, input_hash)
+  values (v_tenant, input ->> 'kind', v_desk.owner_type, v_desk.owner_user_id, v_receiver, v_amount, v_currency, input ->> 'reference',
+    input ->> 'notes', app.user_id(), v_key, v_hash)
+  returning * into t;
+  perform money.cash_transfer_tell('cash_transfer.created', t);
+  -- Last, because everybody who hands cash to the same desk waits for its account from here to the commit.
+  v_goal := money.cash_transfer_goal(t);
+  perform money.cash_desk_hold(v_desk.id, v_goal, v_amount, v_currency);
+  perform money.post_journal('cash_transfer', 'cash_transfer', t.id,
+    case t.kind when 'handover' then 'Cash handed over' else 'Cash brought to the bank' end,
+    array[v_desk.id, v_goal], array[-v_amount, v_amount]);
+  return t.id;
+end $$;
+
+-- Takes back a transfer by its mirror, once; who gave the cash, or an administrator. {id, reason} -> its id
+-- Fails: forbidden, cash_transfer_not_found, cash_transfer_already_reversed, insufficient_desk_cash (the receiver holds
+-- less by now).
+create or replace function money.cash_transfer_unbook(input jsonb) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_giver uuid;
+  v_goal uuid;
+  t money.cash_transfers;
+begin
+  if not money.settles_for_office() then
+    perform app.fail('forbidden');
+  end if;
+  select x.* into t from money.cash_transfers x where x.tenant_id = v_tenant and x.id = (input ->> 'id')::uuid for no key update;
+  if t.id is null then
+    perform app.fail('cash_transfer_not_found');
+  elsif t.from_user_id is distinct from app.user_id() and not app.has_permission('manage:tenant') then
+    perform app.fail('forbidden');
+  elsif t.reversed_at is not null then
+    perform app.fail('cash_transfer_already_reversed');
+  end if;
+  update money.cash_transfers x set reversed_at = now(), reversed_by = app.user_id(), reversal_reason = input ->> 'reason'
+  where x.tenant_id = v_tenant and x.id = t.id
+  returning * into t;
+  perform money.cash_transfer_tell('cash_transfer.reversed', t);
+  v_goal := money.cash_transfer_goal(t);
+  if t.kind = 'handover' then
+    v_giver := money.account_of('cash_on_hand', t.from_owner_type, t.from_user_id, t.currency::text);
+    perform money.cash_desk_hold(v_goal, v_giver, t.amount, t.currency::text);
+  end if;
+  perform money.reverse('cash_transfer', 'cash_transfer', t.id, input ->> 'reason');
+  return t.id;
+end $$;
+
+-- A transfer as lists show it; null for one that the caller does not see.
+create or replace function money.cash_transfer_json(p_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(r) - '{from_user_id,to_user_id,from_user_name,to_user_name}'::text[]
+    from money.cash_transfers_list r where r.id = p_id);
+end $$;
+
+-- Brings cash of a desk to the bank or hands it to another. See money.cash_transfer_book. -> the transfer
+create or replace function money.cash_transfer(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  -- A statement of its own: the one that reads has to see what this one wrote.
+  v_id uuid := money.cash_transfer_book(input);
+begin
+  return money.cash_transfer_json(v_id);
+end $$;
+
+-- Takes a transfer back. See money.cash_transfer_unbook. -> the transfer
+create or replace function money.cash_transfer_reverse(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  -- A statement of its own: the one that reads has to see what this one wrote.
+  v_id uuid := money.cash_transfer_unbook(input);
+begin
+  return money.cash_transfer_json(v_id);
+end $$;
+
+-- The last guard, whoever writes: a transfer is committed only with a journal of its amount, and no desk gives by it, or
+-- gives back, what it does not hold. Desks have no floor otherwise: a shortage may be booked before the cash it is part of.
+create or replace function private.check_cash_transfer() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_kind text := case when new.reversed_at is null then 'cash_transfer' else 'cash_transfer_REVERSAL' end;
+  v_given numeric;
+  v_short boolean;
+begin
+  select sum(e.amount), bool_or(a.kind = 'cash_on_hand' and e.balance_after < 0) into v_given, v_short
+  from money.ledger_transactions t
+  join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.amount < 0
+  join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id
+  where t.tenant_id = new.tenant_id and t.kind = v_kind and t.reference_type = 'cash_transfer' and t.reference_id = new.id;
+  if v_given is distinct from -new.amount then
+    raise exception 'transfer % has no journal of its amount', new.id using errcode = 'check_violation',
+      constraint = 'cash_transfer_booked';
+  elsif v_short then
+    raise exception 'transfer % takes more than the desk holds', new.id using errcode = 'check_violation',
+      constraint = 'insufficient_desk_cash';
+  end if;
+  return null;
+end $$;
+
+drop trigger if exists cash_transfer_booked on money.cash_transfers;
+create constraint trigger cash_transfer_booked after insert or update of reversed_at, amount on money.cash_transfers
+  deferrable initially deferred for each row execute function private.check_cash_transfer();
 
 -- sql/40_functions/money/gateways/10_configs.sql
 
@@ -21660,6 +22051,7 @@ select app.tenant_table('money.settlement_receipts', own => '{}', writes => '', 
 select app.tenant_table('money.cash_handovers', own => '{driver_id}', writes => '');
 select app.tenant_table('money.carrier_collections', own => '{}', writes => '', audit => false);
 select app.tenant_table('money.carrier_remittances', own => '{}', writes => '', audit => false);
+select app.tenant_table('money.cash_transfers', own => '{}', writes => '');
 
 -- Logs.
 select app.append_only('app.audit_log');

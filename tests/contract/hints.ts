@@ -41,6 +41,10 @@ export const hints: Record<string, (things: Things, asked?: string) => Record<st
   "POST /delivery/cod-collections/remit": settling,
   "POST /delivery/cod-collections/settle-by-wallet": settling,
   "POST /delivery/cod-collections/handover": ({ driver }) => ({ driver_id: driver }),
+  "POST /delivery/cash-desks/transfers": ({ cashier }, asked) => ({
+    from_user_id: cashier,
+    ...(asked === "to_user_id" ? { kind: "handover" } : {}),
+  }),
   "POST /carriers/tenant/:carrier_code/remittances": () => ({ currency: "IQD" }),
   "GET /delivery/cod-settlements/:settlement_payment_id/verify": () => ({ hash: "0".repeat(32) }),
   "POST /storefront/custom-domain/connect": () => ({ custom_domain: "shop.example.com" }),

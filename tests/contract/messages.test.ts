@@ -50,6 +50,12 @@ const internalConstraints = new Set([
   "webhook_event_taken",
   // Deliveries under way: written by cores that ask first.
   "cash_already_collected",
+  "cash_leaves_its_desk",
+  "cash_transfer_booked",
+  "cash_transfer_key_used",
+  "handover_has_receiver",
+  "reversed_says_who_and_why",
+  "till_has_no_user",
   "cash_is_its_parts",
   "cash_state_and_times",
   "delivery_already_picked",

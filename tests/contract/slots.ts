@@ -63,6 +63,8 @@ const kinds: [RegExp, keyof Things][] = [
   [/cod_collection_ids?$|^cod-collection$/, "collection"],
   [/settlement_payment_id$/, "settlement"],
   [/remitted_to_user_id$/, "user"],
+  [/^from_user_id$/, "cashier"],
+  [/^to_user_id$/, "colleague"],
   // Orders and payment gateways
   [/^order_id$/, "order"],
   [/^paymentMethodTypeId$/, "payment_method"],
@@ -123,6 +125,7 @@ export function kindOf(slot: Slot, operation?: Operation): keyof Things | undefi
   if (name === "assignment_id" && operation?.path.includes("/sorting-sessions/")) {
     return "sorting_assignment";
   }
+  if (name === "id" && operation?.path.includes("/cash-desks/")) return "cash_transfer";
   if (name === "item_id" && operation?.path.startsWith("/warehousing/")) return "inventory_item";
   return kinds.find(([words]) => words.test(name))?.[1];
 }

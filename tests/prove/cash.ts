@@ -195,6 +195,37 @@ export class Cash extends Asking {
     );
   }
 
+  /** Cash of the dispatcher's or the administrator's desk goes to the bank or to the other; some of it comes back. */
+  async deposit({ a, b, c }: Step): Promise<void> {
+    const { dispatcher, admin } = this.place;
+    const [giver, taker] = b % 5 ? [dispatcher, admin] : [admin, dispatcher];
+    const [amount, reference] = [1 + a, randomUUID()];
+    const kind = c % 2 ? "bank_deposit" : "handover";
+    const path = "/delivery/cash-desks/transfers";
+    const moved = await this.ask(
+      giver,
+      "POST",
+      path,
+      { kind, amount, reference, ...(kind === "handover" ? { to_user_id: taker.id } : {}) },
+      ({ data }) =>
+        data.reference === reference && data.amount === amount && data.from_user.id === giver.id,
+      ["insufficient_desk_cash", "cash_desk_not_found"],
+    );
+    if (!moved) return;
+    const { id } = moved.data;
+    this.facts.told("moved", reference, `${id} ${kind} ${amount}`);
+    if (b % 3) return;
+    const back = await this.ask(
+      giver,
+      "POST",
+      `${path}/${id}/reverse`,
+      { reason: reference },
+      ({ data }) => data.id === id && data.reversal_reason === reference,
+      ["insufficient_desk_cash"],
+    );
+    if (back) this.facts.told("moved", reference, `${id} ${kind} ${amount} reversed`);
+  }
+
   /** Money from outside into a driver's wallet, or out of it. */
   async adjust({ a, b, c }: Step): Promise<void> {
     const { wallet } = this.driver(a);

@@ -6,13 +6,14 @@ import { newCash } from "../support/cod.ts";
 import { sql } from "../support/db.ts";
 import { fundWallet } from "../support/money.ts";
 import { newCart, orderOf } from "../support/orders.ts";
+import { newPerson } from "../support/people.ts";
 import { newItem, stockIn } from "../support/warehouses.ts";
 import { type Asked, atOnce, type Attempt, Caller, tally } from "./caller.ts";
 import { allBreaches } from "./invariants.ts";
 import { figure, of, say } from "./proof.ts";
 import { type Place, startWorld, type World } from "./world.ts";
 
-const rounds = of({ test: 6, short: 18, full: 200 });
+const rounds = of({ test: 7, short: 21, full: 200 });
 const wanting = 50;
 
 let world: World;
@@ -65,6 +66,31 @@ const contests: Record<string, () => Promise<Contest>> = {
         body: { scope: "selected", cod_collection_ids: [id] },
       })),
       refusals: ["400 insufficient_wallet_balance", "409 insufficient_wallet_balance"],
+    };
+  },
+  /** One dinar on a desk, wanted for the bank and for a colleague. */
+  async "cash of a desk"() {
+    const cashier = await newPerson(place.id, "staff", "dispatcher");
+    const { id } = await newCash(place.tenant, { cod: 0, fee: 1 });
+    const remitted = await new Caller(world.ports, false).surely({
+      token: place.admin.token,
+      path: "/delivery/cod-collections/remit",
+      body: { scope: "selected", cod_collection_ids: [id], remitted_to_user_id: cashier.id },
+    });
+    if (remitted.status !== 200) throw new Error(remitted.text);
+    return {
+      calls: Array.from({ length: wanting }, (_, n) => ({
+        token: place.admin.token,
+        path: "/delivery/cash-desks/transfers",
+        body: {
+          from_user_id: cashier.id,
+          amount: 1,
+          ...(n % 2
+            ? { kind: "bank_deposit" }
+            : { kind: "handover", to_user_id: place.dispatcher.id }),
+        },
+      })),
+      refusals: ["409 insufficient_desk_cash"],
     };
   },
   /** The last unit of an item, wanted by fifty picks. */

@@ -37,6 +37,9 @@ const kinds = {
   paid:
     `select reference as marker, id || ' ' || amount::float8 || ' ' || collections as value from money.carrier_remittances
     where tenant_id = $1`,
+  moved:
+    `select reference as marker, id || ' ' || kind || ' ' || amount::float8 || case when reversed_at is null then '' else ' reversed' end
+    as value from money.cash_transfers where tenant_id = $1`,
   assigned: `select delivery_id::text as marker, driver_id::text as value from delivery.assignments
     where tenant_id = $1 and status not in ('returned', 'rejected')`,
   destined:

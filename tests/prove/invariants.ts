@@ -104,18 +104,61 @@ export const ofTenant: readonly Invariant[] = [
         where a.tenant_id = d.tenant_id and a.owner_user_id = d.user_id and a.kind = 'driver_cash'), 0)`,
   },
   {
-    name:
-      "cash: what a carrier owes in the ledger is what its rows say, and what it paid is in the tenant's own till",
+    name: "cash: what a carrier owes in the ledger is what its rows say",
     sql: `select coalesce(r.carrier_code, a.carrier_code) as carrier from (
         select c.carrier_code, c.currency, sum(c.amount) filter (where c.status = 'owed') as owed
         from money.carrier_collections c where c.tenant_id = $1 group by c.carrier_code, c.currency) r
       full join (select a.carrier_code, a.currency, a.balance from money.accounts a where a.tenant_id = $1 and a.kind = 'carrier_cash') a
         on a.carrier_code = r.carrier_code and a.currency = r.currency
       where coalesce(r.owed, 0) <> coalesce(a.balance, 0)
+`,
+  },
+  {
+    name:
+      "desks: one holds what was remitted to it, less shortages and what it gave, and what it got",
+    sql: `select m.owner_type, m.user_id, m.currency, sum(m.amount) from (
+        select a.owner_type, a.owner_user_id as user_id, a.currency, -a.balance as amount from money.accounts a
+        where a.tenant_id = $1 and a.kind = 'cash_on_hand'
+        union all
+        select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency, s.total
+        from money.cod_settlements s where s.tenant_id = $1 and s.method = 'remit' and not s.historical
+        union all
+        select 'tenant', null, r.currency, r.amount from money.carrier_remittances r where r.tenant_id = $1
+        union all
+        select case when u.user_id is null then 'tenant' else 'staff' end, u.user_id, h.currency, h.counted_amount - h.declared_amount
+        from money.cash_handovers h
+        left join tenancy.tenant_users u on u.tenant_id = h.tenant_id and u.user_id = h.counted_by
+        where h.tenant_id = $1 and h.resolution in ('driver_owes', 'written_off')
+        union all
+        select t.from_owner_type, t.from_user_id, t.currency, -t.amount
+        from money.cash_transfers t where t.tenant_id = $1 and t.reversed_at is null
+        union all
+        select 'staff', t.to_user_id, t.currency, t.amount
+        from money.cash_transfers t where t.tenant_id = $1 and t.reversed_at is null and t.kind = 'handover') m
+      group by m.owner_type, m.user_id, m.currency having sum(m.amount) <> 0`,
+  },
+  {
+    name:
+      "desks: a transfer has its journal and its event, each once, its mirror exactly when it was taken back, and gives what is there",
+    sql: `select t.id from money.cash_transfers t
+      left join lateral (select count(*) filter (where j.kind = 'cash_transfer') as made,
+          count(*) filter (where j.kind = 'cash_transfer_REVERSAL') as mirrored
+        from money.ledger_transactions j where j.tenant_id = t.tenant_id and j.reference_type = 'cash_transfer'
+          and j.reference_id = t.id) j on true
+      left join lateral (select count(*) filter (where e.event_type = 'cash_transfer.created') as made,
+          count(*) filter (where e.event_type = 'cash_transfer.reversed') as reversed
+        from integration.system_events e where e.tenant_id = t.tenant_id and e.entity_id = t.id) e on true
+      where t.tenant_id = $1 and (j.made, j.mirrored, e.made, e.reversed) is distinct from
+        (1::bigint, (t.reversed_at is not null)::int::bigint, 1::bigint, (t.reversed_at is not null)::int::bigint)
       union all
-      select 'till' where (select coalesce(sum(m.amount), 0) from money.carrier_remittances m where m.tenant_id = $1)
-        <> (select coalesce(sum(a.balance), 0) from money.accounts a
-          where a.tenant_id = $1 and a.kind = 'cash_on_hand' and a.owner_type = 'tenant')`,
+      select t.id from money.cash_transfers t
+      join money.ledger_transactions j on j.tenant_id = t.tenant_id and j.reference_type = 'cash_transfer' and j.reference_id = t.id
+      join money.ledger_entries e on e.tenant_id = j.tenant_id and e.transaction_id = j.id and e.amount < 0
+      join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'cash_on_hand'
+      where t.tenant_id = $1 and (e.balance_after < 0 or e.amount <> -t.amount)
+      union all
+      select null where exists (select from money.cash_transfers t where t.tenant_id = $1 and t.idempotency_key is not null
+        group by t.actor_id, t.idempotency_key having count(*) > 1)`,
   },
   {
     name: "cash: a carrier's payment is the sum of its rows, all its own, once in the books",

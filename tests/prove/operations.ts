@@ -15,6 +15,7 @@ export const kinds = [
   "bulk",
   "remit",
   "settle",
+  "deposit",
   "adjust",
   "receive",
   "correct",

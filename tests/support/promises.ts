@@ -1,13 +1,14 @@
 /** Promises that every endpoint and every list makes, checked the same way everywhere. */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import { nobody, type Person } from "./api.ts";
+import { type CallOptions, nobody, type Person } from "./api.ts";
 import { newTenant } from "./people.ts";
 
 export interface Call {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   body?: unknown;
+  options?: CallOptions;
 }
 
 /**
@@ -42,7 +43,7 @@ export async function expectRefused(
   wrong: readonly (readonly [body: unknown, field: string, code?: string])[],
 ): Promise<void> {
   for (const [body, field, code = "validation_failed"] of wrong) {
-    const answer = await person.send(call.method, call.path, body);
+    const answer = await person.send(call.method, call.path, body, call.options);
     expect(answer, JSON.stringify(body).slice(0, 200)).toFailWith(400, code);
     expect(answer.body.field, JSON.stringify(body).slice(0, 200)).toBe(field);
   }

@@ -1,4 +1,4 @@
-// Cash on delivery: nine deliveries under the three cash rules, three settlements, three receipts; and one that a carrier brings.
+// Cash on delivery: nine deliveries under the three cash rules, three settlements, three receipts; one that a carrier brings; and cash of the desk that goes to the bank.
 // node tests/walkthrough/cash.mjs
 import { createHmac, randomUUID } from "node:crypto";
 import { mkdtempSync, writeFileSync } from "node:fs";
@@ -180,7 +180,33 @@ check(
 const whole = await call(dispatcher, "GET", `${cash}/remittances/${remittance.id}`);
 check("the parcel it paid", whole.remittance.remitted_collections[0].delivery_id, parcel.id);
 
-say("The reconciliation: rows, sums of drivers and carriers, and the ledger say the same");
+say("The dispatcher's desk: some to the bank, some to the administrator, which is taken back");
+const desk = async () => {
+  const { data } = await call(dispatcher, "GET", `delivery/cash-desks?user_id=${dispatcher.id}`);
+  return data[0].balance;
+};
+const onDesk = await desk();
+const move = (body) =>
+  call(dispatcher, "POST", "delivery/cash-desks/transfers", body, {
+    "idempotency-key": randomUUID(),
+  });
+const { data: deposit } = await move({ kind: "bank_deposit", amount: 1000, reference: "Slip 1" });
+show(`${money(deposit.amount)} brought to the bank by ${deposit.from_user.full_name}`);
+const { data: handover } = await move({
+  kind: "handover",
+  to_user_id: admin.id,
+  amount: 500,
+});
+await call(
+  dispatcher,
+  "POST",
+  `delivery/cash-desks/transfers/${handover.id}/reverse`,
+  { reason: "Meant for the bank" },
+  { "idempotency-key": randomUUID() },
+);
+check("left on the desk", await desk(), onDesk - 1000);
+
+say("The reconciliation: rows, sums of drivers, carriers and desks, and the ledger say the same");
 const proof = await call(dispatcher, "GET", "delivery/cod-reconciliation");
 for (const driver of proof.drivers) {
   show(
@@ -197,6 +223,12 @@ for (const carrier of proof.carriers) {
     `${carrier.carrier_code}: collected ${money(carrier.collected)}, remitted ${
       money(carrier.remitted)
     }, owed ${money(carrier.owed)}, ledger ${money(carrier.ledger)}`,
+  );
+}
+for (const { user_name, remitted, transferred_out, in_hand, ledger } of proof.desks) {
+  show(
+    `${user_name ?? "the till"}: remitted ${money(remitted)}, away ${money(transferred_out)}, ` +
+      `in hand ${money(in_hand)}, ledger ${money(ledger)}`,
   );
 }
 check("reconciled", proof.reconciled, true);

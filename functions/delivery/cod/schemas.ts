@@ -231,10 +231,28 @@ export const ReconciliationResponse = z.object({
     /** What the ledger says the carrier owes. */
     ledger: z.number(),
   })),
+  /** What was handed in, and where it went: of cashiers, of drivers who remitted to themselves, of the tenant's own till. */
+  desks: z.array(z.object({
+    owner_type: z.enum(["staff", "driver", "tenant"]),
+    user_id: Id.nullable(),
+    user_name: z.string().nullable(),
+    currency: z.string(),
+    remitted: z.number(),
+    /** Declared and remitted, and never there. */
+    shortages: z.number(),
+    /** Brought to the bank or handed to others; what was reversed does not count. */
+    transferred_out: z.number(),
+    transferred_in: z.number(),
+    in_hand: z.number(),
+    /** What the ledger says is on the desk. */
+    ledger: z.number(),
+  })),
   differences: z.array(z.object({
     kind: z.string(),
     driver_id: Id.nullable(),
     carrier_code: z.string().nullable(),
+    /** Whose desk it is, in differences of desks; null for the tenant's own till. */
+    user_id: Id.nullable(),
     currency: z.string(),
     expected: z.number().nullable(),
     found: z.number().nullable(),

@@ -1,6 +1,7 @@
 /** Every seeded fault. A change to the source that makes one stale brings a new one in its place. */
 import { carriers } from "./carriers.ts";
 import { deliveries } from "./deliveries.ts";
+import { desks } from "./desks.ts";
 import { money } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
 import { stock } from "./stock.ts";
@@ -10,6 +11,7 @@ import { webhooks } from "./webhooks.ts";
 export const mutants: readonly Mutant[] = [
   ...carriers,
   ...deliveries,
+  ...desks,
   ...money,
   ...stock,
   ...walls,

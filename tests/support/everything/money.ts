@@ -1,7 +1,7 @@
 /** A row in every table of cash and settlements. */
 import type { Added, Adding } from "./rows.ts";
 
-export async function addMoney({ tenant, one, json, next, made }: Adding): Added {
+export async function addMoney({ tenant, tx, one, json, next, made }: Adding): Added {
   const settlement = await one("money.payments", {
     category: "DELIVERY",
     type: "COD_SETTLEMENT",
@@ -68,6 +68,22 @@ export async function addMoney({ tenant, one, json, next, made }: Adding): Added
     declared_amount: 100,
     declared_by: made.driver,
   });
+  // The dispatcher has the settlement's cash, and brought some of it to the bank.
+  await tx`select set_config('app.tenant_id', ${tenant.id}, true)`;
+  const cash_transfer = await one("money.cash_transfers", {
+    kind: "bank_deposit",
+    from_owner_type: "staff",
+    from_user_id: tenant.dispatcher.id,
+    amount: 40,
+    currency: "IQD",
+    reference: "Slip 1",
+    actor_id: tenant.dispatcher.id,
+  });
+  await tx`select money.post_journal(j.kind, j.type, j.id, null, array[a.outside, a.desk], array[j.amount, -j.amount])
+    from (select money.account_of('external', 'tenant', null, 'IQD') as outside,
+      money.account_of('cash_on_hand', 'staff', ${tenant.dispatcher.id}, 'IQD') as desk) a
+    cross join (values ('cod_settlement', 'payment', ${settlement}::uuid, -100::numeric),
+      ('cash_transfer', 'cash_transfer', ${cash_transfer}::uuid, 40)) j (kind, type, id, amount)`;
   // Waiting for its gateway; and an event that fits no payment.
   const payment = await one("money.payments", {
     category: "WALLET",
@@ -92,5 +108,14 @@ export async function addMoney({ tenant, one, json, next, made }: Adding): Added
     outcome: "unmatched",
     reason: "payment_unknown",
   });
-  return { collection, settlement, handover, payment, webhook_event };
+  return {
+    collection,
+    settlement,
+    handover,
+    payment,
+    webhook_event,
+    cash_transfer,
+    cashier: tenant.dispatcher.id,
+    colleague: tenant.ops.id,
+  };
 }

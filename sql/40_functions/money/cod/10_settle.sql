@@ -71,15 +71,15 @@ end $$;
 
 -- Who takes the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
 -- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit). An administrator of the
--- system who is no member of the tenant has no desk in it, and names somebody.
+-- system who is no member of the tenant has no desk in it, and names somebody. `field` is where the client named him.
 -- Fails: invalid_receiver, receiver_required.
-create or replace function money.cod_receiver(asked uuid) returns uuid
+create or replace function money.cod_receiver(asked uuid, field text default 'remitted_to_user_id') returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
   if asked is null then
     if (not money.settles_for_office() and app.settings('delivery', 'cod') ->> 'driver_self_remit' = 'require_receiver')
         or not exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = app.user_id()) then
-      perform app.fail('receiver_required', '{"field": "remitted_to_user_id"}');
+      perform app.fail('receiver_required', jsonb_build_object('field', field));
     end if;
     return app.user_id();
   end if;
@@ -89,7 +89,7 @@ begin
         and (money.settles_for_office() or exists (
           select from tenancy.tenant_user_roles r where r.tenant_id = u.tenant_id and r.user_id = u.user_id
             and r.role_key in ('dispatcher', 'tenant_admin')))) then
-    perform app.fail('invalid_receiver', '{"field": "remitted_to_user_id"}');
+    perform app.fail('invalid_receiver', jsonb_build_object('field', field));
   end if;
   return asked;
 end $$;

@@ -32,17 +32,18 @@ $$;
 --   cod_credit          the COD paid out to merchants is not the COD collected, by drivers and carriers together
 --   ledger              the books contradict themselves
 --   carrier_…           what money.carrier_differences finds
+--   desk_cash, cash_transfer_journal   what money.desk_differences finds; user_id is whose desk, null for the till
 create or replace function money.cod_differences(tenant uuid, as_of timestamptz)
-returns table (kind text, driver_id uuid, carrier_code text, currency text, expected numeric, found numeric, rows uuid[])
+returns table (kind text, driver_id uuid, carrier_code text, user_id uuid, currency text, expected numeric, found numeric, rows uuid[])
 language sql stable security definer set search_path = '' as $$
-  select 'driver_cash', p.driver_id, null::text, p.currency, p.in_hand, p.ledger, array(
+  select 'driver_cash', p.driver_id, null::text, null::uuid, p.currency, p.in_hand, p.ledger, array(
       select c.id from money.cod_collections c
       where c.tenant_id = tenant and c.driver_id = p.driver_id and c.currency = p.currency and c.collected_at <= as_of
         and coalesce(c.remitted_at, c.settled_at, 'infinity') > as_of
       order by c.collected_at, c.id limit 100)
   from money.cod_positions(tenant, as_of) p where p.in_hand <> p.ledger
   union all
-  select 'collection_journal', c.driver_id, null, c.currency, c.amount, b.amount, array[c.id]
+  select 'collection_journal', c.driver_id, null, null, c.currency, c.amount, b.amount, array[c.id]
   from money.cod_collections c
   left join lateral (
     select sum(e.amount) as amount from money.ledger_transactions t
@@ -52,7 +53,7 @@ language sql stable security definer set search_path = '' as $$
   ) b on true
   where c.tenant_id = tenant and c.collected_at <= as_of and c.amount is distinct from b.amount
   union all
-  select 'settlement_items', s.driver_id, null, s.currency, s.total, i.total, i.rows
+  select 'settlement_items', s.driver_id, null, null, s.currency, s.total, i.total, i.rows
   from money.cod_settlements s
   left join lateral (
     select sum(i.amount) as total, sum(i.delivery_fee_amount) as fees, count(*) as entries, array_agg(i.cod_collection_id) as rows
@@ -61,7 +62,7 @@ language sql stable security definer set search_path = '' as $$
   where s.tenant_id = tenant and s.settled_at <= as_of
     and (s.total is distinct from i.total or s.fee_total is distinct from i.fees or s.collections is distinct from i.entries)
   union all
-  select 'settled_row', c.driver_id, null, c.currency, i.amount, c.amount, array[c.id]
+  select 'settled_row', c.driver_id, null, null, c.currency, i.amount, c.amount, array[c.id]
   from money.cod_collections c
   left join money.cod_settlement_items i on i.tenant_id = c.tenant_id and i.cod_collection_id = c.id
   left join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
@@ -70,7 +71,7 @@ language sql stable security definer set search_path = '' as $$
     or (i.payment_id is not null and (i.amount <> c.amount or i.cod_amount <> c.cod_amount or s.driver_id <> c.driver_id
       or c.status <> case s.method when 'remit' then 'remitted' else 'settled_by_wallet' end)))
   union all
-  select 'settlement_journal', s.driver_id, null, s.currency, -s.total, b.amount, array[s.payment_id]
+  select 'settlement_journal', s.driver_id, null, null, s.currency, -s.total, b.amount, array[s.payment_id]
   from money.cod_settlements s
   left join lateral (
     select sum(e.amount) as amount from money.ledger_transactions t
@@ -80,7 +81,7 @@ language sql stable security definer set search_path = '' as $$
   ) b on true
   where s.tenant_id = tenant and s.settled_at <= as_of and not s.historical and b.amount is distinct from -s.total
   union all
-  select 'cod_credit', null, null, r.currency, r.cod, p.paid, r.rows
+  select 'cod_credit', null, null, null, r.currency, r.cod, p.paid, r.rows
   from (
     select c.currency, sum(c.cod_amount) as cod, (array_agg(c.id order by c.collected_at desc, c.id) filter (where not exists (
       select from money.payments q where q.tenant_id = tenant and q.delivery_id = c.delivery_id and q.type = 'COD_COLLECTION'
@@ -98,7 +99,7 @@ language sql stable security definer set search_path = '' as $$
   ) p on true
   where r.cod <> p.paid
   union all
-  select 'ledger', a.owner_user_id, a.carrier_code, a.currency, e.total, a.balance, array[a.id]
+  select 'ledger', a.owner_user_id, a.carrier_code, null, a.currency, e.total, a.balance, array[a.id]
   from money.accounts a
   cross join lateral (
     select coalesce(sum(e.amount), 0) as total, count(*) as entries from money.ledger_entries e
@@ -106,10 +107,12 @@ language sql stable security definer set search_path = '' as $$
   ) e
   where a.tenant_id = tenant and (a.balance <> e.total or a.version <> e.entries)
   union all
-  select d.kind, null, d.carrier_code, d.currency, d.expected, d.found, d.rows from money.carrier_differences(tenant, as_of) d
+  select d.kind, null, d.carrier_code, null, d.currency, d.expected, d.found, d.rows from money.carrier_differences(tenant, as_of) d
+  union all
+  select d.kind, null, null, d.user_id, d.currency, d.expected, d.found, d.rows from money.desk_differences(tenant, as_of) d
 $$;
 
--- {as_of?} -> {as_of, reconciled, totals by currency, drivers, carriers, differences}; office only, its own tenant.
+-- {as_of?} -> {as_of, reconciled, totals by currency, drivers, carriers, desks, differences}; office only, its own tenant.
 -- Totals are the drivers'.
 create or replace function money.cod_reconciliation(input jsonb) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -127,10 +130,10 @@ begin
       from money.cod_positions(v_tenant, v_as_of) x group by x.currency) t), '[]')
   into v_drivers, v_totals
   from money.cod_positions(v_tenant, v_as_of) p left join tenancy.profiles q on q.id = p.driver_id;
-  select coalesce(jsonb_agg(to_jsonb(d) order by d.kind, d.driver_id, d.carrier_code, d.rows), '[]') into v_differences
+  select coalesce(jsonb_agg(to_jsonb(d) order by d.kind, d.driver_id, d.carrier_code, d.user_id, d.rows), '[]') into v_differences
   from money.cod_differences(v_tenant, v_as_of) d;
   return jsonb_build_object('as_of', v_as_of, 'reconciled', v_differences = '[]', 'totals', v_totals, 'drivers', v_drivers,
-    'carriers', money.carriers_reconciled(v_as_of), 'differences', v_differences);
+    'carriers', money.carriers_reconciled(v_as_of), 'desks', money.desks_reconciled(v_as_of), 'differences', v_differences);
 end $$;
 
 -- Looks at every tenant's cash and tells of differences by a system event, once a night. Run by cron.
@@ -144,7 +147,7 @@ begin
   select t.id, 'cod.mismatch', 'delivery', 'tenant', t.id, jsonb_build_object('differences', d.list)
   from tenancy.tenants t
   cross join lateral (
-    select jsonb_agg(to_jsonb(x) order by x.kind, x.driver_id, x.carrier_code) as list
+    select jsonb_agg(to_jsonb(x) order by x.kind, x.driver_id, x.carrier_code, x.user_id) as list
     from (select * from money.cod_differences(t.id, now()) limit 100) x
   ) d
   where d.list is not null;

@@ -1,0 +1,81 @@
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type List, type ListQuery, pagination } from "../../../shared/list.ts";
+import { ids } from "../../../shared/schemas.ts";
+import type { Database } from "../../../shared/db.ts";
+import { office } from "../cod/people.ts";
+import {
+  desks,
+  DesksResponse,
+  ReverseTransfer,
+  Transfer,
+  TransferResponse,
+  transfers,
+  TransfersResponse,
+} from "./schemas.ts";
+
+async function pageOf(list: List, db: Database, query: ListQuery) {
+  const page = await list.run(db, query);
+  return { data: page.rows, pagination: pagination(page) };
+}
+
+/** Cash that drivers handed in: who of the office has it, and how it goes to the bank or to another. */
+export const cashDesks: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/cash-desks",
+    summary: "List who of the office holds how much cash",
+    access: office,
+    query: desks.query,
+    response: DesksResponse,
+    errors: ["invalid_column_filters"],
+    run: ({ db, query }) => pageOf(desks, db, query),
+  }),
+  endpoint({
+    method: "get",
+    path: "/cash-desks/transfers",
+    summary: "List the cash that left the desks",
+    access: office,
+    query: transfers.query,
+    response: TransfersResponse,
+    errors: ["invalid_column_filters"],
+    run: ({ db, query }) => pageOf(transfers, db, query),
+  }),
+  endpoint({
+    method: "post",
+    path: "/cash-desks/transfers",
+    summary: "Bring cash of a desk to the bank, or hand it to another of the staff",
+    access: office,
+    idempotency: "required",
+    body: Transfer,
+    response: TransferResponse,
+    status: 201,
+    errors: [
+      "idempotency_key_required",
+      "receiver_required",
+      "invalid_receiver",
+      "cash_desk_not_found",
+      "too_many_decimals",
+      "insufficient_desk_cash",
+    ],
+    run: async ({ db, body }) => ({ data: await db.call("money.cash_transfer", body) }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/cash-desks/transfers/:id/reverse",
+    summary: "Take back a transfer by its mirror; both stay in the books",
+    access: office,
+    idempotency: "required",
+    params: ids("id"),
+    body: ReverseTransfer,
+    response: TransferResponse,
+    errors: [
+      "idempotency_key_required",
+      "cash_transfer_not_found",
+      "cash_transfer_already_reversed",
+      "insufficient_desk_cash",
+    ],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("money.cash_transfer_reverse", { ...body, ...params }),
+    }),
+  }),
+];

@@ -1,0 +1,145 @@
+/** Who of the office holds cash, and what left the desks. */
+import { z } from "zod";
+import { AppError } from "../../../shared/errors.ts";
+import {
+  contains,
+  days,
+  defineList,
+  equal,
+  id,
+  number,
+  oneOf,
+  sinceDay,
+  untilDay,
+} from "../../../shared/list.ts";
+import { Id, LongText, Money, Pagination, Text, Timestamp } from "../../../shared/schemas.ts";
+
+const OwnerType = z.enum(["staff", "driver", "tenant"]);
+const Kind = z.enum(["bank_deposit", "handover"]);
+const Currency = z.string().regex(/^[A-Z]{3}$/);
+const words = (of: { options: readonly string[] }) => of.options as [string, ...string[]];
+
+/** A name is null where the caller does not see the person: an administrator of the system is no member. */
+const Person = z.strictObject({ id: Id, full_name: z.string().nullable() });
+
+export const desks = defineList({
+  view: "money.cash_desks_list",
+  search: ["full_name"],
+  sort: ["balance", "full_name", "last_moved_at", "currency"],
+  params: {
+    user_id: id("user_id"),
+    owner_type: oneOf("owner_type", words(OwnerType)),
+    currency: { ...equal("currency"), schema: Currency },
+  },
+  columns: {
+    full_name: contains("full_name"),
+    owner_type: oneOf("owner_type", words(OwnerType)),
+    currency: equal("currency"),
+    balance: number("balance"),
+    last_moved_at: days("last_moved_at"),
+  },
+  hidden: ["user_id", "full_name", "created_at"],
+  limit: { default: 20, max: 100 },
+});
+
+export const DesksResponse = z.object({
+  data: z.array(z.strictObject({
+    id: Id,
+    /** `staff`: a cashier; `driver`: who remitted to himself; `tenant`: its own till, where carriers pay. */
+    owner_type: OwnerType,
+    /** Null for the tenant's own till. */
+    user: Person.nullable(),
+    currency: z.string(),
+    /** What is there now by the ledger, in `currency`. Less than nothing: a shortage was booked before its cash came. */
+    balance: z.number(),
+    last_moved_at: Timestamp.nullable(),
+  })),
+  pagination: Pagination,
+});
+
+/**
+ * What leaves a desk. The same meaning has the same form: what is not said is left out, since a repeated
+ * Idempotency-Key is compared with it.
+ */
+export const Transfer = z.object({
+  kind: Kind,
+  from_user_id: Id.nullish().meta({
+    description: "Whose desk gives; an administrator may name another's than his own",
+  }),
+  from_owner_type: OwnerType.nullish().meta({
+    description:
+      "`staff` unless said; `driver`: what a driver remitted to himself; `tenant`: its own till, without `from_user_id`",
+  }),
+  to_user_id: Id.nullish().meta({ description: "Who gets it; of a handover only" }),
+  amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }),
+  currency: Currency.nullish().meta({ description: "The tenant's unless said" }),
+  reference: Text.nullish().meta({ description: "The number on the bank's slip" }),
+  notes: LongText.nullish(),
+}).transform((transfer) => {
+  if (transfer.kind === "handover" && !transfer.to_user_id) {
+    throw new AppError("receiver_required", { field: "to_user_id" });
+  }
+  if (transfer.kind === "bank_deposit" && transfer.to_user_id) {
+    throw new AppError("validation_failed", { field: "to_user_id" });
+  }
+  if (transfer.from_owner_type === "tenant" && transfer.from_user_id) {
+    throw new AppError("validation_failed", { field: "from_user_id" });
+  }
+  const said = Object.entries(transfer).filter(([, value]) =>
+    value !== null && value !== undefined && value !== ""
+  );
+  return Object.fromEntries(said) as Record<string, unknown>;
+});
+
+export const ReverseTransfer = z.object({ reason: Text });
+
+const CashTransfer = z.strictObject({
+  id: Id,
+  kind: Kind,
+  from_owner_type: OwnerType,
+  /** Null for the tenant's own till. */
+  from_user: Person.nullable(),
+  /** Null for the bank. */
+  to_user: Person.nullable(),
+  amount: z.number(),
+  currency: z.string(),
+  reference: z.string().nullable(),
+  notes: z.string().nullable(),
+  entered_by: Person,
+  created_at: Timestamp,
+  /** Null unless it was taken back. */
+  reversed_at: Timestamp.nullable(),
+  reversed_by: Person.nullable(),
+  reversal_reason: z.string().nullable(),
+});
+
+export const TransferResponse = z.object({ data: CashTransfer });
+export const TransfersResponse = z.object({ data: z.array(CashTransfer), pagination: Pagination });
+
+export const transfers = defineList({
+  view: "money.cash_transfers_list",
+  search: ["reference", "notes"],
+  sort: ["created_at", "amount", "reversed_at", "from_user_name", "to_user_name"],
+  params: {
+    from_user_id: id("from_user_id"),
+    to_user_id: id("to_user_id"),
+    from_owner_type: oneOf("from_owner_type", words(OwnerType)),
+    kind: oneOf("kind", words(Kind)),
+    currency: { ...equal("currency"), schema: Currency },
+    date_from: sinceDay("created_at"),
+    date_to: untilDay("created_at"),
+  },
+  columns: {
+    kind: oneOf("kind", words(Kind)),
+    currency: equal("currency"),
+    amount: number("amount"),
+    reference: contains("reference"),
+    notes: contains("notes"),
+    from_user_name: contains("from_user_name"),
+    to_user_name: contains("to_user_name"),
+    created_at: days("created_at"),
+    reversed_at: days("reversed_at"),
+  },
+  hidden: ["from_user_id", "to_user_id", "from_user_name", "to_user_name"],
+  limit: { default: 20, max: 100 },
+});

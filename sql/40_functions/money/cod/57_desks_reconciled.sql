@@ -1,0 +1,107 @@
+-- What the desks of the office hold: what was brought to them and what left them has to be what the ledger says.
+
+-- The cash of a tenant's desks as of a moment, by owner and currency, from the rows and from the ledger.
+--   remitted         what drivers, or for the tenant's own till carriers, handed in
+--   shortages        what was declared, remitted and never there
+--   transferred_out  what was brought to the bank or handed to others, without what was reversed
+--   transferred_in   what others handed over
+--   in_hand          what these leave; ledger: what the accounts say
+create or replace function money.desk_positions(tenant uuid, as_of timestamptz)
+returns table (owner_type text, user_id uuid, currency text, remitted numeric, shortages numeric, transferred_out numeric,
+  transferred_in numeric, in_hand numeric, ledger numeric)
+language sql stable security definer set search_path = '' as $$
+  with transfer as (
+    select t.* from money.cash_transfers t
+    where t.tenant_id = tenant and t.created_at <= as_of and (t.reversed_at is null or t.reversed_at > as_of)
+  ), moved (owner_type, user_id, currency, remitted, shortages, given, got, ledger) as (
+    select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency::text, s.total, 0, 0, 0, 0
+    from money.cod_settlements s
+    where s.tenant_id = tenant and s.method = 'remit' and not s.historical and s.settled_at <= as_of
+    union all
+    select 'tenant', null, r.currency::text, r.amount, 0, 0, 0, 0
+    from money.carrier_remittances r where r.tenant_id = tenant and r.remitted_at <= as_of
+    union all
+    -- Whose desk it was is what the journal says: the counter's, or the till when he is no member of the tenant.
+    select a.owner_type, a.owner_user_id, h.currency::text, 0, h.declared_amount - h.counted_amount, 0, 0, 0
+    from money.cash_handovers h
+    join money.ledger_transactions t on t.tenant_id = h.tenant_id and t.kind = 'cash_shortage' and t.reference_id = h.id
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'cash_on_hand'
+    where h.tenant_id = tenant and h.resolution in ('driver_owes', 'written_off') and h.resolved_at <= as_of
+    union all
+    select t.from_owner_type, t.from_user_id, t.currency::text, 0, 0, t.amount, 0, 0 from transfer t
+    union all
+    select 'staff', t.to_user_id, t.currency::text, 0, 0, 0, t.amount, 0 from transfer t where t.kind = 'handover'
+    union all
+    select a.owner_type, a.owner_user_id, a.currency::text, 0, 0, 0, 0, e.amount
+    from money.accounts a
+    join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id and e.created_at <= as_of
+    where a.tenant_id = tenant and a.kind = 'cash_on_hand'
+  )
+  select m.owner_type, m.user_id, m.currency, sum(m.remitted), sum(m.shortages), sum(m.given), sum(m.got),
+    sum(m.remitted - m.shortages - m.given + m.got), sum(m.ledger)
+  from moved m group by m.owner_type, m.user_id, m.currency
+$$;
+
+-- Every difference in the cash of a tenant's desks as of a moment.
+--   desk_cash              what came to a desk less what left it is not what the ledger says it holds; rows are its
+--                          settlements, remittances, shortages and transfers, the newest first
+--   cash_transfer_journal  a transfer took another amount from its desk in the ledger, or brought it elsewhere; a
+--                          reversed one has to leave nothing
+create or replace function money.desk_differences(tenant uuid, as_of timestamptz)
+returns table (kind text, user_id uuid, currency text, expected numeric, found numeric, rows uuid[])
+language sql stable security definer set search_path = '' as $$
+  select 'desk_cash', p.user_id, p.currency, p.in_hand, p.ledger, array(
+      select x.id from (
+        select s.payment_id as id, s.settled_at as at from money.cod_settlements s
+        where s.tenant_id = tenant and s.method = 'remit' and s.receiver_id = p.user_id and s.currency = p.currency
+          and p.owner_type = case when s.receiver_id = s.driver_id then 'driver' else 'staff' end
+        union all
+        select r.id, r.remitted_at from money.carrier_remittances r
+        where r.tenant_id = tenant and p.owner_type = 'tenant' and r.currency = p.currency
+        union all
+        select h.id, h.resolved_at from money.cash_handovers h
+        where h.tenant_id = tenant and h.resolution in ('driver_owes', 'written_off') and h.currency = p.currency
+          and h.counted_by = p.user_id
+        union all
+        select t.id, t.created_at from money.cash_transfers t
+        where t.tenant_id = tenant and t.currency = p.currency and (
+          t.from_owner_type = p.owner_type and t.from_user_id is not distinct from p.user_id
+          or p.owner_type = 'staff' and t.to_user_id = p.user_id)
+      ) x where x.at <= as_of order by x.at desc, x.id limit 100)
+  from money.desk_positions(tenant, as_of) p where p.in_hand <> p.ledger
+  union all
+  select 'cash_transfer_journal', t.from_user_id, t.currency, e.taken, b.taken, array[t.id]
+  from money.cash_transfers t
+  cross join lateral (
+    select case when t.reversed_at <= as_of then 0 else -t.amount end as taken, case when t.reversed_at <= as_of then 2 else 1 end as journals
+  ) e
+  left join lateral (
+    select coalesce(sum(l.amount) filter (where a.kind = 'cash_on_hand' and a.owner_type = t.from_owner_type
+        and a.owner_user_id is not distinct from t.from_user_id), 0) as taken,
+      coalesce(sum(l.amount) filter (where case t.kind when 'handover'
+        then a.kind = 'cash_on_hand' and a.owner_type = 'staff' and a.owner_user_id = t.to_user_id else a.kind = 'external' end), 0) as brought,
+      count(distinct j.kind) as journals
+    from money.ledger_transactions j
+    join money.ledger_entries l on l.tenant_id = j.tenant_id and l.transaction_id = j.id and l.currency = t.currency
+    join money.accounts a on a.tenant_id = l.tenant_id and a.id = l.account_id
+    where j.tenant_id = tenant and j.kind in ('cash_transfer', 'cash_transfer_REVERSAL') and j.reference_type = 'cash_transfer'
+      and j.reference_id = t.id and j.created_at <= as_of
+  ) b on true
+  where t.tenant_id = tenant and t.created_at <= as_of
+    and (b.taken, b.brought, b.journals) is distinct from (e.taken, -e.taken, e.journals::bigint)
+$$;
+
+-- What the desks of the caller's tenant hold as of a moment, [{owner_type, user_id, user_name, currency, remitted,
+-- shortages, transferred_out, transferred_in, in_hand, ledger}].
+create or replace function money.desks_reconciled(as_of timestamptz) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('user_name', q.full_name)
+      order by q.full_name, p.owner_type, p.user_id, p.currency), '[]')
+    from money.desk_positions(app.tenant_id(), as_of) p
+    left join tenancy.profiles q on q.id = p.user_id);
+end $$;
+
+revoke execute on function money.desk_positions(uuid, timestamptz), money.desk_differences(uuid, timestamptz) from barid_caller;

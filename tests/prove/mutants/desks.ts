@@ -1,0 +1,69 @@
+/** Cash of the desks, with one guard less. */
+import type { Mutant } from "./mutant.ts";
+
+const file = "sql/40_functions/money/cod/80_cash_desks.sql";
+const movesTest = "tests/delivery/cash-desks.test.ts";
+const reverseTest = "tests/delivery/cash-desks-reverse.test.ts";
+
+export const desks: Mutant[] = [
+  {
+    name: "a desk is looked at without its lock",
+    file,
+    from: "(money.balances_locked(array[giver, taker]) ->> giver::text)::numeric",
+    to:
+      "(select a.balance from money.accounts a where a.tenant_id = app.tenant_id() and a.id = giver)",
+    test: [movesTest, "forty who want a tenth each of one desk's cash: ten get it"],
+  },
+  {
+    name: "a desk gives what it does not hold, when a core forgets to ask",
+    file,
+    from: "elsif v_short then",
+    to: "elsif false then",
+    test: [
+      movesTest,
+      "the database refuses a transfer without its journal, or below nothing, whoever writes it",
+    ],
+  },
+  {
+    name: "a transfer needs no journal",
+    file,
+    from: "if v_given is distinct from -new.amount then",
+    to: "if false then",
+    test: [reverseTest, "the database refuses a reversal without its mirror"],
+  },
+  {
+    name: "a cashier empties another's desk",
+    file,
+    from: "or (v_owner is distinct from app.user_id() and not app.has_permission('manage:tenant'))",
+    to: "or false",
+    test: [movesTest, "of another's desk is an administrator's to make"],
+  },
+  {
+    name: "a transfer's key fits any input",
+    file,
+    from: "if t.input_hash <> v_hash then",
+    to: "if false then",
+    test: [movesTest, "one key is one transfer, also when the engine has forgotten it"],
+  },
+  {
+    name: "a receiver is not asked whether he still has the cash",
+    file,
+    from: "perform money.cash_desk_hold(v_goal, v_giver, t.amount, t.currency::text);",
+    to: "",
+    test: [
+      reverseTest,
+      "a handover is taken back while its receiver holds it, and not when he gave it on",
+    ],
+  },
+  {
+    name: "a transfer is taken back by whoever counts cash",
+    file,
+    from:
+      "elsif t.from_user_id is distinct from app.user_id() and not app.has_permission('manage:tenant') then",
+    to: "elsif false then",
+    test: [
+      reverseTest,
+      "is for who gave the cash and for administrators, of their own tenant",
+    ],
+  },
+];

@@ -277,6 +277,27 @@ describe("sent again, and at once", () => {
     await sound(tenant);
   });
 
+  test("whoever waited for a desk looks at it when it is his turn", async () => {
+    const tenant = await withCash(300);
+    const waiting = await sql.begin(async (tx) => {
+      await tx`select from money.accounts where tenant_id = ${tenant.id} and kind = 'cash_on_hand' for update`;
+      const asked = Array.from({ length: 3 }, () => transfer(tenant.dispatcher, { amount: 300 }));
+      for (let tries = 0; tries < 100; tries++) {
+        const [{ count }] = await sql`select count(*) from pg_stat_activity
+          where wait_event_type = 'Lock' and query like '%private.call%'`;
+        if (Number(count) >= 3) break;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      return { asked };
+    });
+    const answers = await Promise.all(waiting.asked);
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(refused).toHaveLength(2);
+    // Not found out at the commit, which could not say it.
+    for (const { body } of refused) expect(body).toMatchObject({ held: 0, currency: "IQD" });
+    await sound(tenant);
+  });
+
   test("two who hand cash to each other all the time, while a driver brings more, never wait in a circle", async () => {
     const tenant = await withCash(500);
     await transfer(tenant.dispatcher, {

@@ -12,7 +12,7 @@ export const desks: Mutant[] = [
     from: "(money.balances_locked(array[giver, taker]) ->> giver::text)::numeric",
     to:
       "(select a.balance from money.accounts a where a.tenant_id = app.tenant_id() and a.id = giver)",
-    test: [movesTest, "forty who want a tenth each of one desk's cash: ten get it"],
+    test: [movesTest, "whoever waited for a desk looks at it when it is his turn"],
   },
   {
     name: "a desk gives what it does not hold, when a core forgets to ask",

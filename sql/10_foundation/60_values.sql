@@ -1,10 +1,14 @@
 -- Small conversions that cores and views share.
 
--- User text as an ILIKE pattern that matches it anywhere, with %, _ and \ taken literally.
+-- User text as an ILIKE pattern that matches it anywhere, with %, _ and \ taken literally. Numbers, codes and phones are
+-- kept with the digits 0-9, so what has none but Arabic ones (and Latin letters) is looked for with those; names stay as typed.
 create or replace function app.contains_pattern(search text) returns text
 language plpgsql immutable strict parallel safe set search_path = '' as $$
+declare
+  v_number text := translate(search, '٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹', '01234567890123456789');
 begin
-  return '%' || replace(replace(replace(search, '\', '\\'), '%', '\%'), '_', '\_') || '%';
+  return '%' || replace(replace(replace(case when v_number ~ '^[ -~]*$' then v_number else search end,
+    '\', '\\'), '%', '\%'), '_', '\_') || '%';
 end $$;
 
 -- A uuid from text, or null when it is none. For values that may legitimately be something else.

@@ -34,6 +34,21 @@ test("an unknown function is 404 in the platform's shape", async () => {
   expect(error?.context.status).toBe(404);
 });
 
+test("a refusal arrives although the body is far too long for the function", async () => {
+  const long = JSON.stringify({ metadata: "x".repeat(8_000_000) });
+  const statuses = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const answer = await fetch(`${rig.stack.url}/functions/v1/tenants`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: long,
+      });
+      return [answer.status, (await answer.json()).code];
+    }),
+  );
+  expect(statuses).toEqual(Array(8).fill([401, "unauthorized"]));
+});
+
 test("a killed worker is replaced, and the other one serves meanwhile", async () => {
   const { workers } = rig.stack;
   const before = workers.pids;

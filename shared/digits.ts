@@ -1,0 +1,7 @@
+/** The text with 0-9 for the Arabic-Indic and extended Arabic-Indic digits that keyboards of the region write. */
+export function asciiDigits(text: string): string {
+  return text.replace(
+    /[\u0660-\u0669\u06f0-\u06f9]/g,
+    (digit) => String(digit.charCodeAt(0) & 0xf),
+  );
+}

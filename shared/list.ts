@@ -92,6 +92,7 @@ function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {
     page: z.string().optional().meta({ description: "Page, from 1", type: "integer" }),
     limit: z.string().optional().meta({
       description: `Rows of a page: ${list.limit.default}, at most ${list.limit.max}`,
+      type: "integer",
     }),
     sort_by: z.enum(list.sort).optional(),
     sort_order: z.enum(["asc", "desc"]).optional(),

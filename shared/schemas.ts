@@ -45,7 +45,8 @@ export const Latitude = z.number().min(-90).max(90);
 export const Longitude = z.number().min(-180).max(180);
 
 /** `true`/`false` in a query string. */
-export const Flag = z.enum(["true", "false"]).transform((value) => value === "true");
+export const Flag = z.union([z.boolean(), z.enum(["true", "false"])])
+  .transform((value) => String(value) === "true");
 
 /** Path parameters that are ids: `ids("manifest_id")`. */
 export function ids<Name extends string>(...names: Name[]): z.ZodObject<Record<Name, typeof Id>> {

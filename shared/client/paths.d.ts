@@ -5206,36 +5206,6 @@ export interface components {
                 };
             };
         };
-        /**
-         * @description `invalid_reference`: {field} names something that does not exist.
-         *
-         *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
-         *
-         *     `validation_failed`: {field} {reason}.
-         *
-         *     `invalid_uuid`: {field} is not a valid id.
-         *
-         *     `invalid_json`: The body is not valid JSON.
-         *
-         *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
-         *
-         *     `tenant_id_required`: Choose a company first: send tenant_id.
-         */
-        "400_16": {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    /** @enum {unknown} */
-                    code: "invalid_reference" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    field?: string;
-                    message: string;
-                    /** @constant */
-                    success: false;
-                };
-            };
-        };
         /** @description `unauthorized`: Please sign in. */
         401: {
             headers: {
@@ -6831,7 +6801,7 @@ export interface operations {
                 from_date?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 remittance_id?: string;
                 sort_by?: "collected_at" | "amount" | "delivery_code" | "remitted_at";
@@ -6919,7 +6889,7 @@ export interface operations {
                 from_date?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "remitted_at" | "amount";
@@ -7367,7 +7337,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "updated_at" | "city" | "full_address";
@@ -7712,7 +7682,7 @@ export interface operations {
     post_delivery_addresses_import: {
         parameters: {
             query?: {
-                dry_run?: "true" | "false";
+                dry_run?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
                 /** @description Another tenant of yours than the token's */
@@ -7808,7 +7778,7 @@ export interface operations {
                 include?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 sort_by?: "assignment_time";
                 sort_order?: "asc" | "desc";
@@ -9108,7 +9078,7 @@ export interface operations {
                 from_date?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 remitted_at_from?: string;
                 remitted_at_to?: string;
@@ -9348,7 +9318,7 @@ export interface operations {
                 from_date?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 remitted_at_from?: string;
                 remitted_at_to?: string;
@@ -9553,7 +9523,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 sort_by?: "created_at" | "declared_amount" | "counted_at";
                 sort_order?: "asc" | "desc";
@@ -10592,7 +10562,7 @@ export interface operations {
                 institution_user_id?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 manifest_id?: string;
                 page?: number;
                 parent_id?: string;
@@ -13611,7 +13581,7 @@ export interface operations {
     post_delivery_deliveries_import: {
         parameters: {
             query?: {
-                dry_run?: "true" | "false";
+                dry_run?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
                 /** @description Another tenant of yours than the token's */
@@ -13705,7 +13675,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 sort_by?: "created_at";
                 sort_order?: "asc" | "desc";
@@ -13904,7 +13874,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name" | "code";
@@ -14052,15 +14022,15 @@ export interface operations {
                 driver_id?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                month?: string;
-                page?: string;
-                page_size?: string;
+                month?: number;
+                page?: number;
+                page_size?: number;
                 search?: string;
                 sort_by?: "total_deliveries" | "driver_id" | "driver_name" | "period_month" | "period_year" | "successful_deliveries" | "failed_deliveries" | "on_time_deliveries" | "late_deliveries" | "success_rate" | "on_time_rate" | "average_delivery_time_minutes" | "total_distance_km" | "km_per_delivery" | "total_delivery_value";
                 sort_order?: "asc" | "desc";
                 /** @description Another tenant of yours than the token's */
                 tenant_id?: components["parameters"]["tenant_id"];
-                year?: string;
+                year?: number;
             };
             header?: {
                 /** @description ETag of what you have: 304 while it is still so */
@@ -14364,7 +14334,7 @@ export interface operations {
                 is_online?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "full_name" | "status" | "capacity_used" | "updated_at";
@@ -14721,7 +14691,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 sort_by?: "created_at";
                 sort_order?: "asc" | "desc";
@@ -15062,7 +15032,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name" | "code" | "updated_at";
@@ -15167,7 +15137,7 @@ export interface operations {
     get_delivery_institution_branches_by_code_branch_code: {
         parameters: {
             query?: {
-                include_inactive?: "true" | "false";
+                include_inactive?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
                 /** @description Another tenant of yours than the token's */
@@ -15285,7 +15255,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "full_name" | "email" | "branches_count";
@@ -15413,7 +15383,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name" | "code" | "updated_at";
@@ -15956,7 +15926,7 @@ export interface operations {
     post_delivery_institutions_institution_user_id_branches_import: {
         parameters: {
             query?: {
-                dry_run?: "true" | "false";
+                dry_run?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
                 /** @description Another tenant of yours than the token's */
@@ -16301,7 +16271,7 @@ export interface operations {
                 include_stats?: "true" | "false";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 price_order?: "asc" | "desc";
                 search?: string;
@@ -17084,7 +17054,7 @@ export interface operations {
                 institution_user_id?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "batch_number" | "quantity";
@@ -17335,7 +17305,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 manifest_id?: string;
                 page?: number;
                 reason?: string;
@@ -17941,7 +17911,7 @@ export interface operations {
             query?: {
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 q?: string;
                 /** @description Another tenant of yours than the token's */
                 tenant_id?: components["parameters"]["tenant_id"];
@@ -18017,7 +17987,7 @@ export interface operations {
                 institution_user_id?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 processing_point_id?: string;
                 search?: string;
@@ -20300,7 +20270,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name" | "code" | "updated_at";
@@ -20738,7 +20708,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name" | "unit_capacity" | "updated_at";
@@ -20976,7 +20946,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 owner_id?: string;
                 owner_type?: "driver" | "customer" | "institution" | "staff" | "tenant";
                 page?: number;
@@ -21474,7 +21444,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "amount";
@@ -21645,7 +21615,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name";
@@ -21779,7 +21749,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name" | "updated_at";
@@ -22214,7 +22184,7 @@ export interface operations {
                 gateway_code?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 open?: boolean | ("true" | "false");
                 outcome?: "processed" | "ignored" | "unmatched";
                 page?: number;
@@ -22545,7 +22515,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "updated_at" | "city" | "is_default";
@@ -23207,7 +23177,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "sort_order" | "created_at" | "title" | "updated_at";
@@ -24970,7 +24940,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 needs_reapproval?: boolean | ("true" | "false");
                 page?: number;
                 publish_status?: "published" | "unpublished";
@@ -25073,7 +25043,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "createdAt" | "totalPrice";
@@ -25154,7 +25124,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 max_amount?: number | string;
                 min_amount?: number | string;
                 page?: number;
@@ -26879,7 +26849,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 max_price?: number | string;
                 min_price?: number | string;
                 page?: number;
@@ -27777,7 +27747,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "title" | "min_price";
@@ -27971,7 +27941,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 product_id?: string;
                 rating?: "1" | "2" | "3" | "4" | "5";
@@ -28139,7 +28109,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 sort_by?: "created_at";
                 sort_order?: "asc" | "desc";
@@ -28555,7 +28525,36 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_16"];
+            /**
+             * @description `invalid_reference`: {field} names something that does not exist.
+             *
+             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+             *
+             *     `validation_failed`: {field} {reason}.
+             *
+             *     `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "invalid_reference" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -28573,7 +28572,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "updated_at" | "slug" | "status";
@@ -29293,6 +29292,8 @@ export interface operations {
             header?: {
                 /** @description The same key and input give the first answer again */
                 "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+                /** @description ETag of what you read: refused when the row has changed since */
+                "If-Match"?: components["parameters"]["if_match"];
             };
             path: {
                 tenantId: string;
@@ -29310,6 +29311,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -29330,11 +29333,39 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_16"];
+            /**
+             * @description `invalid_reference`: {field} names something that does not exist.
+             *
+             *     `validation_failed`: {field} {reason}.
+             *
+             *     `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "invalid_reference" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
             409: components["responses"]["409"];
+            412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -29499,6 +29530,8 @@ export interface operations {
             header?: {
                 /** @description The same key and input give the first answer again */
                 "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+                /** @description ETag of what you read: refused when the row has changed since */
+                "If-Match"?: components["parameters"]["if_match"];
             };
             path: {
                 tenantId: string;
@@ -29743,6 +29776,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -29768,8 +29803,6 @@ export interface operations {
              *
              *     `delivery_service_not_available`: This delivery service may not be used here.
              *
-             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
-             *
              *     `validation_failed`: {field} {reason}.
              *
              *     `invalid_uuid`: {field} is not a valid id.
@@ -29787,7 +29820,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_reference" | "manifest_workflow_required" | "delivery_service_not_available" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_reference" | "manifest_workflow_required" | "delivery_service_not_available" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                         field?: string;
                         message: string;
                         /** @constant */
@@ -29818,6 +29851,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -30179,7 +30213,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 role?: "tenant_admin" | "operations_manager" | "dispatcher" | "warehouse_manager" | "warehouse_staff" | "driver" | "institution" | "customer";
                 search?: string;
@@ -31170,7 +31204,7 @@ export interface operations {
                 item_id?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 lot_number?: string;
                 page?: number;
                 serial_number?: string;
@@ -31265,7 +31299,7 @@ export interface operations {
                 is_serialized?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sku?: string;
@@ -31579,7 +31613,7 @@ export interface operations {
     post_warehousing_inventory_items_import: {
         parameters: {
             query?: {
-                dry_run?: "true" | "false";
+                dry_run?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
                 /** @description Another tenant of yours than the token's */
@@ -31670,7 +31704,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "reference_number";
@@ -32749,7 +32783,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 mode?: "system_only" | "delivery_operation";
                 operation_type?: "single_delivery" | "waybill";
                 page?: number;
@@ -33278,7 +33312,7 @@ export interface operations {
                 found?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 order_type?: "individual" | "batch" | "waybill";
                 page?: number;
                 priority?: ("asc" | "desc") | string;
@@ -34006,7 +34040,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at";
@@ -34425,7 +34459,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 sort_by?: "started_at" | "ended_at" | "status";
                 sort_order?: "asc" | "desc";
@@ -35552,7 +35586,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name" | "code" | "status" | "total_capacity" | "available_capacity" | "updated_at";
@@ -36098,7 +36132,7 @@ export interface operations {
                 is_temporary?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 location_type?: "BIN" | "RECEIVING" | "STAGING" | "CAGE" | "TROLLEY";
                 page?: number;
                 search?: string;
@@ -36562,7 +36596,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 sort_by?: "created_at" | "employee_id" | "role";
                 sort_order?: "asc" | "desc";
@@ -36833,7 +36867,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "waybill_number" | "status";
@@ -38498,8 +38532,8 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
-                page?: string;
+                limit?: number;
+                page?: number;
                 status?: "pending" | "retrying" | "success" | "failed";
                 /** @description Another tenant of yours than the token's */
                 tenant_id?: components["parameters"]["tenant_id"];

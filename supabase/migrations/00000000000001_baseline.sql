@@ -3850,6 +3850,25 @@ join tenancy.profiles p on p.id = u.user_id;
 
 grant select on tenancy.users_list to barid_caller;
 
+-- sql/30_views/tenancy/20_versions.sql
+
+drop view if exists tenancy.settings_version cascade;
+drop view if exists tenancy.modules_version cascade;
+
+-- When anything of a tenant's settings was last changed: what a change with If-Match must find.
+create view tenancy.settings_version with (security_invoker = true) as
+select t.id as tenant_id, greatest(t.created_at, (
+    select max(s.updated_at) from tenancy.tenant_settings s where s.tenant_id = t.id)) as updated_at
+from tenancy.tenants t;
+
+-- The same of the modules it has.
+create view tenancy.modules_version with (security_invoker = true) as
+select t.id as tenant_id, greatest(t.created_at, (
+    select max(m.updated_at) from tenancy.tenant_modules m where m.tenant_id = t.id)) as updated_at
+from tenancy.tenants t;
+
+grant select on tenancy.settings_version, tenancy.modules_version to barid_caller;
+
 -- sql/30_views/warehousing/10_warehouses.sql
 
 -- Views show warehouse staff their own warehouses alone (app.own_warehouses). The tables below do not: whoever sends a parcel
@@ -14967,7 +14986,28 @@ begin
   perform set_config('app.expected_version', '', true);
 end $$;
 
-grant execute on function private.version_at(timestamptz), private.version_of(jsonb), private.version_expect(jsonb), private.version_held(jsonb, jsonb, oid) to barid_caller;
+-- For cores whose version is that of many rows, which no single change of a row can answer for: keeps out others who do
+-- the same until the end, and refuses when it is no longer what was expected. Called before the first change.
+-- Fails: version_conflict (current_version).
+create or replace function private.version_alone() returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_expected jsonb;
+  v_current text;
+begin
+  perform from tenancy.tenants t where t.id = app.tenant_id() for no key update;
+  v_expected := nullif(current_setting('app.expected_version', true), '')::jsonb;
+  if v_expected is null then
+    return;
+  end if;
+  v_current := private.version_of(jsonb_set(v_expected, '{table}', to_jsonb((v_expected ->> 'table')::oid::regclass::text)));
+  if v_current <> v_expected ->> 'version' then
+    perform app.fail('version_conflict', jsonb_build_object('current_version', v_current));
+  end if;
+end $$;
+
+grant execute on function private.version_at(timestamptz), private.version_of(jsonb), private.version_expect(jsonb),
+  private.version_held(jsonb, jsonb, oid), private.version_alone() to barid_caller;
 
 -- sql/40_functions/storefront/carts.sql
 
@@ -17220,7 +17260,7 @@ end $$;
 
 -- Merges patches into their groups; null removes a key. {patches: [{module, group, settings}]}
 -- -> the groups as settings_get shows them. Patches of different keys of one group, sent at the same
--- moment, both hold: the second waits for the row and merges into what the first made of it.
+-- moment, both hold: the second waits and merges into what the first made of it.
 -- Fails: invalid_reference, manifest_workflow_required, delivery_service_not_available, currency_in_use.
 create or replace function tenancy.settings_save(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -17229,6 +17269,7 @@ declare
   v_before jsonb := delivery.manifest_settings();
   v_groups jsonb;
 begin
+  perform private.version_alone();
   insert into tenancy.tenant_settings as s (tenant_id, module, group_key, settings, updated_by)
   select app.tenant_id(), p ->> 'module', p ->> 'group', app.merge_patch('{}', p -> 'settings'), app.user_id()
   from jsonb_array_elements(input -> 'patches') p
@@ -17599,6 +17640,7 @@ declare
   v_ids uuid[] := app.uuids(input -> 'enabled_module_ids');
   v_changed integer;
 begin
+  perform private.version_alone();
   if exists (select from unnest(v_ids) i (id) where not exists (select from tenancy.modules m where m.id = i.id)) then
     perform app.fail('invalid_reference', '{"field": "enabled_module_ids"}');
   end if;

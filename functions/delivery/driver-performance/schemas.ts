@@ -19,7 +19,8 @@ const numbers = [
 ] as const;
 
 const whole = (min: number, max: number) =>
-  z.string().regex(/^\d{1,9}$/).transform(Number).pipe(z.int().min(min).max(max));
+  z.string().regex(/^\d{1,9}$/).meta({ type: "integer", pattern: undefined }).transform(Number)
+    .pipe(z.int().min(min).max(max));
 const Month = z.int().min(1).max(12);
 const Year = z.int().min(2020).max(2100);
 
@@ -39,8 +40,8 @@ const together = {
 export const ListPerformance = z.object({
   month: whole(1, 12).optional(),
   year: whole(2020, 2100).optional(),
-  page: z.string().optional(),
-  page_size: z.string().optional(),
+  page: z.string().optional().meta({ type: "integer" }),
+  page_size: z.string().optional().meta({ type: "integer" }),
   search: z.string().max(200).optional(),
   sort_by: z.enum([
     "total_deliveries",

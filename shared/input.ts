@@ -104,7 +104,10 @@ function reason(issue: z.core.$ZodIssue): Record<string, unknown> {
         ? { reason_key: "reason_required" }
         : { reason_key: "reason_type", expected: jsonTypes[issue.expected] ?? issue.expected };
     case "too_small":
-      return { reason_key: "reason_too_small", bound: String(issue.minimum) };
+      return {
+        reason_key: issue.inclusive === false ? "reason_above" : "reason_too_small",
+        bound: String(issue.minimum),
+      };
     case "too_big":
       return { reason_key: "reason_too_big", bound: String(issue.maximum) };
     case "invalid_value":

@@ -27444,7 +27444,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             /**
-             * @description `review_requires_purchase`: Only who received this product can review it.
+             * @description `review_requires_purchase`: Only somebody who received this product can review it.
              *
              *     `forbidden`: You are not allowed to do this.
              *
@@ -37464,7 +37464,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -37609,7 +37609,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
              *
              *     `waybill_has_open_discrepancies`: {count} discrepancies are open.
              *
@@ -37819,7 +37819,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
              *
              *     `bin_inactive`: The bin is out of use.
              *
@@ -38000,11 +38000,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
-             *     `waybill_delivery_not_ready`: A package of the waybill is {status}
+             *     `waybill_delivery_not_ready`: A package of the waybill is {status}.
              *
              *     `driver_inactive`: This driver is not active.
              *
@@ -38220,7 +38220,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
@@ -38378,7 +38378,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *

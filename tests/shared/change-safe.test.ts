@@ -115,11 +115,13 @@ describe("a change of what was read", () => {
       );
       expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(412)]);
       const won = answers.find(({ status }) => status === 200)!;
-      expect(await all.tenant.admin.put(
-        settings,
-        { general: { language: { settings: { default: "en" } } } },
-        { headers: { "if-match": strong(won) } },
-      )).toSucceed(200);
+      expect(
+        await all.tenant.admin.put(
+          settings,
+          { general: { language: { settings: { default: "en" } } } },
+          { headers: { "if-match": strong(won) } },
+        ),
+      ).toSucceed(200);
     }
   });
 

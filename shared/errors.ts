@@ -219,6 +219,7 @@ const definitions = {
   assignment_not_found: { status: 404, fields: ["field"] },
   bulk_assignment_not_found: 404,
   assignment_not_pending: 409,
+  delivery_already_ordered: { status: 409, fields: ["field"] },
   delivery_already_picked_up: 409,
   same_driver: { status: 400, fields: ["field"] },
   nothing_to_hand_over: 409,

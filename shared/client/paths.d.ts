@@ -757,7 +757,7 @@ export interface paths {
          */
         get: operations["get_delivery_deliveries_delivery_id"];
         /**
-         * Change a draft
+         * Change a draft; or correct recipient, notes, reference and promised time of an order
          * @description Who: permission manage:operations:tenant, or role institution or customer.
          */
         put: operations["put_delivery_deliveries_delivery_id"];
@@ -766,7 +766,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a draft
+         * Change a draft; or correct recipient, notes, reference and promised time of an order
          * @description Who: permission manage:operations:tenant, or role institution or customer.
          */
         patch: operations["patch_delivery_deliveries_delivery_id"];
@@ -3708,6 +3708,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/tenants/me/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What I was told: of the tenant I am in, and by the platform
+         * @description Who: any signed-in user.
+         */
+        get: operations["get_tenants_me_notifications"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tenants/me/notifications/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * I have read these, or all of them
+         * @description Who: any signed-in user.
+         */
+        post: operations["post_tenants_me_notifications_read"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tenants/wizard": {
         parameters: {
             query?: never;
@@ -6101,7 +6141,11 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+         * @description `delivery_already_ordered`: The delivery is ordered: {field} cannot be changed any more. Recipient, notes, reference and promised time still can.
+         *
+         *     `delivery_already_picked_up`: The driver has picked the parcel up already.
+         *
+         *     `delivery_ended`: This delivery has already ended.
          *
          *     `delivery_barcode_taken`: Another delivery already has this barcode.
          *
@@ -6114,12 +6158,12 @@ export interface components {
             content: {
                 "application/json": {
                     /** @enum {unknown} */
-                    code: "invalid_status_transition" | "delivery_barcode_taken" | "idempotency_conflict";
-                    from?: string;
+                    code: "delivery_already_ordered" | "delivery_already_picked_up" | "delivery_ended" | "delivery_barcode_taken" | "idempotency_conflict";
+                    field?: string;
                     message: string;
+                    status?: string;
                     /** @constant */
                     success: false;
-                    to?: string;
                 };
             };
         };
@@ -30741,6 +30785,126 @@ export interface operations {
                     };
                 };
             };
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_tenants_me_notifications: {
+        parameters: {
+            query?: {
+                format?: "json" | "csv";
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                limit?: string;
+                page?: number;
+                sort_by?: "created_at";
+                sort_order?: "asc" | "desc";
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+                type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "market_submitted" | "market_approved" | "market_rejected";
+                unread?: boolean | ("true" | "false");
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success; with `format=csv` the rows as text/csv */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message: string;
+                        notifications: {
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: uuid */
+                            id: string;
+                            message: string;
+                            payload: {
+                                [key: string]: unknown;
+                            };
+                            read_at: string | null;
+                            tenant_id: string | null;
+                            /** @enum {string} */
+                            type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "market_submitted" | "market_approved" | "market_rejected";
+                        }[];
+                        pagination: {
+                            limit: number;
+                            page: number;
+                            total: number;
+                            total_pages: number;
+                        };
+                        /** @constant */
+                        success: true;
+                        unread_count: number;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_tenants_me_notifications_read: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    ids?: string[] | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        unread_count: number;
+                        updated_count: number;
+                    };
+                };
+            };
+            400: components["responses"]["400_2"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
             404: components["responses"]["404"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];

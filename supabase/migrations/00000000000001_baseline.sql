@@ -551,8 +551,9 @@ create table if not exists tenancy.notifications (
   created_at timestamptz not null default now(),
   foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade
 );
-create index if not exists notifications_user on tenancy.notifications (tenant_id, user_id, created_at desc);
-create index if not exists notifications_person on tenancy.notifications (user_id, created_at desc);
+create index if not exists notifications_user on tenancy.notifications (tenant_id, user_id);
+create index if not exists notifications_person on tenancy.notifications (user_id, created_at desc nulls last, id desc);
+create index if not exists notifications_unread on tenancy.notifications (user_id) where read_at is null;
 
 -- sql/20_tables/15_tenant_admin.sql
 
@@ -3846,6 +3847,19 @@ join tenancy.profiles p on p.id = u.user_id;
 
 grant select on tenancy.users_list to barid_caller;
 
+-- sql/30_views/tenancy/20_notifications.sql
+
+drop view if exists tenancy.notifications_list cascade;
+
+-- What the caller was told, of the tenant he is in and of the platform: his own notices only, also for those who see
+-- the whole tenant.
+create view tenancy.notifications_list with (security_invoker = true) as
+select n.id, n.tenant_id, n.type, n.payload, n.read_at, n.created_at
+from tenancy.notifications n
+where n.user_id = (select app.user_id());
+
+grant select on tenancy.notifications_list to barid_caller;
+
 -- sql/30_views/warehousing/10_warehouses.sql
 
 -- Views show warehouse staff their own warehouses alone (app.own_warehouses). The tables below do not: whoever sends a parcel
@@ -6214,34 +6228,40 @@ begin
   end if;
 end $$;
 
--- Changes a draft; what is sent replaces what stands, and the price is worked out anew. {id, ...} -> the delivery
--- Fails: delivery_not_found, forbidden, invalid_status_transition, what delivery_create fails with.
+-- Changes a draft: what is sent replaces what stands, null takes it away, and the price is worked out anew. Of what is
+-- ordered already only delivery_correct's words. {id, ...} -> the delivery
+-- Fails: delivery_not_found, forbidden, what delivery_create and delivery_correct fail with.
 create or replace function delivery.delivery_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
+  v_sent jsonb := jsonb_strip_nulls(input);
   v_old jsonb;
   v_end text;
 begin
+  -- A leg that waits as a draft is part of an order.
+  if d.status <> 'draft' or d.parent_id is not null then
+    return delivery.delivery_correct(d, input);
+  end if;
   perform delivery.require_owner(d);
-  perform delivery.require_move(d, '{draft}', 'draft');
   v_old := jsonb_strip_nulls(jsonb_build_object('customer_id', d.customer_id, 'institution_user_id', d.institution_user_id,
     'delivery_service_id', d.delivery_service_id, 'payer_type', d.payer_type, 'payment_method', d.payment_method, 'cod_amount', d.cod_amount,
     'unit_size', case d.unit_size_source when 'unit_size' then d.unit_size end, 'package', d.package_details, 'recipient', d.recipient,
     'external_reference_id', d.external_reference_id, 'notes', d.notes, 'promised_at', d.promised_at, 'carrier_type', d.carrier_type,
     'carrier_code', d.carrier_code, 'pickup_address_id', d.pickup_address_id, 'dropoff_address_id', d.dropoff_address_id,
     'pickup_warehouse_id', d.pickup_warehouse_id, 'dropoff_warehouse_id', delivery.ends_in(d)));
+  v_old := v_old - array(select k.word from jsonb_object_keys(input) k (word) where not v_sent ? k.word);
   -- A place is said in one way: a new one takes the others away.
   foreach v_end in array '{pickup,dropoff}'::text[] loop
-    if input ?| array[v_end, v_end || '_address_id', v_end || '_warehouse_id'] then
+    if v_sent ?| array[v_end, v_end || '_address_id', v_end || '_warehouse_id'] then
       v_old := v_old - array[v_end || '_address_id', v_end || '_warehouse_id'];
     end if;
   end loop;
-  if input ?| '{customer_id,institution_user_id}' then
+  if v_sent ?| '{customer_id,institution_user_id}' then
     v_old := v_old - '{customer_id,institution_user_id}'::text[];
   end if;
-  input := v_old || input || jsonb_build_object('delivery_flow', case d.delivery_flow when 'pnd_parent' then 'standard' else d.delivery_flow end);
-  perform delivery.delivery_rewrite(d, delivery.delivery_terms(jsonb_strip_nulls(input)), input);
+  v_sent := v_old || v_sent || jsonb_build_object('delivery_flow', case d.delivery_flow when 'pnd_parent' then 'standard' else d.delivery_flow end);
+  perform delivery.delivery_rewrite(d, delivery.delivery_terms(v_sent), v_sent);
   return delivery.delivery_made(d.id);
 end $$;
 
@@ -6319,6 +6339,75 @@ begin
   where x.tenant_id = d.tenant_id and x.id = d.id;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id));
 end $$;
+
+-- sql/40_functions/delivery/deliveries/36_corrections.sql
+
+-- What may still be put right once a delivery is ordered: whom to ask for and how to reach him, what to mind, the
+-- orderer's own reference and the time that was promised. None of it costs anything or leads elsewhere; everything
+-- else stays as it was ordered.
+
+-- The words of an input that correct an ordered delivery.
+create or replace function delivery.is_correction(word text) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return word in ('recipient', 'notes', 'external_reference_id', 'promised_at');
+end $$;
+
+-- Corrects an ordered delivery, whichever of its legs is named; null takes a value away. {recipient?, notes?,
+-- external_reference_id?, promised_at?} -> the delivery. Operations until it ends, its customer or institution until
+-- it is picked up; a driver who has it is told.
+-- Fails: forbidden, delivery_ended, delivery_already_picked_up, delivery_already_ordered (what costs or leads elsewhere).
+create or replace function delivery.delivery_correct(d delivery.deliveries, input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  p delivery.deliveries;
+  v_field text;
+begin
+  select * into p from delivery.deliveries x where x.id = delivery.parcel_of(d);
+  if not found then
+    perform app.fail('forbidden');
+  end if;
+  perform delivery.require_owner(p);
+  if p.status in ('delivered', 'cancelled') or (p.status = 'returned' and p.delivery_flow <> 'pnd_parent') then
+    perform app.fail('delivery_ended', jsonb_build_object('status', p.status));
+  end if;
+  if not app.has_permission('manage:operations:tenant') and p.status not in ('pending', 'assigned', 'accepted') then
+    perform app.fail('delivery_already_picked_up');
+  end if;
+  select k.word into v_field from jsonb_object_keys(input - '{id,package_field}'::text[]) k (word)
+  where not delivery.is_correction(k.word) order by k.word limit 1;
+  if found then
+    perform app.fail('delivery_already_ordered', jsonb_build_object('field', v_field));
+  end if;
+  perform private.delivery_corrected(p.id, input);
+  return delivery.delivery_made(p.id);
+end $$;
+
+-- Writes a correction to a parcel and to its legs that have not ended, and tells the drivers who have them. A definer:
+-- its customer sees neither all legs nor the drivers' notices.
+create or replace function private.delivery_corrected(parcel uuid, input jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  with corrected as (
+    update delivery.deliveries x set
+      recipient = case when input ? 'recipient' then coalesce(nullif(input -> 'recipient', 'null'), '{}') else x.recipient end,
+      notes = case when input ? 'notes' then input ->> 'notes' else x.notes end,
+      external_reference_id = case when input ? 'external_reference_id' then input ->> 'external_reference_id' else x.external_reference_id end,
+      promised_at = case when input ? 'promised_at' then app.instant(input ->> 'promised_at') else x.promised_at end
+    where x.tenant_id = v_tenant and (x.id = parcel or (x.parent_id = parcel and x.status not in ('delivered', 'cancelled')))
+    returning x.id, x.delivery_code
+  )
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select v_tenant, a.driver_id, 'delivery_changed', jsonb_build_object('assignment_id', a.id, 'delivery_id', c.id,
+    'delivery_code', c.delivery_code)
+  from corrected c
+  join delivery.assignments a on a.tenant_id = v_tenant and a.delivery_id = c.id and a.status in ('pending', 'assigned', 'accepted')
+  where a.driver_id is distinct from app.user_id();
+end $$;
+
+grant execute on function private.delivery_corrected(uuid, jsonb) to barid_caller;
 
 -- sql/40_functions/delivery/deliveries/40_carriers.sql
 
@@ -6637,6 +6726,9 @@ begin
   perform private.receipts_call_off(d.id);
   if v_reassign then
     perform delivery.assignment_end(a, 'returned');
+    insert into tenancy.notifications (tenant_id, user_id, type, payload)
+    select d.tenant_id, a.driver_id, 'assignment_returned', jsonb_build_object('assignment_id', a.id, 'delivery_id', d.id)
+    where a.driver_id is not null;
   end if;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id));
 end $$;
@@ -6760,8 +6852,17 @@ begin
     returning p.id
   )
   select coalesce(array_agg(c.id order by c.id), '{}') into v_picks from cancelled c;
-  update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
-  where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.status in ('pending', 'assigned', 'accepted');
+  -- He may be on his way to fetch it: its driver is told, unless it was he who called it off.
+  with freed as (
+    update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
+    where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.status in ('pending', 'assigned', 'accepted')
+    returning a.id, a.driver_id, a.delivery_id
+  )
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select v_tenant, f.driver_id, 'delivery_cancelled', jsonb_build_object('assignment_id', f.id, 'delivery_id', f.delivery_id,
+    'delivery_code', d.delivery_code, 'reason', d.status_reason)
+  from freed f join delivery.deliveries d on d.tenant_id = v_tenant and d.id = f.delivery_id
+  where f.driver_id is distinct from app.user_id();
   -- Not sent back after all: the original leg may set out again.
   update delivery.deliveries o set status = 'pending', status_reason = null, status_notes = null
   from delivery.deliveries r
@@ -17181,6 +17282,23 @@ begin
   return v_tenant;
 end $$;
 
+-- sql/40_functions/tenancy/notifications.sql
+
+-- Notes that the caller has read what he was told: these of his notices, or without ids all of them. What was read
+-- before keeps its time; what is not his is passed over. {ids?: [uuid]} -> {updated_count, unread_count}
+create or replace function tenancy.notifications_read(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_ids uuid[] := case when input ->> 'ids' is not null then app.uuids(input -> 'ids') end;
+  v_count integer;
+begin
+  update tenancy.notifications n set read_at = clock_timestamp()
+  where n.user_id = app.user_id() and n.read_at is null and (v_ids is null or n.id = any (v_ids));
+  get diagnostics v_count = row_count;
+  return jsonb_build_object('updated_count', v_count,
+    'unread_count', (select count(*) from tenancy.notifications_list l where l.read_at is null));
+end $$;
+
 -- sql/40_functions/tenancy/settings.sql
 
 -- Settings of a tenant: module -> group -> {settings}.
@@ -21758,12 +21876,13 @@ create policy tenant on delivery.delivery_services for all to barid_caller
         select from delivery.delivery_service_users u
         where u.tenant_id = delivery_services.tenant_id and u.service_id = delivery_services.id and u.user_id = (select app.user_id()))));
 
--- A notice of the platform is its reader's alone; private.notify_system_admins() writes it.
+-- A notice of the platform is its reader's alone, who notes that he read it; private.notify_system_admins() writes it.
 drop policy tenant on tenancy.notifications;
 create policy tenant on tenancy.notifications for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id()))
     or (tenant_id is null and user_id = (select app.user_id())))
-  with check (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id())));
+  with check (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id()))
+    or (tenant_id is null and user_id = (select app.user_id())));
 
 -- Vehicles are the business of those who drive and those who send them.
 drop policy tenant on delivery.vehicles;

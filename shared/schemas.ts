@@ -1,5 +1,6 @@
 /** Pieces that request and response schemas are made of. */
 import { z } from "zod";
+import { asciiDigits } from "./digits.ts";
 
 /** Any id PostgreSQL accepts, as it writes them; zod's own `uuid` also judges version bits. */
 export const Id = z.guid({ error: "invalid_uuid" }).toLowerCase();
@@ -22,7 +23,8 @@ export const Money = z.number().min(0).max(999_999_999_999).refine(
 /** Required text that says something. */
 export const Text = z.string().trim().min(1).max(500);
 export const LongText = z.string().trim().max(2000);
-export const Phone = z.string().trim().min(3).max(40);
+/** A telephone number, in the digits that telephones dial whichever a keyboard writes. */
+export const Phone = z.string().trim().min(3).max(40).overwrite(asciiDigits);
 
 /** A carrier's name in the system. */
 export const CarrierCode = z.string().regex(/^[a-z0-9_]{1,40}$/);

@@ -11975,6 +11975,8 @@ export interface operations {
             /**
              * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
+             *     `delivery_goes_in_legs`: This delivery goes through a warehouse; book its legs.
+             *
              *     `shipment_with_other_carrier`: The delivery is booked with another carrier.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -11986,7 +11988,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "shipment_with_other_carrier" | "idempotency_conflict";
+                        code: "invalid_status_transition" | "delivery_goes_in_legs" | "shipment_with_other_carrier" | "idempotency_conflict";
                         from?: string;
                         message: string;
                         /** @constant */
@@ -14094,6 +14096,7 @@ export interface operations {
             query?: {
                 column_filters?: string;
                 driver_id?: string;
+                format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
                 month?: string;

@@ -352,6 +352,28 @@ begin
   return '%' || replace(replace(replace(search, '\', '\\'), '%', '\%'), '_', '\_') || '%';
 end $$;
 
+-- The same text with ASCII digits for the Arabic-Indic (U+0660) and extended Arabic-Indic (U+06F0) ones.
+create or replace function app.ascii_digits(value text) returns text
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return translate(value, '٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹', '01234567890123456789');
+end $$;
+
+-- What a person who searches may mean, as ILIKE patterns: the text as it stands; with the digits that numbers are stored in,
+-- whichever his keyboard writes; and of a telephone number what it ends in, since the same one is written with the
+-- code of the country (+964 770 …, 00964770…) and without (0770…).
+create or replace function app.contains_patterns(search text) returns text[]
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+declare
+  v_ascii text := app.ascii_digits(search);
+  v_phone text := regexp_replace(v_ascii, '[ ().-]', '', 'g');
+begin
+  return array(
+    select distinct app.contains_pattern(m.meant)
+    from unnest(array[search, v_ascii, case when v_phone ~ '^(\+|00?)[1-9][0-9]{7,13}$' then right(v_phone, 9) end]) m (meant)
+    where m.meant is not null);
+end $$;
+
 -- A uuid from text, or null when it is none. For values that may legitimately be something else.
 create or replace function app.as_uuid(value text) returns uuid
 language plpgsql immutable strict parallel safe set search_path = '' as $$
@@ -6317,7 +6339,8 @@ begin
 end $$;
 
 -- Gives a waiting delivery to another company to carry, or takes it back. {id, carrier_type, carrier_code?} -> the delivery
--- Fails: delivery_not_found, invalid_status_transition, carrier_code_required, shipment_with_other_carrier (a carrier
+-- Fails: delivery_not_found, invalid_status_transition, delivery_goes_in_legs (a staged parcel is carried leg by leg),
+-- carrier_code_required, shipment_with_other_carrier (a carrier
 -- has it, who may collect its cash: the booking is called off first).
 create or replace function delivery.delivery_carrier(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -6325,6 +6348,10 @@ declare
   d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
 begin
   perform delivery.require_move(d, '{draft,pending}', d.status);
+  -- Its legs would be given to drivers of ours all the same.
+  if input ->> 'carrier_type' = 'external' and d.delivery_flow = 'pnd_parent' then
+    perform app.fail('delivery_goes_in_legs');
+  end if;
   if input ->> 'carrier_type' = 'external' and input ->> 'carrier_code' is null then
     perform app.fail('carrier_code_required', '{"field": "carrier_code"}');
   end if;
@@ -7168,8 +7195,8 @@ begin
   return query execute $query$
     select d.id from delivery.deliveries d where d.tenant_id = $1 and (d.delivery_code::text || ' ' || d.barcode || ' '
       || coalesce(d.external_reference_id, '') || ' ' || coalesce(d.recipient ->> 'name', '') || ' ' || coalesce(d.recipient ->> 'phone', ''))
-      operator(pg_catalog.~~*) $2
-  $query$ using app.tenant_id(), app.contains_pattern(part);
+      operator(pg_catalog.~~*) any ($2)
+  $query$ using app.tenant_id(), app.contains_patterns(part);
 end $$;
 
 grant execute on function private.deliveries_matching(text) to barid_caller;
@@ -9623,7 +9650,7 @@ begin
   end if;
   for v_filter in select f.key, f.value from jsonb_each(input -> 'column_filters') f loop
     v_conditions := v_conditions || case
-      when v_filter.key = 'driver_name' then format(' and r.driver_name ilike app.contains_pattern(%L)', v_filter.value #>> '{}')
+      when v_filter.key = 'driver_name' then format(' and r.driver_name ilike any (app.contains_patterns(%L))', v_filter.value #>> '{}')
       when jsonb_typeof(v_filter.value) = 'object' then
         case when v_filter.value ->> 'min' is null then '' else format(' and r.%I >= %L::numeric', v_filter.key, (v_filter.value ->> 'min')::numeric) end
         || case when v_filter.value ->> 'max' is null then '' else format(' and r.%I <= %L::numeric', v_filter.key, (v_filter.value ->> 'max')::numeric) end
@@ -9633,7 +9660,7 @@ begin
   execute format($query$
     with r as materialized (
       select r.* from delivery.performance_rows($1, $2) r
-      where ($3 is null or r.driver_id = $3) and ($4 is null or r.driver_name ilike app.contains_pattern($4)) %s
+      where ($3 is null or r.driver_id = $3) and ($4 is null or r.driver_name ilike any (app.contains_patterns($4))) %s
     )
     select jsonb_build_object(
       'pagination', jsonb_build_object('page', $5, 'page_size', $6, 'total_records', count(*), 'total_pages', ceil(count(*)::numeric / $6)),
@@ -12548,15 +12575,15 @@ create or replace function private.cod_found(search text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_pattern text := app.contains_pattern(search);
+  v_patterns text[] := app.contains_patterns(search);
   v_mine uuid := case when not app.sees_tenant() then app.user_id() end;
   v_drivers uuid[] := array(
     select p.id from delivery.drivers d join tenancy.profiles p on p.id = d.user_id
-    where d.tenant_id = v_tenant and (p.full_name ilike v_pattern or p.email ilike v_pattern));
+    where d.tenant_id = v_tenant and (p.full_name ilike any (v_patterns) or p.email ilike any (v_patterns)));
 begin
   return query
     select c.id from money.cod_collections c
-    where c.tenant_id = v_tenant and c.search_text ilike v_pattern and (v_mine is null or c.driver_id = v_mine)
+    where c.tenant_id = v_tenant and c.search_text ilike any (v_patterns) and (v_mine is null or c.driver_id = v_mine)
     union
     select c.id from money.cod_collections c
     where c.tenant_id = v_tenant and c.driver_id = any (v_drivers) and (v_mine is null or c.driver_id = v_mine);

@@ -146,3 +146,16 @@ describe("a leg that waits as a draft", () => {
     expect(rows.map((row) => row.recipient)).toEqual([recipient, recipient, recipient]);
   });
 });
+
+describe("a staged parcel", () => {
+  const external = { carrier_type: "external", carrier_code: "aramex" };
+
+  test("is given to another company leg by leg, never as a whole", async () => {
+    const staged = { staged: true, warehouse_id: ground.warehouse };
+    const parcel = await newDelivery(ground, staged);
+    expect(await tenant.ops.patch(`${path}/${parcel.id}/carrier`, external))
+      .toFailWith(409, "delivery_goes_in_legs");
+    expect(await read(parcel.id)).toMatchObject({ carrier_type: "internal", carrier_code: null });
+    expect(await tenant.ops.patch(`${path}/${parcel.legs[0].id}/carrier`, external)).toSucceed(200);
+  });
+});

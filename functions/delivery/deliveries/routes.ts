@@ -170,6 +170,7 @@ export const deliveries: AnyEndpoint[] = [
     errors: [
       "delivery_not_found",
       "invalid_status_transition",
+      "delivery_goes_in_legs",
       "carrier_code_required",
       "shipment_with_other_carrier",
     ],

@@ -126,7 +126,8 @@ begin
 end $$;
 
 -- Gives a waiting delivery to another company to carry, or takes it back. {id, carrier_type, carrier_code?} -> the delivery
--- Fails: delivery_not_found, invalid_status_transition, carrier_code_required, shipment_with_other_carrier (a carrier
+-- Fails: delivery_not_found, invalid_status_transition, delivery_goes_in_legs (a staged parcel is carried leg by leg),
+-- carrier_code_required, shipment_with_other_carrier (a carrier
 -- has it, who may collect its cash: the booking is called off first).
 create or replace function delivery.delivery_carrier(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -134,6 +135,10 @@ declare
   d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
 begin
   perform delivery.require_move(d, '{draft,pending}', d.status);
+  -- Its legs would be given to drivers of ours all the same.
+  if input ->> 'carrier_type' = 'external' and d.delivery_flow = 'pnd_parent' then
+    perform app.fail('delivery_goes_in_legs');
+  end if;
   if input ->> 'carrier_type' = 'external' and input ->> 'carrier_code' is null then
     perform app.fail('carrier_code_required', '{"field": "carrier_code"}');
   end if;

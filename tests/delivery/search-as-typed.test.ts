@@ -1,4 +1,4 @@
-/** What is searched for is found however it is typed: Arabic and Kurdish keyboards, telephone numbers with and without code. */
+/** What is searched for is found however it is typed: Arabic and Kurdish keyboards, telephone numbers with and without code; by zone and promise. */
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
 import { type Ground, newDelivery, newGround, path } from "../support/deliveries.ts";
@@ -53,6 +53,34 @@ test("delivery codes are found in any digits, texts as they are written", async 
   expect(await found(arabic)).toEqual([abroad.id]);
   expect(await found("محل ٤٢")).toEqual([abroad.id]);
   expect(await found("٤٢")).toEqual(expect.arrayContaining([abroad.id, local.id]));
+});
+
+test("a dispatcher finds what waits for a zone, and what was promised for a day", async () => {
+  const drawn = await tenant.ops.post("/delivery/zones", {
+    name: "An island",
+    polygon: { type: "Polygon", coordinates: [[[10, 10], [11, 10], [11, 11], [10, 11], [10, 10]]] },
+  });
+  expect(drawn).toSucceed(201);
+  const zone = drawn.body.data.id;
+  const { body } = await tenant.ops.post("/delivery/addresses", {
+    full_address: "شارع ٦٢",
+    latitude: 10.5,
+    longitude: 10.5,
+  });
+  const there = await newDelivery(ground, {
+    dropoff_address_id: body.data.id,
+    promised_at: "2027-02-03T10:00:00Z",
+  });
+  const listed = async (query: Record<string, unknown>) =>
+    (await tenant.dispatcher.get(path, { query })).body.deliveries.map((each: { id: string }) =>
+      each.id
+    );
+  expect(await listed({ dropoff_zone_id: zone, status: "pending" })).toEqual([there.id]);
+  expect(await listed({ column_filters: { dropoff_zone_id: zone } })).toEqual([there.id]);
+  expect(await listed({ pickup_zone_id: zone })).toEqual([]);
+  const day = (from: string, to: string) => ({ column_filters: { promised_at: { from, to } } });
+  expect(await listed(day("2027-02-03", "2027-02-03"))).toEqual([there.id]);
+  expect(await listed(day("2027-02-04", "2027-02-05"))).toEqual([]);
 });
 
 test("other lists, too: people by telephone", async () => {

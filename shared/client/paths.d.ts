@@ -6168,11 +6168,34 @@ export interface components {
             };
         };
         /**
-         * @description `zone_name_exists`: Another zone already has this name.
+         * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+         *
+         *     `invalid_status_transition`: A change from {from} to {to} is not possible.
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
         "409_5": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "assignment_ended" | "invalid_status_transition" | "idempotency_conflict";
+                    from?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                    to?: string;
+                };
+            };
+        };
+        /**
+         * @description `zone_name_exists`: Another zone already has this name.
+         *
+         *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+         */
+        "409_6": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6193,7 +6216,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_6": {
+        "409_7": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6214,7 +6237,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_7": {
+        "409_8": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6234,7 +6257,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_8": {
+        "409_9": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6255,7 +6278,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_9": {
+        "409_10": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6274,7 +6297,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_10": {
+        "409_11": {
             headers: {
                 [name: string]: unknown;
             };
@@ -8199,7 +8222,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_15"];
-            409: components["responses"]["409_6"];
+            409: components["responses"]["409_7"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -8725,7 +8748,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_6"];
+            409: components["responses"]["409_7"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -10631,6 +10654,7 @@ export interface operations {
                 delivery_flow?: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
                 delivery_service_id?: string;
                 driver_id?: string;
+                dropoff_zone_id?: string;
                 external_reference_id?: string;
                 format?: "json" | "csv";
                 institution_user_id?: string;
@@ -10640,6 +10664,7 @@ export interface operations {
                 manifest_id?: string;
                 page?: number;
                 parent_id?: string;
+                pickup_zone_id?: string;
                 search?: string;
                 sort_by?: "created_at" | "delivery_code" | "status";
                 sort_order?: "asc" | "desc";
@@ -12197,7 +12222,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
             /**
-             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `delivery_has_no_driver`: No driver has this delivery.
              *
@@ -12210,7 +12237,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "delivery_has_no_driver" | "idempotency_conflict";
+                        code: "assignment_ended" | "invalid_status_transition" | "delivery_has_no_driver" | "idempotency_conflict";
                         from?: string;
                         message: string;
                         /** @constant */
@@ -12370,7 +12397,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
-            409: components["responses"]["409_3"];
+            409: components["responses"]["409_5"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -12482,7 +12509,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `delivery_ended`: This delivery has already ended.
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `delivery_ended`: This delivery has already ended.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -12493,7 +12522,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "delivery_ended" | "idempotency_conflict";
+                        code: "assignment_ended" | "delivery_ended" | "idempotency_conflict";
                         message: string;
                         status?: string;
                         /** @constant */
@@ -12843,7 +12872,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
-            409: components["responses"]["409_3"];
+            409: components["responses"]["409_5"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -13132,7 +13161,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
             /**
-             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `assignment_not_accepted`: The driver has not accepted this delivery yet.
              *
@@ -13147,7 +13178,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "assignment_not_accepted" | "pickup_by_handoff" | "idempotency_conflict";
+                        code: "assignment_ended" | "invalid_status_transition" | "assignment_not_accepted" | "pickup_by_handoff" | "idempotency_conflict";
                         from?: string;
                         handoff_id?: string | null;
                         message: string;
@@ -13217,7 +13248,25 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
-            409: components["responses"]["409"];
+            /**
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "assignment_ended" | "idempotency_conflict";
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -13371,7 +13420,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
             /**
-             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `delivery_attempts_exhausted`: All {allowed_delivery_attempts} allowed attempts were made. Operations may allow another one with a reason.
              *
@@ -13390,7 +13441,7 @@ export interface operations {
                         allowed_delivery_attempts?: number;
                         attempts_used?: number;
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "delivery_attempts_exhausted" | "delivery_has_no_driver" | "return_through_warehouse" | "idempotency_conflict";
+                        code: "assignment_ended" | "invalid_status_transition" | "delivery_attempts_exhausted" | "delivery_has_no_driver" | "return_through_warehouse" | "idempotency_conflict";
                         field?: string;
                         from?: string;
                         message: string;
@@ -13576,7 +13627,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_3"];
+            409: components["responses"]["409_5"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -15067,6 +15118,8 @@ export interface operations {
             /**
              * @description `handoff_not_pending`: This handoff has already ended.
              *
+             *     `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
              *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `assignment_not_accepted`: The driver has not accepted this delivery yet.
@@ -15082,7 +15135,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "handoff_not_pending" | "invalid_status_transition" | "assignment_not_accepted" | "warehouse_preparation_inconsistent" | "idempotency_conflict";
+                        code: "handoff_not_pending" | "assignment_ended" | "invalid_status_transition" | "assignment_not_accepted" | "warehouse_preparation_inconsistent" | "idempotency_conflict";
                         delivery_ids?: string[];
                         field?: string;
                         from?: string;
@@ -21985,7 +22038,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_5"];
+            409: components["responses"]["409_6"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -22090,7 +22143,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_5"];
+            409: components["responses"]["409_6"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -23162,7 +23215,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
-            409: components["responses"]["409_10"];
+            409: components["responses"]["409_11"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -23241,7 +23294,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
-            409: components["responses"]["409_10"];
+            409: components["responses"]["409_11"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -27147,7 +27200,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_9"];
+            409: components["responses"]["409_10"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -27403,7 +27456,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_9"];
+            409: components["responses"]["409_10"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -33333,7 +33386,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_22"];
-            409: components["responses"]["409_8"];
+            409: components["responses"]["409_9"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -35941,7 +35994,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_4"];
-            409: components["responses"]["409_7"];
+            409: components["responses"]["409_8"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -36181,7 +36234,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_7"];
+            409: components["responses"]["409_8"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -37342,7 +37395,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_22"];
-            409: components["responses"]["409_8"];
+            409: components["responses"]["409_9"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];

@@ -27574,7 +27574,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             /**
-             * @description `review_requires_purchase`: Only who received this product can review it.
+             * @description `review_requires_purchase`: Only somebody who received this product can review it.
              *
              *     `forbidden`: You are not allowed to do this.
              *
@@ -37650,7 +37650,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -37795,7 +37795,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
              *
              *     `waybill_has_open_discrepancies`: {count} discrepancies are open.
              *
@@ -38005,7 +38005,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
              *
              *     `bin_inactive`: The bin is out of use.
              *
@@ -38186,11 +38186,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
-             *     `waybill_delivery_not_ready`: A package of the waybill is {status}
+             *     `waybill_delivery_not_ready`: A package of the waybill is {status}.
              *
              *     `driver_inactive`: This driver is not active.
              *
@@ -38406,7 +38406,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
@@ -38564,7 +38564,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *

@@ -166,7 +166,8 @@ describe("a driver whose connection was lost", () => {
     expect(await tenant.driver.post(`${path}/${id}/${step}`, {})).toSucceed(200);
     expect(await tenant.driver.post(`${path}/${id}/${step}`, {}))
       .toFailWith(409, "assignment_ended");
-    expect(await tenant.driver2.post(`${path}/${id}/${step}`, {})).toFailWith(404);
+    expect(await tenant.driver2.post(`${path}/${id}/${step}`, {}))
+      .toFailWith(404, "delivery_not_found");
     const again = { headers: { "idempotency-key": `${step}-1` } };
     const other = await deliveryIn(ground, "in_transit");
     const first = await tenant.driver.post(`${path}/${other.id}/${step}`, {}, again);

@@ -30938,7 +30938,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    ids?: string[] | null;
+                    notification_ids?: string[] | null;
                 };
             };
         };

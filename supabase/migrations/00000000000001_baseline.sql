@@ -17351,11 +17351,11 @@ end $$;
 -- sql/40_functions/tenancy/notifications.sql
 
 -- Notes that the caller has read what he was told: these of his notices, or without ids all of them. What was read
--- before keeps its time; what is not his is passed over. {ids?: [uuid]} -> {updated_count, unread_count}
+-- before keeps its time; what is not his is passed over. {notification_ids?: [uuid]} -> {updated_count, unread_count}
 create or replace function tenancy.notifications_read(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_ids uuid[] := case when input ->> 'ids' is not null then app.uuids(input -> 'ids') end;
+  v_ids uuid[] := case when input ->> 'notification_ids' is not null then app.uuids(input -> 'notification_ids') end;
   v_count integer;
 begin
   update tenancy.notifications n set read_at = clock_timestamp()

@@ -63,6 +63,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/cod_collection_ids?$|^cod-collection$/, "collection"],
   [/settlement_payment_id$/, "settlement"],
   [/remitted_to_user_id$/, "user"],
+  [/^notification_ids$/, "notification"],
   // Orders and payment gateways
   [/^order_id$/, "order"],
   [/^paymentMethodTypeId$/, "payment_method"],

@@ -71,7 +71,7 @@ test("a dispatcher finds what waits for a zone, and what was promised for a day"
     dropoff_address_id: body.data.id,
     promised_at: "2027-02-03T10:00:00Z",
   });
-  const listed = async (query: Record<string, unknown>) =>
+  const listed = async (query: Record<string, string | object>) =>
     (await tenant.dispatcher.get(path, { query })).body.deliveries.map((each: { id: string }) =>
       each.id
     );

@@ -46,9 +46,9 @@ describe("a driver", () => {
       created_at: expect.any(String),
     });
     const { unread_count } = answer.body;
-    const read = await tenant.driver.post(`${path}/read`, { ids: [newest.id] });
+    const read = await tenant.driver.post(`${path}/read`, { notification_ids: [newest.id] });
     expect(read.body).toMatchObject({ updated_count: 1, unread_count: unread_count - 1 });
-    const again = await tenant.driver.post(`${path}/read`, { ids: [newest.id] });
+    const again = await tenant.driver.post(`${path}/read`, { notification_ids: [newest.id] });
     expect(again.body).toMatchObject({ updated_count: 0, unread_count: unread_count - 1 });
     const after = await tenant.driver.get(`${path}?unread=false`);
     expect(after.body.notifications[0]).toMatchObject({
@@ -69,7 +69,7 @@ describe("a driver", () => {
       .toSucceed(200);
     const { body } = await tenant.driver.get(`${path}?type=delivery_cancelled`);
     expect(body.notifications).toMatchObject([{
-      message: `Delivery ${delivery_code}, which was yours, was called off: Ordered twice`,
+      message: `Delivery ${delivery_code}, which was yours, was called off: Ordered twice.`,
       payload: { assignment_id: assignment, delivery_id: id, reason: "Ordered twice" },
     }]);
   });
@@ -101,7 +101,8 @@ describe("notices", () => {
     for (const person of [tenant.admin, tenant.driver2, other.driver]) {
       const { body } = await person.get(path);
       expect(JSON.stringify(body)).not.toContain(assignment);
-      expect((await person.post(`${path}/read`, { ids: [id] })).body.updated_count).toBe(0);
+      expect((await person.post(`${path}/read`, { notification_ids: [id] })).body.updated_count)
+        .toBe(0);
     }
     const [row] = await sql`select read_at from tenancy.notifications where id = ${id}`;
     expect(row.read_at).toBeNull();

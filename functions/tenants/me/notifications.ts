@@ -82,7 +82,7 @@ export const myNotifications: AnyEndpoint[] = [
     summary: "I have read these, or all of them",
     access: anyone(),
     tenant: "optional",
-    body: z.object({ ids: z.array(Id).min(1).max(1_000).nullish() }),
+    body: z.object({ notification_ids: z.array(Id).min(1).max(1_000).nullish() }),
     response: z.object({ updated_count: z.int(), unread_count: z.int() }),
     run: ({ db, body }) => db.call("tenancy.notifications_read", body),
   }),

@@ -6390,7 +6390,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_11": {
+        "409_12": {
             headers: {
                 [name: string]: unknown;
             };
@@ -23409,7 +23409,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
-            409: components["responses"]["409_11"];
+            409: components["responses"]["409_12"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -23488,7 +23488,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
-            409: components["responses"]["409_11"];
+            409: components["responses"]["409_12"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -26211,7 +26211,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
-            409: components["responses"]["409_10"];
+            409: components["responses"]["409_11"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -26629,7 +26629,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
-            409: components["responses"]["409_10"];
+            409: components["responses"]["409_11"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];

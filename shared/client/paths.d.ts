@@ -16492,7 +16492,7 @@ export interface operations {
             /**
              * @description `customer_ids_required_for_selected_access_mode`: Name the users this access mode is about.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `zone_ids_required_for_selected_zone_mode`: Name the zones this zone mode is about.
              *
@@ -16849,7 +16849,7 @@ export interface operations {
             /**
              * @description `customer_ids_required_for_selected_access_mode`: Name the users this access mode is about.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `zone_ids_required_for_selected_zone_mode`: Name the zones this zone mode is about.
              *
@@ -31071,7 +31071,8 @@ export interface operations {
                                 /** Format: uuid */
                                 id: string;
                             } | null;
-                            id: number;
+                            /** Format: uuid */
+                            id: string;
                             item: {
                                 /** Format: uuid */
                                 id: string;
@@ -31881,7 +31882,8 @@ export interface operations {
                                     id: string;
                                     name: string;
                                 } | null;
-                                id: number;
+                                /** Format: uuid */
+                                id: string;
                                 item: {
                                     /** Format: uuid */
                                     id: string;
@@ -31915,6 +31917,8 @@ export interface operations {
             /**
              * @description `bin_inactive`: The bin is out of use.
              *
+             *     `item_of_parcel`: This item is part of a package and moves only with it.
+             *
              *     `insufficient_stock`: There is not enough available stock.
              *
              *     `transfer_reference_exists`: Another inventory transfer already has this reference number.
@@ -31928,7 +31932,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "bin_inactive" | "insufficient_stock" | "transfer_reference_exists" | "idempotency_conflict";
+                        code: "bin_inactive" | "item_of_parcel" | "insufficient_stock" | "transfer_reference_exists" | "idempotency_conflict";
                         field?: string;
                         item_id?: string;
                         message: string;
@@ -32046,7 +32050,8 @@ export interface operations {
                                     id: string;
                                     name: string;
                                 } | null;
-                                id: number;
+                                /** Format: uuid */
+                                id: string;
                                 item: {
                                     /** Format: uuid */
                                     id: string;
@@ -32153,7 +32158,8 @@ export interface operations {
                                 id: string;
                                 name: string;
                             } | null;
-                            id: number;
+                            /** Format: uuid */
+                            id: string;
                             item: {
                                 /** Format: uuid */
                                 id: string;
@@ -32268,7 +32274,8 @@ export interface operations {
                                 id: string;
                                 name: string;
                             } | null;
-                            id: number;
+                            /** Format: uuid */
+                            id: string;
                             item: {
                                 /** Format: uuid */
                                 id: string;
@@ -33621,6 +33628,8 @@ export interface operations {
             /**
              * @description `picking_reference_exists`: Another picking order already has this reference number.
              *
+             *     `item_of_parcel`: This item is part of a package and moves only with it.
+             *
              *     `insufficient_stock`: There is not enough available stock.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -33632,7 +33641,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "picking_reference_exists" | "insufficient_stock" | "idempotency_conflict";
+                        code: "picking_reference_exists" | "item_of_parcel" | "insufficient_stock" | "idempotency_conflict";
                         field?: string;
                         item_id?: string;
                         message: string;
@@ -33967,6 +33976,8 @@ export interface operations {
              *
              *     `picking_incomplete`: Not everything of this picking order has been picked.
              *
+             *     `item_of_parcel`: This item is part of a package and moves only with it.
+             *
              *     `insufficient_stock`: There is not enough available stock.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -33978,7 +33989,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "pnd_picking_handed_off_by_driver_pickup" | "picking_items_fixed" | "picking_incomplete" | "insufficient_stock" | "idempotency_conflict";
+                        code: "invalid_status_transition" | "pnd_picking_handed_off_by_driver_pickup" | "picking_items_fixed" | "picking_incomplete" | "item_of_parcel" | "insufficient_stock" | "idempotency_conflict";
                         field?: string;
                         from?: string;
                         item_id?: string;
@@ -35742,7 +35753,7 @@ export interface operations {
             /**
              * @description `invalid_warehouse_features`: The warehouse has no such feature.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
@@ -35963,7 +35974,7 @@ export interface operations {
             /**
              * @description `invalid_warehouse_features`: The warehouse has no such feature.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `validation_failed`: {field} {reason}.
              *
@@ -36066,7 +36077,9 @@ export interface operations {
             /**
              * @description `warehouse_has_inventory`: The warehouse still holds inventory and cannot be deleted.
              *
-             *     `warehouse_in_use`: Deliveries, waybills, receipts or picks are still under way at the warehouse; it cannot be deleted.
+             *     `warehouse_in_use`: Deliveries, waybills, receipts, picks or sorting are still under way at the warehouse; it cannot be deleted.
+             *
+             *     `warehouse_in_use_by_settings`: The warehouse cannot be deleted while settings name it.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -36077,8 +36090,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "warehouse_has_inventory" | "warehouse_in_use" | "idempotency_conflict";
+                        code: "warehouse_has_inventory" | "warehouse_in_use" | "warehouse_in_use_by_settings" | "idempotency_conflict";
                         message: string;
+                        setting_references?: unknown[];
                         /** @constant */
                         success: false;
                     };
@@ -36407,6 +36421,8 @@ export interface operations {
              *
              *     `bin_full`: The bin holds more than that.
              *
+             *     `bin_of_sorting_session`: The place belongs to a sorting session; change it there.
+             *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
             409: {
@@ -36416,7 +36432,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "bin_code_exists" | "default_receiving_exists" | "bin_not_empty" | "bin_full" | "idempotency_conflict";
+                        code: "bin_code_exists" | "default_receiving_exists" | "bin_not_empty" | "bin_full" | "bin_of_sorting_session" | "idempotency_conflict";
                         field?: string;
                         message: string;
                         /** @constant */
@@ -37430,7 +37446,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -37575,9 +37591,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
-             *     `waybill_has_open_discrepancies`: {count} discrepancies are open.
+             *     `waybill_has_open_discrepancies`: Open discrepancies: {count}.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -37785,7 +37801,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `bin_inactive`: The bin is out of use.
              *
@@ -37966,11 +37982,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
-             *     `waybill_delivery_not_ready`: A package of the waybill is {status}
+             *     `waybill_delivery_not_ready`: A package of the waybill is not ready: {status}.
              *
              *     `driver_inactive`: This driver is not active.
              *
@@ -38186,7 +38202,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
@@ -38344,7 +38360,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *

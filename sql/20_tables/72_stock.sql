@@ -89,7 +89,9 @@ create index if not exists stock_recent on warehousing.stock (tenant_id, created
 
 -- Every movement, for good: a quantity left one place (null: it came in) for another (null: it went out).
 create table if not exists warehousing.inventory_transactions (
+  -- In the order of booking: for us. Clients know a movement by its movement_id, an id like any other.
   id bigint generated always as identity primary key,
+  movement_id uuid not null default gen_random_uuid(),
   tenant_id uuid not null,
   transaction_type text not null check (transaction_type in ('initial_stock', 'receive', 'pick', 'move', 'adjust', 'return', 'count',
     'transfer_in', 'transfer_out', 'reserve', 'release', 'write_off')),

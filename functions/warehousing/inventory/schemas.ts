@@ -67,7 +67,7 @@ const Stock = z.object({
 export const InventoryResponse = z.object({ inventory: z.array(Stock), ...page });
 
 export const Movement = z.object({
-  id: z.int(),
+  id: Id,
   transaction_type: z.string(),
   quantity: z.int(),
   warehouse_id: Id,

@@ -3900,6 +3900,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/warehousing/inventory/moves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move stock to other places of its warehouse, all of it or nothing
+         * @description Who: permission manage:operations:tenant or manage:module:warehouse.
+         */
+        post: operations["post_warehousing_inventory_moves"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/warehousing/inventory/receipts": {
         parameters: {
             query?: never;
@@ -6188,9 +6208,34 @@ export interface components {
         /**
          * @description `insufficient_stock`: There is not enough available stock.
          *
+         *     `bin_inactive`: The bin is out of use.
+         *
+         *     `serial_number_taken`: This serial number is already in stock.
+         *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
         "409_8": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "insufficient_stock" | "bin_inactive" | "serial_number_taken" | "idempotency_conflict";
+                    field?: string;
+                    item_id?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
+         * @description `insufficient_stock`: There is not enough available stock.
+         *
+         *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+         */
+        "409_9": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6211,7 +6256,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_9": {
+        "409_10": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6230,7 +6275,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_10": {
+        "409_11": {
             headers: {
                 [name: string]: unknown;
             };
@@ -23115,7 +23160,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
-            409: components["responses"]["409_10"];
+            409: components["responses"]["409_11"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -23194,7 +23239,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
-            409: components["responses"]["409_10"];
+            409: components["responses"]["409_11"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -27100,7 +27145,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_9"];
+            409: components["responses"]["409_10"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -27356,7 +27401,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_9"];
+            409: components["responses"]["409_10"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -32186,31 +32231,100 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
-            /**
-             * @description `insufficient_stock`: There is not enough available stock.
-             *
-             *     `bin_inactive`: The bin is out of use.
-             *
-             *     `serial_number_taken`: This serial number is already in stock.
-             *
-             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
-             */
-            409: {
+            409: components["responses"]["409_8"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_warehousing_inventory_moves: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    items: {
+                        /** Format: uuid */
+                        from_bin_id: string;
+                        /** Format: uuid */
+                        item_id: string;
+                        lot_number?: string | null;
+                        quantity: number;
+                        serial_number?: string | null;
+                        status?: string;
+                        /** Format: uuid */
+                        to_bin_id: string;
+                        to_status?: string;
+                    }[];
+                    notes?: string | null;
+                    /** Format: uuid */
+                    warehouse_id: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @enum {unknown} */
-                        code: "insufficient_stock" | "bin_inactive" | "serial_number_taken" | "idempotency_conflict";
-                        field?: string;
-                        item_id?: string;
                         message: string;
+                        /** Format: uuid */
+                        move_id: string;
                         /** @constant */
-                        success: false;
+                        success: true;
+                        transactions: {
+                            from_bin: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            } | null;
+                            /** Format: uuid */
+                            id: string;
+                            item: {
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                                sku: string;
+                            };
+                            lot_number: string | null;
+                            quantity: number;
+                            serial_number: string | null;
+                            to_bin: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            } | null;
+                            transaction_type: string;
+                            /** Format: uuid */
+                            warehouse_id: string;
+                        }[];
                     };
                 };
             };
+            400: components["responses"]["400_12"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_20"];
+            409: components["responses"]["409_8"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -33173,7 +33287,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_22"];
-            409: components["responses"]["409_8"];
+            409: components["responses"]["409_9"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -37191,7 +37305,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_22"];
-            409: components["responses"]["409_8"];
+            409: components["responses"]["409_9"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];

@@ -43,9 +43,10 @@ create table if not exists warehousing.inventory_items (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
-  constraint item_sku_exists unique (tenant_id, sku),
   foreign key (tenant_id, parcel_delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
+-- Of the catalogue: what is in parcels is numbered after them, whatever numbers people give.
+create unique index if not exists item_sku_exists on warehousing.inventory_items (tenant_id, sku) where parcel_delivery_id is null;
 create index if not exists inventory_items_recent on warehousing.inventory_items (tenant_id, created_at desc nulls last, id desc);
 create index if not exists inventory_items_barcode on warehousing.inventory_items (tenant_id, barcode) where barcode is not null;
 create index if not exists inventory_items_parcel on warehousing.inventory_items (tenant_id, parcel_delivery_id) where parcel_delivery_id is not null;

@@ -1,6 +1,6 @@
 /** What is in a parcel lies among the stock, and moves with its parcel only. */
 import { beforeAll, expect, test } from "vitest";
-import { move } from "../support/deliveries.ts";
+import { assign, move, moves, newDelivery } from "../support/deliveries.ts";
 import { newStagedPackage, newYard, type Yard } from "../support/packages.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import { pickingOrders } from "../support/picking.ts";
@@ -52,4 +52,16 @@ test("not by a pick, not by a transfer of inventory; the parcel can be prepared 
     .toSucceed(200);
   expect(await unitsOf(item_id)).toEqual({ reserved: 1 });
   await checkStock(tenant);
+});
+
+test("is received whatever number an item of the catalogue was given", async () => {
+  const parent = await newDelivery(yard, { staged: true, warehouse_id: yard.warehouse });
+  const taken = { name: "Out of an old list", sku: `PARCEL-${parent.delivery_code}-1` };
+  expect(await tenant.warehouse.post("/warehousing/inventory-items", taken)).toSucceed(201);
+  const [{ id: inbound }] = parent.legs;
+  await assign(tenant, inbound);
+  await moves(tenant.driver, inbound, "pickup", "depart", "complete");
+  expect(await unitsOf(await itemOf(parent.id))).toEqual({ available: 1 });
+  const again = await tenant.warehouse.post("/warehousing/inventory-items", taken);
+  expect(again).toFailWith(409, "item_sku_exists");
 });

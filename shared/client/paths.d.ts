@@ -27519,7 +27519,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             /**
-             * @description `review_requires_purchase`: Only who received this product can review it.
+             * @description `review_requires_purchase`: Only somebody who received this product can review it.
              *
              *     `forbidden`: You are not allowed to do this.
              *

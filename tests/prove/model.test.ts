@@ -14,10 +14,10 @@ import { Real } from "./ledger-real.ts";
 import { figure, of, say, seed } from "./proof.ts";
 import { newPlace, startWorld, type World } from "./world.ts";
 
-// A history may be short; eight of them that make twenty steps in all are not met with.
-const histories = of({ test: 8, short: 10, full: 200 });
+// On average a history has half of the steps it may have; eight that make twenty in all are not met with.
+const histories = of({ test: 8, short: 10, full: 400 });
 const commandsMax = of({ test: 25, short: 60, full: 300 });
-const limitMs = of({ test: 20_000, short: 60_000, full: 40 * 60_000 });
+const limitMs = of({ test: 20_000, short: 60_000, full: 100 * 60_000 });
 const [drivers, customers, funds, units] = [3, 4, 20_000, 12];
 
 let world: World;

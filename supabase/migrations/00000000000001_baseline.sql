@@ -19285,6 +19285,20 @@ begin
       where r.tenant_id = d.tenant_id and r.delivery_id = any (warehousing.scan_family(d)) and r.status = 'pending'));
 end $$;
 
+-- What a parcel's barcode stands for now: the return that is under way with it, which has a number of its own while the parcel still
+-- wears the old one; else the delivery itself.
+create or replace function warehousing.parcel_under_way(d delivery.deliveries) returns delivery.deliveries
+language plpgsql stable set search_path = '' as $$
+declare
+  v_return delivery.deliveries;
+begin
+  select n.* into v_return from delivery.deliveries n
+  where n.tenant_id = d.tenant_id and n.original_delivery_id = d.id and n.delivery_flow in ('operational_return', 'customer_return')
+    and warehousing.scan_is_active(n)
+  order by n.created_at desc limit 1;
+  return case when v_return.id is null then d else v_return end;
+end $$;
+
 -- A handoff that a driver may take now: his, answered, the pick complete, and nothing wrong with the parcel,
 -- its legs or what it comes back from.
 create or replace function warehousing.scan_handoff(deliveries uuid[]) returns delivery.package_handoffs
@@ -19494,11 +19508,8 @@ begin
     return v_answer || jsonb_build_object('original_delivery', warehousing.scan_summary(x),
       'original_target', warehousing.scan_target(x, warehousing.scan_receipt(v_family), warehousing.scan_handoff(v_family)));
   end if;
-  select n.* into x from delivery.deliveries n
-  where n.tenant_id = v_tenant and n.original_delivery_id = d.id and n.delivery_flow in ('operational_return', 'customer_return')
-    and warehousing.scan_is_active(n)
-  order by n.created_at desc limit 1;
-  if found then
+  x := warehousing.parcel_under_way(d);
+  if x.id <> d.id then
     v_answer := v_answer || jsonb_build_object('return_delivery', warehousing.scan_summary(x),
       'return_target', warehousing.scan_target(x, warehousing.scan_receipt(array[x.id]), warehousing.scan_handoff(array[x.id])));
   end if;
@@ -19759,7 +19770,7 @@ begin
     order by array_position(v_alike, a.id) limit 1), matches[1]);
 end $$;
 
--- Puts a parcel into the cage of its destination. Scanned again, it stays where it is and the answer is the same.
+-- Puts a parcel into the cage of its destination; one that goes back into that of its return. Scanned again, it stays where it is and the answer is the same.
 -- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
 -- assignment_id chooses among the cages that match; else it is the first with room of the most exact kind.
 -- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, delivery_not_found, sorting_assignment_not_found,
@@ -19777,6 +19788,7 @@ begin
   if not found then
     perform app.fail('delivery_not_found', '{"field": "delivery_barcode"}');
   end if;
+  d := warehousing.parcel_under_way(d);
   if v_chosen is not null and not exists (select from warehousing.sorting_assignments a
       where a.tenant_id = s.tenant_id and a.session_id = s.id and a.id = v_chosen) then
     perform app.fail('sorting_assignment_not_found', '{"field": "assignment_id"}');
@@ -19785,7 +19797,7 @@ begin
   if found then
     return warehousing.sorting_scan_answer(v_scan, true);
   end if;
-  if d.status in ('delivered', 'cancelled') then
+  if d.status in ('delivered', 'returned', 'cancelled') then
     perform app.fail('package_not_sortable', jsonb_build_object('status', d.status));
   end if;
   if d.current_warehouse_id <> s.warehouse_id then

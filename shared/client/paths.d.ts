@@ -536,6 +536,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/delivery/cod-collections/handovers/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take back a handover that was declared or counted wrongly, before it is remitted
+         * @description Who: role driver or dispatcher or tenant_admin.
+         */
+        post: operations["post_delivery_cod_collections_handovers_id_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/delivery/cod-collections/handovers/{id}/count": {
         parameters: {
             query?: never;
@@ -2964,6 +2984,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/storefront/orders/{order_id}/return": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Say that a shipped order came back: it ends as cancelled, and what was paid is given back
+         * @description Who: permission manage:tenant.
+         */
+        put: operations["put_storefront_orders_order_id_return"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/storefront/orders/{order_id}/ship": {
         parameters: {
             query?: never;
@@ -5227,6 +5267,34 @@ export interface components {
             };
         };
         /**
+         * @description `insufficient_wallet_balance`: The wallet balance is not enough.
+         *
+         *     `validation_failed`: {field} {reason}.
+         *
+         *     `invalid_uuid`: {field} is not a valid id.
+         *
+         *     `invalid_json`: The body is not valid JSON.
+         *
+         *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+         *
+         *     `tenant_id_required`: Choose a company first: send tenant_id.
+         */
+        "400_16": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "insufficient_wallet_balance" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    field?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
          * @description `invalid_reference`: {field} names something that does not exist.
          *
          *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
@@ -5241,7 +5309,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_16": {
+        "400_17": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6227,6 +6295,7 @@ export interface components {
                     message: string;
                     /** @constant */
                     success: false;
+                    variant_id?: string | null;
                 };
             };
         };
@@ -6248,6 +6317,7 @@ export interface components {
                     message: string;
                     /** @constant */
                     success: false;
+                    variant_id?: string | null;
                 };
             };
         };
@@ -6271,11 +6341,35 @@ export interface components {
             };
         };
         /**
-         * @description `cart_not_active`: This cart was ordered or given up already.
+         * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+         *
+         *     `order_has_delivery`: A delivery brings this order and ends it itself.
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
         "409_11": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "invalid_status_transition" | "order_has_delivery" | "idempotency_conflict";
+                    delivery_id?: string;
+                    from?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                    to?: string;
+                };
+            };
+        };
+        /**
+         * @description `cart_not_active`: This cart was ordered or given up already.
+         *
+         *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+         */
+        "409_12": {
             headers: {
                 [name: string]: unknown;
             };
@@ -9673,6 +9767,107 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_delivery_cod_collections_handovers_id_cancel: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    notes?: string | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            counted_amount: number | null;
+                            counted_at: string | null;
+                            counted_by: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            currency: string;
+                            declared_amount: number;
+                            difference: number | null;
+                            driver: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            /** Format: uuid */
+                            id: string;
+                            notes: string | null;
+                            resolution: ("recounted" | "driver_owes" | "written_off" | "returned") | null;
+                            resolved_at: string | null;
+                            resolved_by: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            settlement_payment_id: string | null;
+                            /** @enum {string} */
+                            status: "declared" | "counted" | "discrepancy" | "resolved" | "cancelled";
+                        };
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            400: components["responses"]["400_2"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_13"];
+            /**
+             * @description `handover_not_cancellable`: This cash handover can no longer be taken back.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "handover_not_cancellable" | "idempotency_conflict";
+                        from?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -23160,7 +23355,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
-            409: components["responses"]["409_11"];
+            409: components["responses"]["409_12"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -23239,7 +23434,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
-            409: components["responses"]["409_11"];
+            409: components["responses"]["409_12"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -25689,6 +25884,7 @@ export interface operations {
                         status?: string;
                         /** @constant */
                         success: false;
+                        variant_id?: string | null;
                     };
                 };
             };
@@ -25768,34 +25964,7 @@ export interface operations {
                     };
                 };
             };
-            /**
-             * @description `insufficient_wallet_balance`: The wallet balance is not enough.
-             *
-             *     `validation_failed`: {field} {reason}.
-             *
-             *     `invalid_uuid`: {field} is not a valid id.
-             *
-             *     `invalid_json`: The body is not valid JSON.
-             *
-             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
-             *
-             *     `tenant_id_required`: Choose a company first: send tenant_id.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code: "insufficient_wallet_balance" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                        field?: string;
-                        message: string;
-                        /** @constant */
-                        success: false;
-                    };
-                };
-            };
+            400: components["responses"]["400_16"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
@@ -25988,30 +26157,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
-            /**
-             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
-             *
-             *     `order_has_delivery`: A delivery brings this order and ends it itself.
-             *
-             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
-             */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code: "invalid_status_transition" | "order_has_delivery" | "idempotency_conflict";
-                        delivery_id?: string;
-                        from?: string;
-                        message: string;
-                        /** @constant */
-                        success: false;
-                        to?: string;
-                    };
-                };
-            };
+            409: components["responses"]["409_11"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -26350,6 +26496,87 @@ export interface operations {
                     };
                 };
             };
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    put_storefront_orders_order_id_return: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+                /** @description ETag of what you read: refused when the row has changed since */
+                "If-Match"?: components["parameters"]["if_match"];
+            };
+            path: {
+                order_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    admin_notes?: string | null;
+                    /** @enum {string} */
+                    reason: "customer_request" | "out_of_stock" | "fraud" | "payment_failed" | "other";
+                    refund_required?: boolean | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            delivery_cancelled: boolean;
+                            inventory_released: boolean;
+                            order: {
+                                admin_notes: string | null;
+                                /** @enum {string} */
+                                cancel_reason: "customer_request" | "out_of_stock" | "fraud" | "payment_failed" | "other";
+                                /** Format: date-time */
+                                cancelled_at: string;
+                                /** Format: uuid */
+                                id: string;
+                                order_number: string;
+                                /** @constant */
+                                status: "cancelled";
+                            };
+                            refund: {
+                                amount: number;
+                                method: string;
+                                /** Format: uuid */
+                                payment_id: string;
+                                processed: boolean;
+                            } | null;
+                        };
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            400: components["responses"]["400_16"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_28"];
+            409: components["responses"]["409_11"];
+            412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -28600,7 +28827,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_16"];
+            400: components["responses"]["400_17"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -29375,7 +29602,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_16"];
+            400: components["responses"]["400_17"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -29844,7 +30071,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
             /**
-             * @description `currency_in_use`: The currency cannot be changed any more: money has already moved in another one.
+             * @description `currency_in_use`: The currency cannot be changed any more: money has already moved or is due in another one.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -31983,6 +32210,7 @@ export interface operations {
                         message: string;
                         /** @constant */
                         success: false;
+                        variant_id?: string | null;
                     };
                 };
             };
@@ -33761,6 +33989,7 @@ export interface operations {
                         message: string;
                         /** @constant */
                         success: false;
+                        variant_id?: string | null;
                     };
                 };
             };
@@ -34111,6 +34340,7 @@ export interface operations {
                         /** @constant */
                         success: false;
                         to?: string;
+                        variant_id?: string | null;
                     };
                 };
             };

@@ -81,7 +81,8 @@ create table if not exists money.cash_handovers (
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   declared_amount numeric(18, 3) not null check (declared_amount > 0),
   counted_amount numeric(18, 3) check (counted_amount >= 0),
-  -- declared -> counted, or discrepancy -> resolved; a counted or resolved one may be used by one remittance.
+  -- declared -> counted, or discrepancy -> resolved; a counted or resolved one may be used by one remittance;
+  -- cancelled before that, it was a mistake.
   status text not null default 'declared' check (status in ('declared', 'counted', 'discrepancy', 'resolved', 'cancelled')),
   resolution text check (resolution in ('recounted', 'driver_owes', 'written_off', 'returned')),
   notes text,

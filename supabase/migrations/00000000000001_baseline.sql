@@ -2541,7 +2541,8 @@ create table if not exists money.cash_handovers (
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   declared_amount numeric(18, 3) not null check (declared_amount > 0),
   counted_amount numeric(18, 3) check (counted_amount >= 0),
-  -- declared -> counted, or discrepancy -> resolved; a counted or resolved one may be used by one remittance.
+  -- declared -> counted, or discrepancy -> resolved; a counted or resolved one may be used by one remittance;
+  -- cancelled before that, it was a mistake.
   status text not null default 'declared' check (status in ('declared', 'counted', 'discrepancy', 'resolved', 'cancelled')),
   resolution text check (resolution in ('recounted', 'driver_owes', 'written_off', 'returned')),
   notes text,
@@ -12231,6 +12232,33 @@ begin
   return money.handover_json(v_row);
 end $$;
 
+-- Takes back a handover that was declared or counted wrongly, before it is remitted; no balance moves and the cash may be
+-- declared anew. A driver takes back his own until it is counted, the office also what was counted. {id, notes?} -> handover
+-- Fails: handover_not_found, handover_not_cancellable.
+create or replace function money.handover_cancel(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_row money.cash_handovers;
+begin
+  select h.* into v_row from money.cash_handovers h
+  where h.tenant_id = app.tenant_id() and h.id = (input ->> 'id')::uuid and (money.settles_for_office() or h.driver_id = app.user_id())
+  for no key update;
+  if v_row.id is null then
+    perform app.fail('handover_not_found');
+  elsif v_row.settlement_payment_id is not null or not (v_row.status = 'declared'
+      or money.settles_for_office() and v_row.status in ('counted', 'discrepancy')) then
+    perform app.fail('handover_not_cancellable', jsonb_build_object('from', v_row.status));
+  end if;
+  update money.cash_handovers h set status = 'cancelled', notes = coalesce(input ->> 'notes', h.notes)
+  where h.tenant_id = v_row.tenant_id and h.id = v_row.id
+  returning * into v_row;
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cash_handover.cancelled', 'source_module', 'delivery',
+    'entity_type', 'cash_handover', 'entity_id', v_row.id, 'event_data', jsonb_build_object('driver_id', v_row.driver_id,
+      'declared_amount', v_row.declared_amount, 'counted_amount', v_row.counted_amount, 'currency', v_row.currency,
+      'actor_id', app.user_id()))));
+  return money.handover_json(v_row);
+end $$;
+
 -- The handover, locked, for the office. Fails: forbidden, handover_not_found, or the code that is given.
 create or replace function money.handover_locked(id uuid, states text[], otherwise text) returns money.cash_handovers
 language plpgsql security definer set search_path = '' as $$
@@ -13215,14 +13243,15 @@ begin
 end $$;
 
 -- Claims asking the gateway how a payment stands, by its id or its number there: {ask: what the functions must know},
--- {wait: true} when it was asked within `pause`, null when no such payment was opened or it has its end.
+-- {wait: true} when it was asked within `pause`, null when no such payment was opened or it is made. One that is no longer
+-- waited for is asked about as well: its page stays open, and money paid there is somebody's.
 create or replace function private.payment_check(p_payment uuid, p_code text, p_number text, pause interval) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   p money.payments;
 begin
   select * into p from money.payments x
-  where x.gateway_order_id is not null and x.redirect_url is not null and x.status in ('pending', 'FAILED')
+  where x.gateway_order_id is not null and x.redirect_url is not null and x.status <> 'SUCCESS'
     and (x.id = p_payment or (x.gateway_code = p_code and x.gateway_order_id = p_number)) for no key update;
   if p.id is null then
     return null;
@@ -15230,7 +15259,7 @@ begin
 end $$;
 
 -- Makes a product's variants what is sent: the whole list, in its order. One is known again by its id, or by
--- its sku; what is not sent is archived, which frees its sku.
+-- its sku, and what is not said of it stays; null takes away. What is not in the list is archived, which frees its sku.
 -- variants: [{id?, sku, price, compare_at_price?, inventory_item_id?, attributes?, is_active?}]
 -- Fails: too_many_decimals, variant_not_found, inventory_item_not_found, sku_already_exists.
 create or replace function storefront.save_variants(product_id uuid, variants jsonb) returns void
@@ -15238,16 +15267,16 @@ language plpgsql set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_tenant uuid := app.tenant_id();
-  v_decimals integer := (app.currency()).decimals;
+  v_currency record := app.currency();
   v_field text;
 begin
   select format('variants.%s.%s', s.position - 1, f.name) into v_field
   from jsonb_array_elements(variants) with ordinality s (variant, position)
   cross join lateral (values ('price'), ('compare_at_price')) f (name)
-  where (s.variant ->> f.name)::numeric <> round((s.variant ->> f.name)::numeric, v_decimals)
+  where (s.variant ->> f.name)::numeric <> round((s.variant ->> f.name)::numeric, v_currency.decimals)
   order by s.position limit 1;
   if v_field is not null then
-    perform app.fail('too_many_decimals', jsonb_build_object('field', v_field, 'decimals', v_decimals));
+    perform app.fail('too_many_decimals', jsonb_build_object('field', v_field, 'currency', v_currency.code, 'decimals', v_currency.decimals));
   end if;
   select format('variants.%s.id', s.position - 1) into v_field
   from jsonb_array_elements(variants) with ordinality s (variant, position)
@@ -15274,9 +15303,10 @@ begin
 
   update storefront.product_variants v set
     sku = s.variant ->> 'sku', price = (s.variant ->> 'price')::numeric,
-    compare_at_price = (s.variant ->> 'compare_at_price')::numeric,
-    inventory_item_id = (s.variant ->> 'inventory_item_id')::uuid, attributes = coalesce(s.variant -> 'attributes', '{}'),
-    is_active = coalesce((s.variant ->> 'is_active')::boolean, true), position = s.position
+    compare_at_price = case when s.variant ? 'compare_at_price' then (s.variant ->> 'compare_at_price')::numeric else v.compare_at_price end,
+    inventory_item_id = case when s.variant ? 'inventory_item_id' then (s.variant ->> 'inventory_item_id')::uuid else v.inventory_item_id end,
+    attributes = coalesce(s.variant -> 'attributes', v.attributes),
+    is_active = coalesce((s.variant ->> 'is_active')::boolean, v.is_active), position = s.position
   from jsonb_array_elements(variants) with ordinality s (variant, position)
   where v.tenant_id = v_tenant and v.product_id = save_variants.product_id and v.archived_at is null
     and (s.variant ->> 'id' = v.id::text or (s.variant ->> 'id' is null and s.variant ->> 'sku' = v.sku));
@@ -16070,7 +16100,7 @@ end $$;
 -- The life of an order, guarded below every core: only these moves are possible, each leaves a line of history and
 -- an event. Cores write the status and, where there is something to say, status_note.
 
--- True when an order may go from one status to another. What is shipped is not called off any more.
+-- True when an order may go from one status to another. What is shipped is not called off any more, unless it came back.
 create or replace function storefront.order_move_is_legal(from_status text, to_status text) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -16083,6 +16113,16 @@ begin
     when 'delivered' then '{completed}'
     else '{}' end);
 end $$;
+
+-- True when the delivery of a shipped order did not reach its customer: the parcel is back.
+create or replace function private.order_came_back(o storefront.storefront_orders) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return o.status = 'shipped' and exists (
+    select from delivery.deliveries d where d.tenant_id = o.tenant_id and d.id = o.delivery_id
+      and (d.status = 'returned' or d.status = 'cancelled' and d.picked_up_at is not null));
+end $$;
+grant execute on function private.order_came_back(storefront.storefront_orders) to barid_caller;
 
 -- Tells what happened to an order. Numbers, ids and states; no name, phone or address.
 create or replace function private.tell_order(o storefront.storefront_orders, happened text, more jsonb default '{}') returns void
@@ -16098,7 +16138,10 @@ end $$;
 create or replace function private.guard_order() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if new.status <> old.status and not storefront.order_move_is_legal(old.status, new.status) then
+  if new.status <> old.status and not storefront.order_move_is_legal(old.status, new.status)
+      and not (new.status = 'cancelled' and old.status = 'shipped' and not exists (
+        select from delivery.deliveries d where d.tenant_id = old.tenant_id and d.id = old.delivery_id
+          and d.status not in ('returned', 'cancelled'))) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
   if old.payment_status = 'paid' and new.payment_status <> 'paid' then
@@ -16625,7 +16668,8 @@ begin
   from jsonb_to_recordset(v_lines) as l (quantity bigint, unit_price numeric);
   v_supply := private.order_supply(v_lines);
   if v_supply ->> 'short' is not null then
-    perform app.fail('insufficient_stock', jsonb_build_object('field', 'cartId', 'item_id', v_supply -> 'short'));
+    perform app.fail('insufficient_stock', jsonb_build_object('field', 'cartId', 'item_id', v_supply -> 'short', 'variant_id', (
+      select l -> 'variant_id' from jsonb_array_elements(v_lines) l where l -> 'inventory_item_id' = v_supply -> 'short' limit 1)));
   end if;
   v_address := storefront.order_address(input);
   v_fee := (delivery.price_preview(storefront.order_trip(input ->> 'delivery_service_id', v_supply, v_address)) ->> 'price')::numeric;
@@ -16875,13 +16919,30 @@ grant execute on function private.order_ship_own(uuid, text), private.order_deli
 
 -- An order that ends before it leaves, and money that goes back.
 
--- Cancels an order that has not left: its delivery is called off, what is left of what was paid goes to the customer's
--- wallet unless that is not wanted, and what was set aside is given back. The delivery is locked before its order, as drivers do.
+-- Cancels an order that has not left, or whose parcel came back: its delivery is called off, what is left of what was paid
+-- goes to the customer's wallet unless that is not wanted, and what was set aside is given back. Goods that were out come
+-- into stock when a warehouse receives them. The delivery is locked before its order, as drivers do.
 -- {order_id, reason, admin_notes?, refund_required?}
 -- -> {order {id, order_number, status, cancelled_at, cancel_reason, admin_notes}, inventory_released, refund or null,
 --     delivery_cancelled}
 -- Fails: order_not_found, order_not_cancellable, what delivery_cancel and order_refund fail with.
 create or replace function storefront.order_cancel(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return storefront.order_call_off(input, came_back => false);
+end $$;
+
+-- Ends a shipped order that its customer did not get: one sent by the shop's own means, or whose delivery is over. Cash for
+-- it was never taken; what was paid goes back as in order_cancel, which has the same input and answer.
+-- Fails: order_not_found, invalid_status_transition, order_has_delivery, what order_refund fails with.
+create or replace function storefront.order_return(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return storefront.order_call_off(input, came_back => true);
+end $$;
+
+-- Ends an order as cancelled. came_back: the administrator says so himself. See order_cancel and order_return.
+create or replace function storefront.order_call_off(input jsonb, came_back boolean) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
@@ -16900,7 +16961,11 @@ begin
   if o.delivery_id is distinct from v_delivery then
     -- Approved between the two looks: begin again, in the right order.
     raise exception 'order % got its delivery meanwhile', v_id using errcode = 'serialization_failure';
-  elsif o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') then
+  elsif came_back and o.status <> 'shipped' then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', o.status, 'to', 'returned'));
+  elsif came_back and v_status not in ('returned', 'cancelled') then
+    perform app.fail('order_has_delivery', jsonb_build_object('delivery_id', v_delivery));
+  elsif not came_back and o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') and not private.order_came_back(o) then
     perform app.fail('order_not_cancellable', jsonb_build_object('status', o.status));
   end if;
   if v_status in ('draft', 'pending', 'assigned', 'accepted') then
@@ -17326,13 +17391,18 @@ begin
   end if;
 end $$;
 
--- A tenant changes its currency while no money has moved in another; drivers, institutions and customers
--- get their wallets in the new one. Fails: currency_in_use.
+-- A tenant changes its currency while no money has moved in another and none is due in it: cash of a delivery under way
+-- could not be remitted any more, and an order's price would become another. Drivers, institutions and customers get their
+-- wallets in the new one. Fails: currency_in_use.
 create or replace function tenancy.change_currency(code text) returns void
 language plpgsql set search_path = '' as $$
 begin
   if exists (select from money.accounts a
-      where a.tenant_id = app.tenant_id() and a.currency <> code and a.version > 0) then
+      where a.tenant_id = app.tenant_id() and a.currency <> code and a.version > 0)
+    or exists (select from delivery.deliveries d
+      where d.tenant_id = app.tenant_id() and d.currency <> code and d.status not in ('delivered', 'returned', 'cancelled'))
+    or exists (select from storefront.storefront_orders o
+      where o.tenant_id = app.tenant_id() and o.currency <> code and o.status not in ('delivered', 'completed', 'cancelled')) then
     perform app.fail('currency_in_use', '{"field": "general.currency.settings.currency_code"}');
   end if;
   perform money.account_of('wallet', u.tenant_user_type, u.user_id, code)

@@ -251,6 +251,19 @@ describe("the page", () => {
     },
   );
 
+  test.each(["en", "ar"] as const)(
+    "in %s small sums stand under the units of big ones",
+    async (language) => {
+      const page = receipt(2, language);
+      page.orders[0].amount = 7;
+      const raster = await (await openPdf(await renderReceipt(page))).raster(1);
+      // The first row of the column of amounts, which is 22 mm wide.
+      const left = language === "en" ? 210 - 15 - 22 : 15;
+      expect(raster.ink(left + 18, 98, 4, 5)).toBeGreaterThan(0);
+      expect(raster.ink(left, 98, 17, 5)).toBe(0);
+    },
+  );
+
   test("has one page for one order and room for totals whatever the count", async () => {
     expect((await openPdf(await renderReceipt(receipt(1, "en")))).pages).toBe(1);
     for (const count of [24, 25, 26, 27, 28, 63, 64, 65]) {

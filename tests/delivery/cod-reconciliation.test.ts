@@ -1,6 +1,7 @@
 /** Cash on the desk, and the proof that none is missing. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { cashDifferences, newCash } from "../support/cod.ts";
+import type { Person } from "../support/api.ts";
+import { cashDifferences, newCash, remit, selected } from "../support/cod.ts";
 import { sql } from "../support/db.ts";
 import { balanceOf, checkBooks, fundWallet } from "../support/money.ts";
 import { newTenant, saveSettings, type Tenant } from "../support/people.ts";
@@ -143,12 +144,8 @@ describe("handover", () => {
     const tenant = await newTenant();
     await saveSettings(tenant.id, "delivery.cod", { require_handover: true });
     const { id } = await newCash(tenant);
-    const remit = () =>
-      tenant.dispatcher.post("/delivery/cod-collections/remit", {
-        scope: "selected",
-        cod_collection_ids: [id],
-      });
-    const refused = await remit();
+    const remitted = () => tenant.dispatcher.post(remit, selected(id));
+    const refused = await remitted();
     expect(refused).toFailWith(409, "cash_handover_required");
     expect(refused.body).toMatchObject({ amount: 1250, currency: "IQD" });
     const declared = await declare(tenant, 1250);
@@ -160,14 +157,14 @@ describe("handover", () => {
       difference: null,
     });
     expect(await declare(tenant, 10)).toFailWith(409, "handover_already_declared");
-    expect(await remit()).toFailWith(409, "cash_handover_required");
+    expect(await remitted()).toFailWith(409, "cash_handover_required");
     const counted = await act(tenant, declared.body.data.id, "count", { counted_amount: 1250 });
     expect(counted.body.data).toMatchObject({
       status: "counted",
       difference: 0,
       counted_by: { id: tenant.dispatcher.id },
     });
-    const done = await remit();
+    const done = await remitted();
     expect(done).toSucceed(200);
     const list = await tenant.driver.get("/delivery/cod-collections/handovers");
     expect(list.body.data).toHaveLength(1);
@@ -224,6 +221,52 @@ describe("handover", () => {
       409,
       "handover_not_in_discrepancy",
     );
+    expect(await checkBooks(tenant)).toEqual([]);
+    expect(await cashDifferences(tenant)).toEqual([]);
+  });
+
+  test("a wrong declaration is taken back: by its driver until it is counted, then by the office", async () => {
+    const tenant = await newTenant();
+    await saveSettings(tenant.id, "delivery.cod", { require_handover: true });
+    const { id: cash } = await newCash(tenant);
+    const cancel = (person: Person, id: string) =>
+      person.post(`/delivery/cod-collections/handovers/${id}/cancel`, {
+        notes: "One nought too many",
+      });
+    const typo = (await declare(tenant, 12_500)).body.data.id;
+    expect(await cancel(tenant.driver2, typo)).toFailWith(404, "handover_not_found");
+    const taken = await cancel(tenant.driver, typo);
+    expect(taken.body.data).toMatchObject({
+      status: "cancelled",
+      notes: "One nought too many",
+      counted_amount: null,
+    });
+    expect(await cancel(tenant.driver, typo)).toFailWith(409, "handover_not_cancellable");
+    expect(await act(tenant, typo, "count", { counted_amount: 12_500 })).toFailWith(
+      409,
+      "handover_not_declared",
+    );
+
+    const again = (await declare(tenant, 12_500)).body.data.id;
+    await act(tenant, again, "count", { counted_amount: 1250 });
+    const late = await cancel(tenant.driver, again);
+    expect(late).toFailWith(409, "handover_not_cancellable");
+    expect(late.body.from).toBe("discrepancy");
+    expect(await cancel(tenant.dispatcher, again)).toSucceed(200);
+    expect(await act(tenant, again, "resolve", { resolution: "written_off" })).toFailWith(
+      409,
+      "handover_not_in_discrepancy",
+    );
+
+    const remitted = () => tenant.dispatcher.post(remit, selected(cash));
+    const miscounted = (await declare(tenant, 1250)).body.data.id;
+    await act(tenant, miscounted, "count", { counted_amount: 1250 });
+    expect(await cancel(tenant.dispatcher, miscounted)).toSucceed(200);
+    expect(await remitted()).toFailWith(409, "cash_handover_required");
+    const right = (await declare(tenant, 1250)).body.data.id;
+    await act(tenant, right, "count", { counted_amount: 1250 });
+    const [paid, off] = await Promise.all([remitted(), cancel(tenant.admin, right)]);
+    expect([[200, 409], [409, 200]]).toContainEqual([paid.status, off.status]);
     expect(await checkBooks(tenant)).toEqual([]);
     expect(await cashDifferences(tenant)).toEqual([]);
   });

@@ -230,6 +230,35 @@ test("unpaid for a day: the order ends, its payment is dropped, and late money i
   expect(await standing(young.id)).toMatchObject({ status: "pending" });
 });
 
+test("paid on the page of an order that was cancelled meanwhile: kept for somebody to look at", async () => {
+  const { admin } = shop.tenant;
+  const placed = await placeOrder(shop, "gatewayone");
+  const cancelled = await admin.put(`/storefront/orders/${placed.id}/cancel`, {
+    reason: "customer_request",
+  });
+  expect(cancelled).toSucceed(200);
+  await atGateway(placed.instructions.redirect_url, "pay");
+  expect(await standing(placed.id)).toMatchObject({
+    status: "cancelled",
+    payment_status: "pending",
+    paid: 0,
+  });
+  const open = await admin.get("/payment/webhook-events?open=true&limit=100");
+  const mine = open.body.data.filter((e: { order_id: string }) => e.order_id === placed.id);
+  expect(mine).toMatchObject([{
+    gateway_order_id: numberOf(placed),
+    outcome: "unmatched",
+    reason: "order_cancelled",
+    amount: "6000",
+  }]);
+  await later(placed.id);
+  expect(await send(hint(placed))).toEqual(received);
+  expect((await admin.get("/payment/webhook-events?open=true&limit=100")).body.data).toHaveLength(
+    open.body.data.length,
+  );
+  await checkAll(shop.tenant);
+});
+
 describe("a top-up", () => {
   const topUp = async (body: object = {}) => {
     const wallet = await fundWallet(shop.tenant, "customer", shop.tenant.customer.id, 0);

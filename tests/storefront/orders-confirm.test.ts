@@ -258,6 +258,7 @@ describe("refused", () => {
     const { customer } = small.tenant;
     const answer = await customer.post(path, orderOf(small, await newCart(small, 2)));
     expect(answer).toFailWith(409, "insufficient_stock");
+    expect(answer.body).toMatchObject({ field: "cartId", variant_id: small.product.variant });
     const cart = await newCart(small);
     await sql`update storefront.product_variants set is_active = false where id = ${small.product.variant}`;
     const gone = await customer.post(path, orderOf(small, cart));

@@ -85,6 +85,7 @@ describe("adding a product", () => {
     const dinars = await tenant.admin.post(path, variants(5000.5));
     expect(dinars).toFailWith(400, "too_many_decimals");
     expect(dinars.body).toMatchObject({ field: "variants.1.price", decimals: 0 });
+    expect(dinars.body.message).toBe("An amount in IQD may have at most 0 decimals.");
     const compared = await tenant.admin.post(path, variants(1, 1.25));
     expect(compared.body.field).toBe("variants.1.compare_at_price");
     const dollars = await newTenant({ settings: { "general.currency": { currency_code: "USD" } } });

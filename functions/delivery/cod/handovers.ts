@@ -4,6 +4,7 @@ import { ids, Pagination } from "../../../shared/schemas.ts";
 import { z } from "zod";
 import { cashPeople, office } from "./people.ts";
 import {
+  CancelHandover,
   CountHandover,
   DeclareHandover,
   Handover,
@@ -89,6 +90,19 @@ export const cashHandovers: AnyEndpoint[] = [
     ],
     run: async ({ db, params, body }) => ({
       data: await db.call("money.handover_resolve", { ...body, ...params }),
+    }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/cod-collections/handovers/:id/cancel",
+    summary: "Take back a handover that was declared or counted wrongly, before it is remitted",
+    access: cashPeople,
+    params: ids("id"),
+    body: CancelHandover,
+    response: HandoverResponse,
+    errors: ["handover_not_found", "handover_not_cancellable"],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("money.handover_cancel", { ...body, ...params }),
     }),
   }),
 ];

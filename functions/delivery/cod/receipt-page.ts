@@ -49,15 +49,15 @@ const tops = { first: 92, next: 32 };
 const bottom = paper.height - 26;
 const qr_side = 30;
 
-/** Starting edge and width of the columns, in millimetres inside the margins. */
+/** Starting edge and width of the columns, in millimetres inside the margins. Sums stand unit under unit in every language. */
 const columns = {
   place: { x: 0, width: 9, align: "start" },
   order: { x: 10, width: 30, align: "start" },
   customer: { x: 41, width: 47, align: "start" },
   collected: { x: 89, width: 27, align: "start" },
-  cod: { x: 117, width: 20, align: "end" },
-  fee: { x: 138, width: 19, align: "end" },
-  amount: { x: 158, width: 22, align: "end" },
+  cod: { x: 117, width: 20, align: "right" },
+  fee: { x: 138, width: 19, align: "right" },
+  amount: { x: 158, width: 22, align: "right" },
 } as const;
 type Column = keyof typeof columns;
 
@@ -115,7 +115,7 @@ function sheetOf(document: TextDocument, rightToLeft: boolean): Sheet {
     page,
     left,
     text(value, { align = "start", ...box }) {
-      const side = align === "center"
+      const side = align === "center" || align === "right"
         ? align
         : (align === "start") === rightToLeft
         ? "right"

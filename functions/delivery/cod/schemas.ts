@@ -198,6 +198,7 @@ export const ResolveHandover = z.object({
   counted_amount: Money.nullish(),
   notes: LongText.nullish(),
 });
+export const CancelHandover = z.object({ notes: LongText.nullish() });
 export const HandoverResponse = z.object({ data: Handover });
 
 const Position = z.object({

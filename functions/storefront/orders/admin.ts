@@ -131,6 +131,27 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
     }),
   }),
   endpoint({
+    method: "put",
+    path: "/orders/:order_id/return",
+    version: row("storefront.storefront_orders", "order_id"),
+    summary:
+      "Say that a shipped order came back: it ends as cancelled, and what was paid is given back",
+    access: tenantAdmin,
+    params,
+    body: Cancel,
+    response: CancelResponse,
+    message: "order_cancelled",
+    errors: [
+      "order_not_found",
+      "invalid_status_transition",
+      "order_has_delivery",
+      "insufficient_wallet_balance",
+    ],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("storefront.order_return", { ...body, ...params }),
+    }),
+  }),
+  endpoint({
     method: "post",
     path: "/orders/:order_id/refund",
     summary: "Give what was paid, or a part of it, back to the customer's wallet",

@@ -138,13 +138,18 @@ begin
   end if;
 end $$;
 
--- A tenant changes its currency while no money has moved in another; drivers, institutions and customers
--- get their wallets in the new one. Fails: currency_in_use.
+-- A tenant changes its currency while no money has moved in another and none is due in it: cash of a delivery under way
+-- could not be remitted any more, and an order's price would become another. Drivers, institutions and customers get their
+-- wallets in the new one. Fails: currency_in_use.
 create or replace function tenancy.change_currency(code text) returns void
 language plpgsql set search_path = '' as $$
 begin
   if exists (select from money.accounts a
-      where a.tenant_id = app.tenant_id() and a.currency <> code and a.version > 0) then
+      where a.tenant_id = app.tenant_id() and a.currency <> code and a.version > 0)
+    or exists (select from delivery.deliveries d
+      where d.tenant_id = app.tenant_id() and d.currency <> code and d.status not in ('delivered', 'returned', 'cancelled'))
+    or exists (select from storefront.storefront_orders o
+      where o.tenant_id = app.tenant_id() and o.currency <> code and o.status not in ('delivered', 'completed', 'cancelled')) then
     perform app.fail('currency_in_use', '{"field": "general.currency.settings.currency_code"}');
   end if;
   perform money.account_of('wallet', u.tenant_user_type, u.user_id, code)

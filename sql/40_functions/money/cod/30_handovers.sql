@@ -111,6 +111,33 @@ begin
   return money.handover_json(v_row);
 end $$;
 
+-- Takes back a handover that was declared or counted wrongly, before it is remitted; no balance moves and the cash may be
+-- declared anew. A driver takes back his own until it is counted, the office also what was counted. {id, notes?} -> handover
+-- Fails: handover_not_found, handover_not_cancellable.
+create or replace function money.handover_cancel(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_row money.cash_handovers;
+begin
+  select h.* into v_row from money.cash_handovers h
+  where h.tenant_id = app.tenant_id() and h.id = (input ->> 'id')::uuid and (money.settles_for_office() or h.driver_id = app.user_id())
+  for no key update;
+  if v_row.id is null then
+    perform app.fail('handover_not_found');
+  elsif v_row.settlement_payment_id is not null or not (v_row.status = 'declared'
+      or money.settles_for_office() and v_row.status in ('counted', 'discrepancy')) then
+    perform app.fail('handover_not_cancellable', jsonb_build_object('from', v_row.status));
+  end if;
+  update money.cash_handovers h set status = 'cancelled', notes = coalesce(input ->> 'notes', h.notes)
+  where h.tenant_id = v_row.tenant_id and h.id = v_row.id
+  returning * into v_row;
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cash_handover.cancelled', 'source_module', 'delivery',
+    'entity_type', 'cash_handover', 'entity_id', v_row.id, 'event_data', jsonb_build_object('driver_id', v_row.driver_id,
+      'declared_amount', v_row.declared_amount, 'counted_amount', v_row.counted_amount, 'currency', v_row.currency,
+      'actor_id', app.user_id()))));
+  return money.handover_json(v_row);
+end $$;
+
 -- The handover, locked, for the office. Fails: forbidden, handover_not_found, or the code that is given.
 create or replace function money.handover_locked(id uuid, states text[], otherwise text) returns money.cash_handovers
 language plpgsql security definer set search_path = '' as $$

@@ -61,14 +61,15 @@ begin
 end $$;
 
 -- Claims asking the gateway how a payment stands, by its id or its number there: {ask: what the functions must know},
--- {wait: true} when it was asked within `pause`, null when no such payment was opened or it has its end.
+-- {wait: true} when it was asked within `pause`, null when no such payment was opened or it is made. One that is no longer
+-- waited for is asked about as well: its page stays open, and money paid there is somebody's.
 create or replace function private.payment_check(p_payment uuid, p_code text, p_number text, pause interval) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   p money.payments;
 begin
   select * into p from money.payments x
-  where x.gateway_order_id is not null and x.redirect_url is not null and x.status in ('pending', 'FAILED')
+  where x.gateway_order_id is not null and x.redirect_url is not null and x.status <> 'SUCCESS'
     and (x.id = p_payment or (x.gateway_code = p_code and x.gateway_order_id = p_number)) for no key update;
   if p.id is null then
     return null;

@@ -28,7 +28,7 @@ begin
 end $$;
 
 -- Makes a product's variants what is sent: the whole list, in its order. One is known again by its id, or by
--- its sku; what is not sent is archived, which frees its sku.
+-- its sku, and what is not said of it stays; null takes away. What is not in the list is archived, which frees its sku.
 -- variants: [{id?, sku, price, compare_at_price?, inventory_item_id?, attributes?, is_active?}]
 -- Fails: too_many_decimals, variant_not_found, inventory_item_not_found, sku_already_exists.
 create or replace function storefront.save_variants(product_id uuid, variants jsonb) returns void
@@ -36,16 +36,16 @@ language plpgsql set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_tenant uuid := app.tenant_id();
-  v_decimals integer := (app.currency()).decimals;
+  v_currency record := app.currency();
   v_field text;
 begin
   select format('variants.%s.%s', s.position - 1, f.name) into v_field
   from jsonb_array_elements(variants) with ordinality s (variant, position)
   cross join lateral (values ('price'), ('compare_at_price')) f (name)
-  where (s.variant ->> f.name)::numeric <> round((s.variant ->> f.name)::numeric, v_decimals)
+  where (s.variant ->> f.name)::numeric <> round((s.variant ->> f.name)::numeric, v_currency.decimals)
   order by s.position limit 1;
   if v_field is not null then
-    perform app.fail('too_many_decimals', jsonb_build_object('field', v_field, 'decimals', v_decimals));
+    perform app.fail('too_many_decimals', jsonb_build_object('field', v_field, 'currency', v_currency.code, 'decimals', v_currency.decimals));
   end if;
   select format('variants.%s.id', s.position - 1) into v_field
   from jsonb_array_elements(variants) with ordinality s (variant, position)
@@ -72,9 +72,10 @@ begin
 
   update storefront.product_variants v set
     sku = s.variant ->> 'sku', price = (s.variant ->> 'price')::numeric,
-    compare_at_price = (s.variant ->> 'compare_at_price')::numeric,
-    inventory_item_id = (s.variant ->> 'inventory_item_id')::uuid, attributes = coalesce(s.variant -> 'attributes', '{}'),
-    is_active = coalesce((s.variant ->> 'is_active')::boolean, true), position = s.position
+    compare_at_price = case when s.variant ? 'compare_at_price' then (s.variant ->> 'compare_at_price')::numeric else v.compare_at_price end,
+    inventory_item_id = case when s.variant ? 'inventory_item_id' then (s.variant ->> 'inventory_item_id')::uuid else v.inventory_item_id end,
+    attributes = coalesce(s.variant -> 'attributes', v.attributes),
+    is_active = coalesce((s.variant ->> 'is_active')::boolean, v.is_active), position = s.position
   from jsonb_array_elements(variants) with ordinality s (variant, position)
   where v.tenant_id = v_tenant and v.product_id = save_variants.product_id and v.archived_at is null
     and (s.variant ->> 'id' = v.id::text or (s.variant ->> 'id' is null and s.variant ->> 'sku' = v.sku));

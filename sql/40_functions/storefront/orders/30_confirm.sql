@@ -208,7 +208,8 @@ begin
   from jsonb_to_recordset(v_lines) as l (quantity bigint, unit_price numeric);
   v_supply := private.order_supply(v_lines);
   if v_supply ->> 'short' is not null then
-    perform app.fail('insufficient_stock', jsonb_build_object('field', 'cartId', 'item_id', v_supply -> 'short'));
+    perform app.fail('insufficient_stock', jsonb_build_object('field', 'cartId', 'item_id', v_supply -> 'short', 'variant_id', (
+      select l -> 'variant_id' from jsonb_array_elements(v_lines) l where l -> 'inventory_item_id' = v_supply -> 'short' limit 1)));
   end if;
   v_address := storefront.order_address(input);
   v_fee := (delivery.price_preview(storefront.order_trip(input ->> 'delivery_service_id', v_supply, v_address)) ->> 'price')::numeric;

@@ -16100,7 +16100,7 @@ end $$;
 -- The life of an order, guarded below every core: only these moves are possible, each leaves a line of history and
 -- an event. Cores write the status and, where there is something to say, status_note.
 
--- True when an order may go from one status to another. What is shipped is not called off any more, unless it came back.
+-- True when an order may go from one status to another. What is shipped is not called off any more.
 create or replace function storefront.order_move_is_legal(from_status text, to_status text) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -16113,16 +16113,6 @@ begin
     when 'delivered' then '{completed}'
     else '{}' end);
 end $$;
-
--- True when the delivery of a shipped order did not reach its customer: the parcel is back.
-create or replace function private.order_came_back(o storefront.storefront_orders) returns boolean
-language plpgsql stable set search_path = '' as $$
-begin
-  return o.status = 'shipped' and exists (
-    select from delivery.deliveries d where d.tenant_id = o.tenant_id and d.id = o.delivery_id
-      and (d.status = 'returned' or d.status = 'cancelled' and d.picked_up_at is not null));
-end $$;
-grant execute on function private.order_came_back(storefront.storefront_orders) to barid_caller;
 
 -- Tells what happened to an order. Numbers, ids and states; no name, phone or address.
 create or replace function private.tell_order(o storefront.storefront_orders, happened text, more jsonb default '{}') returns void
@@ -16138,6 +16128,7 @@ end $$;
 create or replace function private.guard_order() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  -- A shipped order that nobody brings any more may have come back.
   if new.status <> old.status and not storefront.order_move_is_legal(old.status, new.status)
       and not (new.status = 'cancelled' and old.status = 'shipped' and not exists (
         select from delivery.deliveries d where d.tenant_id = old.tenant_id and d.id = old.delivery_id
@@ -16919,9 +16910,9 @@ grant execute on function private.order_ship_own(uuid, text), private.order_deli
 
 -- An order that ends before it leaves, and money that goes back.
 
--- Cancels an order that has not left, or whose parcel came back: its delivery is called off, what is left of what was paid
--- goes to the customer's wallet unless that is not wanted, and what was set aside is given back. Goods that were out come
--- into stock when a warehouse receives them. The delivery is locked before its order, as drivers do.
+-- Cancels an order that has not left: its delivery is called off, what is left of what was paid goes to the customer's
+-- wallet unless that is not wanted, and what was set aside is given back. The delivery is locked before its order, as
+-- drivers do.
 -- {order_id, reason, admin_notes?, refund_required?}
 -- -> {order {id, order_number, status, cancelled_at, cancel_reason, admin_notes}, inventory_released, refund or null,
 --     delivery_cancelled}
@@ -16933,7 +16924,8 @@ begin
 end $$;
 
 -- Ends a shipped order that its customer did not get: one sent by the shop's own means, or whose delivery is over. Cash for
--- it was never taken; what was paid goes back as in order_cancel, which has the same input and answer.
+-- it was never taken; what was paid goes back as in order_cancel, which has the same input and answer. The goods come into
+-- stock when a warehouse receives them.
 -- Fails: order_not_found, invalid_status_transition, order_has_delivery, what order_refund fails with.
 create or replace function storefront.order_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -16965,7 +16957,7 @@ begin
     perform app.fail('invalid_status_transition', jsonb_build_object('from', o.status, 'to', 'returned'));
   elsif came_back and v_status not in ('returned', 'cancelled') then
     perform app.fail('order_has_delivery', jsonb_build_object('delivery_id', v_delivery));
-  elsif not came_back and o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') and not private.order_came_back(o) then
+  elsif not came_back and o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') then
     perform app.fail('order_not_cancellable', jsonb_build_object('status', o.status));
   end if;
   if v_status in ('draft', 'pending', 'assigned', 'accepted') then

@@ -3980,6 +3980,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/warehousing/inventory/moves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move stock to other places of its warehouse, all of it or nothing
+         * @description Who: permission manage:operations:tenant or manage:module:warehouse.
+         */
+        post: operations["post_warehousing_inventory_moves"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/warehousing/inventory/receipts": {
         parameters: {
             query?: never;
@@ -6317,6 +6337,32 @@ export interface components {
                     message: string;
                     /** @constant */
                     success: false;
+                };
+            };
+        };
+        /**
+         * @description `insufficient_stock`: There is not enough available stock.
+         *
+         *     `bin_inactive`: The bin is out of use.
+         *
+         *     `serial_number_taken`: This serial number is already in stock.
+         *
+         *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+         */
+        "409_9": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "insufficient_stock" | "bin_inactive" | "serial_number_taken" | "idempotency_conflict";
+                    field?: string;
+                    item_id?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                    variant_id?: string | null;
                 };
             };
         };
@@ -16786,7 +16832,7 @@ export interface operations {
             /**
              * @description `customer_ids_required_for_selected_access_mode`: Name the users this access mode is about.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `zone_ids_required_for_selected_zone_mode`: Name the zones this zone mode is about.
              *
@@ -17143,7 +17189,7 @@ export interface operations {
             /**
              * @description `customer_ids_required_for_selected_access_mode`: Name the users this access mode is about.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `zone_ids_required_for_selected_zone_mode`: Name the zones this zone mode is about.
              *
@@ -31517,7 +31563,8 @@ export interface operations {
                                 /** Format: uuid */
                                 id: string;
                             } | null;
-                            id: number;
+                            /** Format: uuid */
+                            id: string;
                             item: {
                                 /** Format: uuid */
                                 id: string;
@@ -32327,7 +32374,8 @@ export interface operations {
                                     id: string;
                                     name: string;
                                 } | null;
-                                id: number;
+                                /** Format: uuid */
+                                id: string;
                                 item: {
                                     /** Format: uuid */
                                     id: string;
@@ -32361,6 +32409,8 @@ export interface operations {
             /**
              * @description `bin_inactive`: The bin is out of use.
              *
+             *     `item_of_parcel`: This item is part of a package and moves only with it.
+             *
              *     `insufficient_stock`: There is not enough available stock.
              *
              *     `transfer_reference_exists`: Another inventory transfer already has this reference number.
@@ -32374,7 +32424,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "bin_inactive" | "insufficient_stock" | "transfer_reference_exists" | "idempotency_conflict";
+                        code: "bin_inactive" | "item_of_parcel" | "insufficient_stock" | "transfer_reference_exists" | "idempotency_conflict";
                         field?: string;
                         item_id?: string;
                         message: string;
@@ -32493,7 +32543,8 @@ export interface operations {
                                     id: string;
                                     name: string;
                                 } | null;
-                                id: number;
+                                /** Format: uuid */
+                                id: string;
                                 item: {
                                     /** Format: uuid */
                                     id: string;
@@ -32600,7 +32651,8 @@ export interface operations {
                                 id: string;
                                 name: string;
                             } | null;
-                            id: number;
+                            /** Format: uuid */
+                            id: string;
                             item: {
                                 /** Format: uuid */
                                 id: string;
@@ -32627,32 +32679,100 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
-            /**
-             * @description `insufficient_stock`: There is not enough available stock.
-             *
-             *     `bin_inactive`: The bin is out of use.
-             *
-             *     `serial_number_taken`: This serial number is already in stock.
-             *
-             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
-             */
-            409: {
+            409: components["responses"]["409_8"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_warehousing_inventory_moves: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    items: {
+                        /** Format: uuid */
+                        from_bin_id: string;
+                        /** Format: uuid */
+                        item_id: string;
+                        lot_number?: string | null;
+                        quantity: number;
+                        serial_number?: string | null;
+                        status?: string;
+                        /** Format: uuid */
+                        to_bin_id: string;
+                        to_status?: string;
+                    }[];
+                    notes?: string | null;
+                    /** Format: uuid */
+                    warehouse_id: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @enum {unknown} */
-                        code: "insufficient_stock" | "bin_inactive" | "serial_number_taken" | "idempotency_conflict";
-                        field?: string;
-                        item_id?: string;
                         message: string;
+                        /** Format: uuid */
+                        move_id: string;
                         /** @constant */
-                        success: false;
-                        variant_id?: string | null;
+                        success: true;
+                        transactions: {
+                            from_bin: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            } | null;
+                            /** Format: uuid */
+                            id: string;
+                            item: {
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                                sku: string;
+                            };
+                            lot_number: string | null;
+                            quantity: number;
+                            serial_number: string | null;
+                            to_bin: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            } | null;
+                            transaction_type: string;
+                            /** Format: uuid */
+                            warehouse_id: string;
+                        }[];
                     };
                 };
             };
+            400: components["responses"]["400_12"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_20"];
+            409: components["responses"]["409_8"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -32716,7 +32836,8 @@ export interface operations {
                                 id: string;
                                 name: string;
                             } | null;
-                            id: number;
+                            /** Format: uuid */
+                            id: string;
                             item: {
                                 /** Format: uuid */
                                 id: string;
@@ -34069,6 +34190,8 @@ export interface operations {
             /**
              * @description `picking_reference_exists`: Another picking order already has this reference number.
              *
+             *     `item_of_parcel`: This item is part of a package and moves only with it.
+             *
              *     `insufficient_stock`: There is not enough available stock.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -34080,7 +34203,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "picking_reference_exists" | "insufficient_stock" | "idempotency_conflict";
+                        code: "picking_reference_exists" | "item_of_parcel" | "insufficient_stock" | "idempotency_conflict";
                         field?: string;
                         item_id?: string;
                         message: string;
@@ -34416,6 +34539,8 @@ export interface operations {
              *
              *     `picking_incomplete`: Not everything of this picking order has been picked.
              *
+             *     `item_of_parcel`: This item is part of a package and moves only with it.
+             *
              *     `insufficient_stock`: There is not enough available stock.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -34427,7 +34552,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "pnd_picking_handed_off_by_driver_pickup" | "picking_items_fixed" | "picking_incomplete" | "insufficient_stock" | "idempotency_conflict";
+                        code: "invalid_status_transition" | "pnd_picking_handed_off_by_driver_pickup" | "picking_items_fixed" | "picking_incomplete" | "item_of_parcel" | "insufficient_stock" | "idempotency_conflict";
                         field?: string;
                         from?: string;
                         item_id?: string;
@@ -36192,7 +36317,7 @@ export interface operations {
             /**
              * @description `invalid_warehouse_features`: The warehouse has no such feature.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
@@ -36413,7 +36538,7 @@ export interface operations {
             /**
              * @description `invalid_warehouse_features`: The warehouse has no such feature.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `validation_failed`: {field} {reason}.
              *
@@ -36516,7 +36641,9 @@ export interface operations {
             /**
              * @description `warehouse_has_inventory`: The warehouse still holds inventory and cannot be deleted.
              *
-             *     `warehouse_in_use`: Deliveries, waybills, receipts or picks are still under way at the warehouse; it cannot be deleted.
+             *     `warehouse_in_use`: Deliveries, waybills, receipts, picks or sorting are still under way at the warehouse; it cannot be deleted.
+             *
+             *     `warehouse_in_use_by_settings`: The warehouse cannot be deleted while settings name it.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -36527,8 +36654,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "warehouse_has_inventory" | "warehouse_in_use" | "idempotency_conflict";
+                        code: "warehouse_has_inventory" | "warehouse_in_use" | "warehouse_in_use_by_settings" | "idempotency_conflict";
                         message: string;
+                        setting_references?: unknown[];
                         /** @constant */
                         success: false;
                     };
@@ -36857,6 +36985,8 @@ export interface operations {
              *
              *     `bin_full`: The bin holds more than that.
              *
+             *     `bin_of_sorting_session`: The place belongs to a sorting session; change it there.
+             *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
             409: {
@@ -36866,7 +36996,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "bin_code_exists" | "default_receiving_exists" | "bin_not_empty" | "bin_full" | "idempotency_conflict";
+                        code: "bin_code_exists" | "default_receiving_exists" | "bin_not_empty" | "bin_full" | "bin_of_sorting_session" | "idempotency_conflict";
                         field?: string;
                         message: string;
                         /** @constant */
@@ -37880,7 +38010,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -38025,9 +38155,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
-             *     `waybill_has_open_discrepancies`: {count} discrepancies are open.
+             *     `waybill_has_open_discrepancies`: Open discrepancies: {count}.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -38235,7 +38365,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `bin_inactive`: The bin is out of use.
              *
@@ -38416,11 +38546,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
-             *     `waybill_delivery_not_ready`: A package of the waybill is {status}.
+             *     `waybill_delivery_not_ready`: A package of the waybill is not ready: {status}.
              *
              *     `driver_inactive`: This driver is not active.
              *
@@ -38636,7 +38766,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
@@ -38794,7 +38924,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *

@@ -1690,9 +1690,10 @@ create table if not exists warehousing.inventory_items (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
-  constraint item_sku_exists unique (tenant_id, sku),
   foreign key (tenant_id, parcel_delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
+-- Of the catalogue: what is in parcels is numbered after them, whatever numbers people give.
+create unique index if not exists item_sku_exists on warehousing.inventory_items (tenant_id, sku) where parcel_delivery_id is null;
 create index if not exists inventory_items_recent on warehousing.inventory_items (tenant_id, created_at desc nulls last, id desc);
 create index if not exists inventory_items_barcode on warehousing.inventory_items (tenant_id, barcode) where barcode is not null;
 create index if not exists inventory_items_parcel on warehousing.inventory_items (tenant_id, parcel_delivery_id) where parcel_delivery_id is not null;
@@ -1736,7 +1737,9 @@ create index if not exists stock_recent on warehousing.stock (tenant_id, created
 
 -- Every movement, for good: a quantity left one place (null: it came in) for another (null: it went out).
 create table if not exists warehousing.inventory_transactions (
+  -- In the order of booking: for us. Clients know a movement by its movement_id, an id like any other.
   id bigint generated always as identity primary key,
+  movement_id uuid not null default gen_random_uuid(),
   tenant_id uuid not null,
   transaction_type text not null check (transaction_type in ('initial_stock', 'receive', 'pick', 'move', 'adjust', 'return', 'count',
     'transfer_in', 'transfer_out', 'reserve', 'release', 'write_off')),
@@ -18568,7 +18571,7 @@ declare
   v_tenant uuid := app.tenant_id();
 begin
   return (
-    select coalesce(json_agg(json_build_object('id', t.id, 'transaction_type', t.transaction_type, 'quantity', t.quantity,
+    select coalesce(json_agg(json_build_object('id', t.movement_id, 'transaction_type', t.transaction_type, 'quantity', t.quantity,
       'warehouse_id', t.warehouse_id, 'lot_number', t.lot_number, 'serial_number', t.serial_number,
       'item', json_build_object('id', t.item_id, 'name', i.name, 'sku', i.sku),
       'from_bin', case when t.from_bin_id is not null then json_build_object('id', f.id, 'code', f.code, 'name', f.name) end,
@@ -18598,6 +18601,24 @@ begin
     perform app.fail('inventory_item_not_found', jsonb_build_object('field', format('%s.%s.item_id', list, v_bad.place), 'item_id', v_bad.item_id));
   elsif found then
     perform app.fail('bin_not_found', jsonb_build_object('field', format('%s.%s.%s', list, v_bad.place, bin_field)));
+  end if;
+end $$;
+
+-- Refuses what is in somebody's parcel, [{item_id}], naming <list>.<n>.item_id: it moves with its parcel, by waybills and deliveries,
+-- or the parcel would be looked for where it is not. Fails: item_of_parcel.
+create or replace function warehousing.require_goods(lines jsonb, list text) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_bad record;
+begin
+  select l.line - 1 as place, l.item_id into v_bad
+  from rows from (jsonb_to_recordset(lines) as (item_id uuid)) with ordinality l (item_id, line)
+  join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = l.item_id
+  where i.parcel_delivery_id is not null
+  order by l.line limit 1;
+  if found then
+    perform app.fail('item_of_parcel', jsonb_build_object('field', format('%s.%s.item_id', list, v_bad.place), 'item_id', v_bad.item_id));
   end if;
 end $$;
 
@@ -18649,6 +18670,40 @@ begin
     'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('adjustment_id', v_adjustment,
       'item_id', input ->> 'item_id', 'delta', v_delta, 'actor_id', app.user_id()))));
   return jsonb_build_object('adjustment_id', v_adjustment, 'transactions', warehousing.movements_of(v_adjustment));
+end $$;
+
+-- sql/40_functions/warehousing/inventory/25_moves.sql
+
+-- Stock changes its place within a warehouse: from the dock to a shelf, from one bin into another, out of what is sold.
+
+-- {warehouse_id, notes?, items: [{item_id, from_bin_id, to_bin_id, quantity, status? ('available'), to_status? (as it was), lot_number?,
+-- serial_number?}]} -> {move_id, transactions}. All of it or nothing; a lot or piece is moved by its number, what has none without.
+-- What is reserved stays where its order looks for it.
+-- Fails: warehouse_not_found, inventory_item_not_found, bin_not_found, bin_inactive, insufficient_stock, serial_number_required,
+-- serial_quantity_must_be_one.
+create or replace function warehousing.move_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_move uuid := gen_random_uuid();
+begin
+  perform warehousing.require_warehouse(v_warehouse);
+  perform warehousing.require_places(v_warehouse, (
+    select jsonb_agg(jsonb_build_object('item_id', l.item -> 'item_id', 'bin_id', l.item -> e.field) order by l.line)
+    from jsonb_array_elements(input -> 'items') with ordinality l (item, line)), 'items', e.field)
+  from (values ('from_bin_id'), ('to_bin_id')) e (field);
+  perform warehousing.stock_post((
+    select jsonb_agg(jsonb_build_object('type', 'move', 'item_id', l.item -> 'item_id', 'warehouse_id', v_warehouse, 'quantity', l.item -> 'quantity',
+      'from', p.place || jsonb_build_object('bin_id', l.item -> 'from_bin_id', 'status', p.status),
+      'to', p.place || jsonb_build_object('bin_id', l.item -> 'to_bin_id', 'status', coalesce(l.item ->> 'to_status', p.status)),
+      'reference_type', 'move', 'reference_id', v_move, 'reason', input ->> 'notes', 'field', format('items.%s.quantity', l.line - 1)) order by l.line)
+    from jsonb_array_elements(input -> 'items') with ordinality l (item, line)
+    cross join lateral (select coalesce(l.item ->> 'status', 'available') as status,
+      jsonb_strip_nulls(jsonb_build_object('lot_number', l.item -> 'lot_number', 'serial_number', l.item -> 'serial_number')) as place) p));
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory.moved', 'source_module', 'warehousing',
+    'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('move_id', v_move,
+      'lines', jsonb_array_length(input -> 'items'), 'actor_id', app.user_id()))));
+  return jsonb_build_object('move_id', v_move, 'transactions', warehousing.movements_of(v_move));
 end $$;
 
 -- sql/40_functions/warehousing/inventory/30_transfers.sql
@@ -18727,7 +18782,7 @@ end $$;
 -- reference_number?, notes?, items: [{item_id, quantity, source_bin_id, destination_bin_id, lot_number?, serial_number?}]}
 -- -> {inventory_transfer}
 -- Fails: warehouses_must_differ, warehouse_not_found, bin_not_found, bin_inactive, inventory_item_not_found,
--- insufficient_stock (item_id), transfer_reference_exists.
+-- item_of_parcel, insufficient_stock (item_id), transfer_reference_exists.
 create or replace function warehousing.inventory_transfer_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -18745,6 +18800,7 @@ begin
   perform warehousing.require_warehouse(v_destination, 'destination_warehouse_id');
   v_lines := warehousing.transfer_lines(input -> 'items');
   perform warehousing.require_ends(v_lines, v_source, v_destination);
+  perform warehousing.require_goods(input -> 'items', 'items');
   while v_reference is null or (not input ? 'reference_number' and exists (
       select from warehousing.inventory_transfers t where t.tenant_id = v_tenant and t.reference_number = v_reference)) loop
     v_reference := 'INT-' || app.padded(app.take_numbers('inventory_transfer'), 6);
@@ -18795,7 +18851,7 @@ begin
       from (select k.key as status, (k.value ->> 'amount')::bigint as units
         from jsonb_each(app.tally_by('stock', 'status', jsonb_build_object('warehouse_id', v_warehouse.id))) k) u),
     'recent_activity', (
-      select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'type', case t.transaction_type
+      select coalesce(jsonb_agg(jsonb_build_object('id', t.movement_id, 'type', case t.transaction_type
           when 'initial_stock' then 'inventory_initial_stock' when 'receive' then 'inventory_received' when 'pick' then 'inventory_picked'
           when 'move' then 'inventory_moved' when 'adjust' then 'inventory_adjusted' when 'write_off' then 'inventory_adjusted'
           when 'return' then 'inventory_returned' when 'count' then 'inventory_counted' when 'transfer_in' then 'inventory_transferred_in'
@@ -18877,9 +18933,10 @@ begin
 end $$;
 
 -- Refuses lines that cannot be picked: an item or a bin that is none, an item that never lay in the bin, more than
--- lies there unreserved and available (lines of one place count together) or more picked than asked for.
+-- lies there unreserved and available (lines of one place count together), more picked than asked for, or what is in a parcel and the
+-- order not its delivery's.
 -- p_order: what this order has reserved itself counts as free.
--- Fails: inventory_item_not_found, bin_not_found, item_not_in_bin, insufficient_stock, picked_too_much.
+-- Fails: inventory_item_not_found, bin_not_found, item_of_parcel, item_not_in_bin, insufficient_stock, picked_too_much.
 create or replace function warehousing.picking_check(warehouse_id uuid, lines jsonb, p_order uuid default null) returns void
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
@@ -18888,6 +18945,9 @@ declare
   v_bad record;
 begin
   perform warehousing.require_places(picking_check.warehouse_id, lines, 'item_details');
+  if not exists (select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.id = p_order and o.delivery_id is not null) then
+    perform warehousing.require_goods(lines, 'item_details');
+  end if;
   select l.line - 1 as place, l.item_id, l.picked_quantity > l.quantity as too_much, s.holds into v_bad
   from (
     select r.*, sum(r.quantity) over (partition by r.item_id, r.bin_id) as wanted
@@ -19471,6 +19531,20 @@ begin
       where r.tenant_id = d.tenant_id and r.delivery_id = any (warehousing.scan_family(d)) and r.status = 'pending'));
 end $$;
 
+-- What a parcel's barcode stands for now: the return that is under way with it, which has a number of its own while the parcel still
+-- wears the old one; else the delivery itself.
+create or replace function warehousing.parcel_under_way(d delivery.deliveries) returns delivery.deliveries
+language plpgsql stable set search_path = '' as $$
+declare
+  v_return delivery.deliveries;
+begin
+  select n.* into v_return from delivery.deliveries n
+  where n.tenant_id = d.tenant_id and n.original_delivery_id = d.id and n.delivery_flow in ('operational_return', 'customer_return')
+    and warehousing.scan_is_active(n)
+  order by n.created_at desc limit 1;
+  return case when v_return.id is null then d else v_return end;
+end $$;
+
 -- A handoff that a driver may take now: his, answered, the pick complete, and nothing wrong with the parcel,
 -- its legs or what it comes back from.
 create or replace function warehousing.scan_handoff(deliveries uuid[]) returns delivery.package_handoffs
@@ -19680,11 +19754,8 @@ begin
     return v_answer || jsonb_build_object('original_delivery', warehousing.scan_summary(x),
       'original_target', warehousing.scan_target(x, warehousing.scan_receipt(v_family), warehousing.scan_handoff(v_family)));
   end if;
-  select n.* into x from delivery.deliveries n
-  where n.tenant_id = v_tenant and n.original_delivery_id = d.id and n.delivery_flow in ('operational_return', 'customer_return')
-    and warehousing.scan_is_active(n)
-  order by n.created_at desc limit 1;
-  if found then
+  x := warehousing.parcel_under_way(d);
+  if x.id <> d.id then
     v_answer := v_answer || jsonb_build_object('return_delivery', warehousing.scan_summary(x),
       'return_target', warehousing.scan_target(x, warehousing.scan_receipt(array[x.id]), warehousing.scan_handoff(array[x.id])));
   end if;
@@ -19754,6 +19825,7 @@ declare
   v_id uuid;
 begin
   select f.id into v_id from warehousing.warehouse_staff f
+  join tenancy.tenant_users u on u.tenant_id = f.tenant_id and u.user_id = f.user_id and u.is_active
   where f.tenant_id = s.tenant_id and f.warehouse_id = s.warehouse_id and f.is_active and named in (f.id, f.user_id);
   if not found then
     perform app.fail(case when exists (select from warehousing.warehouse_staff f where f.tenant_id = s.tenant_id and named in (f.id, f.user_id))
@@ -19822,6 +19894,8 @@ begin
   insert into warehousing.sorting_sessions (tenant_id, warehouse_id, created_by)
   values (app.tenant_id(), (input ->> 'warehouse_id')::uuid, app.user_id())
   returning * into s;
+  -- It is held now, by the reference; who removed it a moment ago has been waited for.
+  perform warehousing.require_warehouse(s.warehouse_id);
   perform warehousing.sorting_assign(s, coalesce(nullif(input -> 'assignments', 'null'), '[]'));
   return jsonb_build_object('session', warehousing.sorting_session_row(s.id));
 end $$;
@@ -19942,7 +20016,7 @@ begin
     order by array_position(v_alike, a.id) limit 1), matches[1]);
 end $$;
 
--- Puts a parcel into the cage of its destination. Scanned again, it stays where it is and the answer is the same.
+-- Puts a parcel into the cage of its destination; one that goes back into that of its return. Scanned again, it stays where it is and the answer is the same.
 -- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
 -- assignment_id chooses among the cages that match; else it is the first with room of the most exact kind.
 -- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, delivery_not_found, sorting_assignment_not_found,
@@ -19960,6 +20034,7 @@ begin
   if not found then
     perform app.fail('delivery_not_found', '{"field": "delivery_barcode"}');
   end if;
+  d := warehousing.parcel_under_way(d);
   if v_chosen is not null and not exists (select from warehousing.sorting_assignments a
       where a.tenant_id = s.tenant_id and a.session_id = s.id and a.id = v_chosen) then
     perform app.fail('sorting_assignment_not_found', '{"field": "assignment_id"}');
@@ -19968,7 +20043,7 @@ begin
   if found then
     return warehousing.sorting_scan_answer(v_scan, true);
   end if;
-  if d.status in ('delivered', 'cancelled') then
+  if d.status in ('delivered', 'returned', 'cancelled') then
     perform app.fail('package_not_sortable', jsonb_build_object('status', d.status));
   end if;
   if d.current_warehouse_id <> s.warehouse_id then
@@ -20799,6 +20874,8 @@ begin
   where d.tenant_id = v_tenant and d.id = any (v_parcels);
   insert into warehousing.package_transfers (id, tenant_id, mode, operation_type, source_warehouse_id, destination_warehouse_id, notes, performed_by)
   values (v_id, v_tenant, input ->> 'mode', input ->> 'operation_type', v_source, v_destination, input ->> 'notes', app.user_id());
+  -- Both ends are held now, by the references; who removed one a moment ago has been waited for.
+  perform warehousing.require_route(v_source, v_destination);
   insert into warehousing.package_transfer_deliveries (tenant_id, transfer_id, delivery_id, position)
   select v_tenant, v_id, p.id, p.place from unnest(v_parcels) with ordinality p (id, place);
   return jsonb_build_object('transfer_id', v_id, 'mode', input -> 'mode', 'operation_type', input -> 'operation_type',
@@ -21106,7 +21183,7 @@ end $$;
 
 -- Removes a warehouse: nobody finds it any more and its code is free; the row stays for what names it.
 -- {id} -> {}. Fails: warehouse_not_found, warehouse_has_inventory (anything lies in it, whatever its status),
--- warehouse_in_use (something is still to come in, leave or be picked there).
+-- warehouse_in_use (something is still to come in, leave, be picked, sorted or found there), warehouse_in_use_by_settings.
 create or replace function warehousing.warehouse_delete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -21124,11 +21201,19 @@ begin
   if exists (select from warehousing.receiving_orders r where r.tenant_id = v_tenant and r.warehouse_id = v_id and r.status = 'pending')
     or exists (select from warehousing.picking_orders p
       where p.tenant_id = v_tenant and p.warehouse_id = v_id and p.status in ('pending', 'in_progress'))
+    or exists (select from warehousing.sorting_sessions n where n.tenant_id = v_tenant and n.warehouse_id = v_id and n.status = 'active')
     or exists (select from warehousing.waybills b where b.tenant_id = v_tenant and b.status in ('drafted', 'in_transit')
       and v_id in (b.source_warehouse_id, b.destination_warehouse_id))
+    -- A parcel that was missing may turn up.
+    or exists (select from warehousing.waybills b join warehousing.waybill_discrepancies x on x.tenant_id = b.tenant_id and x.waybill_id = b.id
+      where b.tenant_id = v_tenant and b.destination_warehouse_id = v_id and b.status = 'received' and x.status = 'open')
     or exists (select from delivery.deliveries d where d.tenant_id = v_tenant and d.status not in ('delivered', 'returned', 'cancelled')
       and v_id in (d.pickup_warehouse_id, d.dropoff_warehouse_id, d.ordered_to_warehouse_id, d.current_warehouse_id, d.staging_warehouse_id)) then
     perform app.fail('warehouse_in_use');
+  end if;
+  if (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid = v_id then
+    perform app.fail('warehouse_in_use_by_settings', jsonb_build_object('setting_references',
+      jsonb_build_array(jsonb_build_object('source', 'general.warehouse', 'setting_key', 'default_warehouse_id'))));
   end if;
   update warehousing.warehouses w set deleted_at = now() where w.id = v_id;
   return '{}';
@@ -21169,7 +21254,9 @@ begin
 end $$;
 
 -- Changes what is sent; null clears the capacity. {warehouse_id, id, any field of bin_create} -> {bin}
--- Fails: bin_not_found, bin_code_exists, default_receiving_exists, bin_not_empty (taken out of use with stock in it), bin_full.
+-- Of a cage or trolley of a sorting session only code and name: what it takes and how long it is in use is told there.
+-- Fails: bin_not_found, bin_code_exists, default_receiving_exists, bin_not_empty (taken out of use with stock in it), bin_full,
+-- bin_of_sorting_session.
 create or replace function warehousing.bin_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -21183,6 +21270,10 @@ begin
     perform app.fail('bin_not_found');
   end if;
   v_wanted := jsonb_populate_record(v_bin, input);
+  if v_bin.is_temporary and (v_wanted.location_type, v_wanted.capacity, v_wanted.is_default_receiving, v_wanted.is_active)
+      is distinct from (v_bin.location_type, v_bin.capacity, v_bin.is_default_receiving, v_bin.is_active) then
+    perform app.fail('bin_of_sorting_session');
+  end if;
   if v_bin.is_active and not v_wanted.is_active and exists (select from warehousing.stock s
       where s.tenant_id = v_bin.tenant_id and s.warehouse_id = v_bin.warehouse_id and s.bin_id = v_bin.id and s.quantity > 0) then
     perform app.fail('bin_not_empty');
@@ -21391,6 +21482,8 @@ begin
   insert into warehousing.waybills (tenant_id, waybill_number, source_warehouse_id, destination_warehouse_id, notes, created_by)
   values (app.tenant_id(), w.waybill_number, v_source, w.destination_warehouse_id, input ->> 'notes', app.user_id())
   returning * into w;
+  -- Both ends are held now, by the references; who removed one a moment ago has been waited for.
+  perform warehousing.require_route(v_source, w.destination_warehouse_id);
   insert into warehousing.waybill_deliveries (tenant_id, waybill_id, delivery_id, position)
   select w.tenant_id, w.id, p.id, p.place from unnest(v_reused || v_made) with ordinality p (id, place);
   -- Whoever put it on the list has it before him.
@@ -21424,12 +21517,21 @@ begin
   return w;
 end $$;
 
+-- Refuses what a waybill is not ready for, or done with. Fails: waybill_action_not_allowed.
+create or replace function warehousing.waybill_refuse(w warehousing.waybills) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  -- Drafted are both those that are sealed and those that are not: people are told which.
+  perform app.fail('waybill_action_not_allowed', jsonb_build_object('status', w.status, 'sealed_at', w.sealed_at,
+    'state', case when w.status <> 'drafted' then w.status when w.sealed_at is null then 'unsealed' else 'sealed' end));
+end $$;
+
 -- Fails: waybill_action_not_allowed.
 create or replace function warehousing.require_waybill(w warehousing.waybills, status text, sealed boolean) returns void
 language plpgsql stable set search_path = '' as $$
 begin
   if w.status <> require_waybill.status or (w.sealed_at is not null) <> sealed then
-    perform app.fail('waybill_action_not_allowed', jsonb_build_object('status', w.status, 'sealed_at', w.sealed_at));
+    perform warehousing.waybill_refuse(w);
   end if;
 end $$;
 
@@ -21705,7 +21807,7 @@ begin
   if x.status = 'resolved' and x.resolution = v_resolution then
     return warehousing.waybill_get(input);
   elsif x.status = 'resolved' then
-    perform app.fail('waybill_action_not_allowed', jsonb_build_object('status', w.status, 'sealed_at', w.sealed_at));
+    perform warehousing.waybill_refuse(w);
   end if;
   perform private.deliveries_hold(array[x.delivery_id]);
   update warehousing.waybill_discrepancies y set status = 'resolved', resolution = v_resolution, notes = input ->> 'notes',

@@ -56,6 +56,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/delivery_item_id$/, "delivery_item"],
   [/receiving_order_id$/, "receiving_order"],
   [/handoff_id$/, "handoff"],
+  [/^to_bin_id$/, "other_bin"],
   [/bin_id$/, "bin"],
   [/institution_user_id$|owner_id$/, "institution"],
   [/carrier_collection_ids?$/, "carrier_collection"],

@@ -16,6 +16,7 @@
  * `sql/40_functions/delivery/barcodes.sql` is the twin of this module;
  * `tests/support/barcode-vectors.json` holds for both.
  */
+
 import { asciiDigits } from "./digits.ts";
 
 /** A barcode as it is stored, and as the API reference shows it. */
@@ -42,8 +43,7 @@ export interface Barcode {
  * letters become differs between languages.
  */
 export function normaliseBarcode(value: string): string {
-  return asciiDigits(value)
-    .replace(invisible, "")
+  return asciiDigits(value.replace(invisible, ""))
     .replace(/[a-z]/g, (letter) => letter.toUpperCase());
 }
 

@@ -200,9 +200,9 @@ function conditionsOf(list: ListDeclaration, query: ListQuery) {
   }
   for (const name of Object.keys(query.column_filters)) use("column", name, list.columns![name]);
   if (query.search && list.search) {
-    const pattern = "app.contains_pattern($1 ->> 'search')";
-    const matches = list.search.map((column) => `r.${column}::text ilike ${pattern}`);
-    conditions.push({ name: "search", sql: `(${matches.join(" or ")})`, value: pattern });
+    const patterns = "app.contains_patterns($1 ->> 'search')";
+    const matches = list.search.map((column) => `r.${column}::text ilike any (${patterns})`);
+    conditions.push({ name: "search", sql: `(${matches.join(" or ")})`, value: patterns });
   }
   return { conditions, preferred, sets };
 }

@@ -23,8 +23,8 @@ export const Money = z.number().min(0).max(999_999_999_999).refine(
 /** Required text that says something. */
 export const Text = z.string().trim().min(1).max(500);
 export const LongText = z.string().trim().max(2000);
-/** A number as people type it; digits are kept as 0-9, so that a search finds what was typed on another keyboard. */
-export const Phone = z.string().trim().overwrite(asciiDigits).min(3).max(40);
+/** A telephone number, in the digits that telephones dial whichever a keyboard writes. */
+export const Phone = z.string().trim().min(3).max(40).overwrite(asciiDigits);
 
 /** A carrier's name in the system. */
 export const CarrierCode = z.string().regex(/^[a-z0-9_]{1,40}$/);

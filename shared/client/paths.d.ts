@@ -777,7 +777,7 @@ export interface paths {
          */
         get: operations["get_delivery_deliveries_delivery_id"];
         /**
-         * Change a draft
+         * Change a draft; or correct recipient, notes, reference and promised time of an order
          * @description Who: permission manage:operations:tenant, or role institution or customer.
          */
         put: operations["put_delivery_deliveries_delivery_id"];
@@ -786,7 +786,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a draft
+         * Change a draft; or correct recipient, notes, reference and promised time of an order
          * @description Who: permission manage:operations:tenant, or role institution or customer.
          */
         patch: operations["patch_delivery_deliveries_delivery_id"];
@@ -3756,12 +3756,32 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What I was told: work given to me, decisions about my store, what waits for a review
+         * What I was told: of the tenant I am in, and by the platform
          * @description Who: any signed-in user.
          */
         get: operations["get_tenants_me_notifications"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tenants/me/notifications/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * I have read these, or all of them
+         * @description Who: any signed-in user.
+         */
+        post: operations["post_tenants_me_notifications_read"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3954,6 +3974,26 @@ export interface paths {
          * @description Who: permission manage:operations:tenant or manage:module:warehouse.
          */
         post: operations["post_warehousing_inventory_adjustments"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/warehousing/inventory/moves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move stock to other places of its warehouse, all of it or nothing
+         * @description Who: permission manage:operations:tenant or manage:module:warehouse.
+         */
+        post: operations["post_warehousing_inventory_moves"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6159,7 +6199,11 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+         * @description `delivery_already_ordered`: The delivery is ordered: {field} cannot be changed any more. Recipient, notes, reference and promised time still can.
+         *
+         *     `delivery_already_picked_up`: The driver has picked the parcel up already.
+         *
+         *     `delivery_ended`: This delivery has already ended.
          *
          *     `delivery_barcode_taken`: Another delivery already has this barcode.
          *
@@ -6172,7 +6216,30 @@ export interface components {
             content: {
                 "application/json": {
                     /** @enum {unknown} */
-                    code: "invalid_status_transition" | "delivery_barcode_taken" | "idempotency_conflict";
+                    code: "delivery_already_ordered" | "delivery_already_picked_up" | "delivery_ended" | "delivery_barcode_taken" | "idempotency_conflict";
+                    field?: string;
+                    message: string;
+                    status?: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
+         * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+         *
+         *     `invalid_status_transition`: A change from {from} to {to} is not possible.
+         *
+         *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+         */
+        "409_5": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "assignment_ended" | "invalid_status_transition" | "idempotency_conflict";
                     from?: string;
                     message: string;
                     /** @constant */
@@ -6186,7 +6253,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_5": {
+        "409_6": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6207,7 +6274,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_6": {
+        "409_7": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6228,7 +6295,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_7": {
+        "409_8": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6246,9 +6313,35 @@ export interface components {
         /**
          * @description `insufficient_stock`: There is not enough available stock.
          *
+         *     `bin_inactive`: The bin is out of use.
+         *
+         *     `serial_number_taken`: This serial number is already in stock.
+         *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_8": {
+        "409_9": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "insufficient_stock" | "bin_inactive" | "serial_number_taken" | "idempotency_conflict";
+                    field?: string;
+                    item_id?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                    variant_id?: string | null;
+                };
+            };
+        };
+        /**
+         * @description `insufficient_stock`: There is not enough available stock.
+         *
+         *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+         */
+        "409_10": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6270,7 +6363,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_9": {
+        "409_11": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6291,7 +6384,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_10": {
+        "409_12": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6313,7 +6406,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_11": {
+        "409_13": {
             headers: {
                 [name: string]: unknown;
             };
@@ -8238,7 +8331,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_15"];
-            409: components["responses"]["409_6"];
+            409: components["responses"]["409_7"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -8764,7 +8857,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_6"];
+            409: components["responses"]["409_7"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -10771,6 +10864,7 @@ export interface operations {
                 delivery_flow?: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
                 delivery_service_id?: string;
                 driver_id?: string;
+                dropoff_zone_id?: string;
                 external_reference_id?: string;
                 format?: "json" | "csv";
                 institution_user_id?: string;
@@ -10780,6 +10874,7 @@ export interface operations {
                 manifest_id?: string;
                 page?: number;
                 parent_id?: string;
+                pickup_zone_id?: string;
                 search?: string;
                 sort_by?: "created_at" | "delivery_code" | "status";
                 sort_order?: "asc" | "desc";
@@ -12115,6 +12210,8 @@ export interface operations {
             /**
              * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
+             *     `delivery_goes_in_legs`: This delivery goes through a warehouse; book its legs.
+             *
              *     `shipment_with_other_carrier`: The delivery is booked with another carrier.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -12126,7 +12223,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "shipment_with_other_carrier" | "idempotency_conflict";
+                        code: "invalid_status_transition" | "delivery_goes_in_legs" | "shipment_with_other_carrier" | "idempotency_conflict";
                         from?: string;
                         message: string;
                         /** @constant */
@@ -12335,7 +12432,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
             /**
-             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `delivery_has_no_driver`: No driver has this delivery.
              *
@@ -12348,7 +12447,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "delivery_has_no_driver" | "idempotency_conflict";
+                        code: "assignment_ended" | "invalid_status_transition" | "delivery_has_no_driver" | "idempotency_conflict";
                         from?: string;
                         message: string;
                         /** @constant */
@@ -12508,7 +12607,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
-            409: components["responses"]["409_3"];
+            409: components["responses"]["409_5"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -12620,7 +12719,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `delivery_ended`: This delivery has already ended.
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `delivery_ended`: This delivery has already ended.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -12631,7 +12732,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "delivery_ended" | "idempotency_conflict";
+                        code: "assignment_ended" | "delivery_ended" | "idempotency_conflict";
                         message: string;
                         status?: string;
                         /** @constant */
@@ -12981,7 +13082,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
-            409: components["responses"]["409_3"];
+            409: components["responses"]["409_5"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -13270,7 +13371,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
             /**
-             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `assignment_not_accepted`: The driver has not accepted this delivery yet.
              *
@@ -13285,7 +13388,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "assignment_not_accepted" | "pickup_by_handoff" | "idempotency_conflict";
+                        code: "assignment_ended" | "invalid_status_transition" | "assignment_not_accepted" | "pickup_by_handoff" | "idempotency_conflict";
                         from?: string;
                         handoff_id?: string | null;
                         message: string;
@@ -13355,7 +13458,25 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
-            409: components["responses"]["409"];
+            /**
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "assignment_ended" | "idempotency_conflict";
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -13509,7 +13630,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
             /**
-             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `delivery_attempts_exhausted`: All {allowed_delivery_attempts} allowed attempts were made. Operations may allow another one with a reason.
              *
@@ -13528,7 +13651,7 @@ export interface operations {
                         allowed_delivery_attempts?: number;
                         attempts_used?: number;
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "delivery_attempts_exhausted" | "delivery_has_no_driver" | "return_through_warehouse" | "idempotency_conflict";
+                        code: "assignment_ended" | "invalid_status_transition" | "delivery_attempts_exhausted" | "delivery_has_no_driver" | "return_through_warehouse" | "idempotency_conflict";
                         field?: string;
                         from?: string;
                         message: string;
@@ -13714,7 +13837,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_3"];
+            409: components["responses"]["409_5"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -14234,6 +14357,7 @@ export interface operations {
             query?: {
                 column_filters?: string;
                 driver_id?: string;
+                format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
                 month?: number;
@@ -15204,6 +15328,8 @@ export interface operations {
             /**
              * @description `handoff_not_pending`: This handoff has already ended.
              *
+             *     `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
              *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `assignment_not_accepted`: The driver has not accepted this delivery yet.
@@ -15219,7 +15345,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "handoff_not_pending" | "invalid_status_transition" | "assignment_not_accepted" | "warehouse_preparation_inconsistent" | "idempotency_conflict";
+                        code: "handoff_not_pending" | "assignment_ended" | "invalid_status_transition" | "assignment_not_accepted" | "warehouse_preparation_inconsistent" | "idempotency_conflict";
                         delivery_ids?: string[];
                         field?: string;
                         from?: string;
@@ -16676,7 +16802,7 @@ export interface operations {
             /**
              * @description `customer_ids_required_for_selected_access_mode`: Name the users this access mode is about.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `zone_ids_required_for_selected_zone_mode`: Name the zones this zone mode is about.
              *
@@ -17033,7 +17159,7 @@ export interface operations {
             /**
              * @description `customer_ids_required_for_selected_access_mode`: Name the users this access mode is about.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `zone_ids_required_for_selected_zone_mode`: Name the zones this zone mode is about.
              *
@@ -22122,7 +22248,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_5"];
+            409: components["responses"]["409_6"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -22227,7 +22353,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_5"];
+            409: components["responses"]["409_6"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -23299,7 +23425,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
-            409: components["responses"]["409_11"];
+            409: components["responses"]["409_13"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -23378,7 +23504,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
-            409: components["responses"]["409_11"];
+            409: components["responses"]["409_13"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -26101,7 +26227,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
-            409: components["responses"]["409_10"];
+            409: components["responses"]["409_12"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -26519,7 +26645,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
-            409: components["responses"]["409_10"];
+            409: components["responses"]["409_12"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -27316,7 +27442,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_9"];
+            409: components["responses"]["409_11"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -27572,7 +27698,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_9"];
+            409: components["responses"]["409_11"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -31042,7 +31168,8 @@ export interface operations {
                 sort_order?: "asc" | "desc";
                 /** @description Another tenant of yours than the token's */
                 tenant_id?: components["parameters"]["tenant_id"];
-                type?: string;
+                type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "market_submitted" | "market_approved" | "market_rejected";
+                unread?: boolean | ("true" | "false");
             };
             header?: {
                 /** @description ETag of what you have: 304 while it is still so */
@@ -31068,12 +31195,14 @@ export interface operations {
                             created_at: string;
                             /** Format: uuid */
                             id: string;
+                            message: string;
                             payload: {
                                 [key: string]: unknown;
                             };
-                            /** @description Null: a notice of the platform */
+                            read_at: string | null;
                             tenant_id: string | null;
-                            type: string;
+                            /** @enum {string} */
+                            type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "market_submitted" | "market_approved" | "market_rejected";
                         }[];
                         pagination: {
                             limit: number;
@@ -31083,6 +31212,7 @@ export interface operations {
                         };
                         /** @constant */
                         success: true;
+                        unread_count: number;
                     };
                 };
             };
@@ -31091,6 +31221,56 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_tenants_me_notifications_read: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    notification_ids?: string[] | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        unread_count: number;
+                        updated_count: number;
+                    };
+                };
+            };
+            400: components["responses"]["400_2"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -31417,7 +31597,8 @@ export interface operations {
                                 /** Format: uuid */
                                 id: string;
                             } | null;
-                            id: number;
+                            /** Format: uuid */
+                            id: string;
                             item: {
                                 /** Format: uuid */
                                 id: string;
@@ -32227,7 +32408,8 @@ export interface operations {
                                     id: string;
                                     name: string;
                                 } | null;
-                                id: number;
+                                /** Format: uuid */
+                                id: string;
                                 item: {
                                     /** Format: uuid */
                                     id: string;
@@ -32261,6 +32443,8 @@ export interface operations {
             /**
              * @description `bin_inactive`: The bin is out of use.
              *
+             *     `item_of_parcel`: This item is part of a package and moves only with it.
+             *
              *     `insufficient_stock`: There is not enough available stock.
              *
              *     `transfer_reference_exists`: Another inventory transfer already has this reference number.
@@ -32274,7 +32458,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "bin_inactive" | "insufficient_stock" | "transfer_reference_exists" | "idempotency_conflict";
+                        code: "bin_inactive" | "item_of_parcel" | "insufficient_stock" | "transfer_reference_exists" | "idempotency_conflict";
                         field?: string;
                         item_id?: string;
                         message: string;
@@ -32393,7 +32577,8 @@ export interface operations {
                                     id: string;
                                     name: string;
                                 } | null;
-                                id: number;
+                                /** Format: uuid */
+                                id: string;
                                 item: {
                                     /** Format: uuid */
                                     id: string;
@@ -32500,7 +32685,8 @@ export interface operations {
                                 id: string;
                                 name: string;
                             } | null;
-                            id: number;
+                            /** Format: uuid */
+                            id: string;
                             item: {
                                 /** Format: uuid */
                                 id: string;
@@ -32527,32 +32713,100 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
-            /**
-             * @description `insufficient_stock`: There is not enough available stock.
-             *
-             *     `bin_inactive`: The bin is out of use.
-             *
-             *     `serial_number_taken`: This serial number is already in stock.
-             *
-             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
-             */
-            409: {
+            409: components["responses"]["409_9"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_warehousing_inventory_moves: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    items: {
+                        /** Format: uuid */
+                        from_bin_id: string;
+                        /** Format: uuid */
+                        item_id: string;
+                        lot_number?: string | null;
+                        quantity: number;
+                        serial_number?: string | null;
+                        status?: string;
+                        /** Format: uuid */
+                        to_bin_id: string;
+                        to_status?: string;
+                    }[];
+                    notes?: string | null;
+                    /** Format: uuid */
+                    warehouse_id: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @enum {unknown} */
-                        code: "insufficient_stock" | "bin_inactive" | "serial_number_taken" | "idempotency_conflict";
-                        field?: string;
-                        item_id?: string;
                         message: string;
+                        /** Format: uuid */
+                        move_id: string;
                         /** @constant */
-                        success: false;
-                        variant_id?: string | null;
+                        success: true;
+                        transactions: {
+                            from_bin: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            } | null;
+                            /** Format: uuid */
+                            id: string;
+                            item: {
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                                sku: string;
+                            };
+                            lot_number: string | null;
+                            quantity: number;
+                            serial_number: string | null;
+                            to_bin: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            } | null;
+                            transaction_type: string;
+                            /** Format: uuid */
+                            warehouse_id: string;
+                        }[];
                     };
                 };
             };
+            400: components["responses"]["400_12"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_20"];
+            409: components["responses"]["409_9"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -32616,7 +32870,8 @@ export interface operations {
                                 id: string;
                                 name: string;
                             } | null;
-                            id: number;
+                            /** Format: uuid */
+                            id: string;
                             item: {
                                 /** Format: uuid */
                                 id: string;
@@ -33514,7 +33769,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_22"];
-            409: components["responses"]["409_8"];
+            409: components["responses"]["409_10"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -33969,6 +34224,8 @@ export interface operations {
             /**
              * @description `picking_reference_exists`: Another picking order already has this reference number.
              *
+             *     `item_of_parcel`: This item is part of a package and moves only with it.
+             *
              *     `insufficient_stock`: There is not enough available stock.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -33980,7 +34237,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "picking_reference_exists" | "insufficient_stock" | "idempotency_conflict";
+                        code: "picking_reference_exists" | "item_of_parcel" | "insufficient_stock" | "idempotency_conflict";
                         field?: string;
                         item_id?: string;
                         message: string;
@@ -34316,6 +34573,8 @@ export interface operations {
              *
              *     `picking_incomplete`: Not everything of this picking order has been picked.
              *
+             *     `item_of_parcel`: This item is part of a package and moves only with it.
+             *
              *     `insufficient_stock`: There is not enough available stock.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -34327,7 +34586,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "pnd_picking_handed_off_by_driver_pickup" | "picking_items_fixed" | "picking_incomplete" | "insufficient_stock" | "idempotency_conflict";
+                        code: "invalid_status_transition" | "pnd_picking_handed_off_by_driver_pickup" | "picking_items_fixed" | "picking_incomplete" | "item_of_parcel" | "insufficient_stock" | "idempotency_conflict";
                         field?: string;
                         from?: string;
                         item_id?: string;
@@ -36092,7 +36351,7 @@ export interface operations {
             /**
              * @description `invalid_warehouse_features`: The warehouse has no such feature.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
@@ -36124,7 +36383,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_4"];
-            409: components["responses"]["409_7"];
+            409: components["responses"]["409_8"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -36313,7 +36572,7 @@ export interface operations {
             /**
              * @description `invalid_warehouse_features`: The warehouse has no such feature.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `validation_failed`: {field} {reason}.
              *
@@ -36364,7 +36623,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_7"];
+            409: components["responses"]["409_8"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -36416,7 +36675,9 @@ export interface operations {
             /**
              * @description `warehouse_has_inventory`: The warehouse still holds inventory and cannot be deleted.
              *
-             *     `warehouse_in_use`: Deliveries, waybills, receipts or picks are still under way at the warehouse; it cannot be deleted.
+             *     `warehouse_in_use`: Deliveries, waybills, receipts, picks or sorting are still under way at the warehouse; it cannot be deleted.
+             *
+             *     `warehouse_in_use_by_settings`: The warehouse cannot be deleted while settings name it.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -36427,8 +36688,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "warehouse_has_inventory" | "warehouse_in_use" | "idempotency_conflict";
+                        code: "warehouse_has_inventory" | "warehouse_in_use" | "warehouse_in_use_by_settings" | "idempotency_conflict";
                         message: string;
+                        setting_references?: unknown[];
                         /** @constant */
                         success: false;
                     };
@@ -36757,6 +37019,8 @@ export interface operations {
              *
              *     `bin_full`: The bin holds more than that.
              *
+             *     `bin_of_sorting_session`: The place belongs to a sorting session; change it there.
+             *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
             409: {
@@ -36766,7 +37030,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "bin_code_exists" | "default_receiving_exists" | "bin_not_empty" | "bin_full" | "idempotency_conflict";
+                        code: "bin_code_exists" | "default_receiving_exists" | "bin_not_empty" | "bin_full" | "bin_of_sorting_session" | "idempotency_conflict";
                         field?: string;
                         message: string;
                         /** @constant */
@@ -37525,7 +37789,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_22"];
-            409: components["responses"]["409_8"];
+            409: components["responses"]["409_10"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -37780,7 +38044,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -37925,9 +38189,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
-             *     `waybill_has_open_discrepancies`: {count} discrepancies are open.
+             *     `waybill_has_open_discrepancies`: Open discrepancies: {count}.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -38135,7 +38399,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `bin_inactive`: The bin is out of use.
              *
@@ -38316,11 +38580,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
-             *     `waybill_delivery_not_ready`: A package of the waybill is {status}.
+             *     `waybill_delivery_not_ready`: A package of the waybill is not ready: {status}.
              *
              *     `driver_inactive`: This driver is not active.
              *
@@ -38536,7 +38800,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
@@ -38694,7 +38958,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *

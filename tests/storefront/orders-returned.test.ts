@@ -25,7 +25,7 @@ async function underWay(id: string): Promise<string> {
   return delivery_id;
 }
 
-test("refused at the door: it is cancelled, and no cash of it is in the books", async () => {
+test("refused at the door: it ends as cancelled, and no cash of it is in the books", async () => {
   const { id } = await placeOrder(shop, "cash");
   const before = await walletOf(shop.tenant, null);
   const delivery = await underWay(id);
@@ -33,8 +33,11 @@ test("refused at the door: it is cancelled, and no cash of it is in the books", 
   expect(early).toFailWith(409, "order_not_cancellable");
   await moves(shop.tenant.driver, delivery, "fail", "return");
   expect(await standing(id)).toMatchObject({ status: "shipped", payment_status: "pending" });
+  // What was shipped is not called off; that it came back is said.
+  const late = await change(id, "cancel", { reason: "customer_request" });
+  expect(late).toFailWith(409, "order_not_cancellable");
 
-  const answer = await change(id, "cancel", { reason: "customer_request", admin_notes: "Refused" });
+  const answer = await change(id, "return", { reason: "customer_request", admin_notes: "Refused" });
   expect(answer).toSucceed(200);
   expect(answer.body.data).toMatchObject({
     order: { status: "cancelled", cancel_reason: "customer_request", admin_notes: "Refused" },
@@ -46,8 +49,8 @@ test("refused at the door: it is cancelled, and no cash of it is in the books", 
   const [payment] = await sql`select status from money.payments where order_id = ${id}`;
   expect(payment.status).toBe("CANCELLED");
   expect(await walletOf(shop.tenant, null)).toBe(before);
-  const again = await change(id, "cancel", { reason: "customer_request" });
-  expect(again).toFailWith(409, "order_not_cancellable");
+  const again = await change(id, "return", { reason: "customer_request" });
+  expect(again).toFailWith(409, "invalid_status_transition");
   await checkAll(shop.tenant);
 });
 
@@ -57,7 +60,7 @@ test("paid by wallet: what was paid goes back, once, and its driver cannot bring
   const delivery = await underWay(id);
   await moves(shop.tenant.driver, delivery, "fail", "return");
   const answers = await Promise.all(
-    [1, 2].map(() => change(id, "cancel", { reason: "customer_request" })),
+    [1, 2].map(() => change(id, "return", { reason: "customer_request" })),
   );
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
   const done = answers.find(({ status }) => status === 200)!;
@@ -67,7 +70,7 @@ test("paid by wallet: what was paid goes back, once, and its driver cannot bring
   await checkAll(shop.tenant);
 });
 
-test("sent by the shop's own means, it is not known to have come back", async () => {
+test("sent by the shop's own means, it came back when the administrator says so", async () => {
   const { id } = await placeOrder(shop, "cash");
   const { delivery_id } = (await change(id, "approve")).body.data.delivery_assigned;
   await change(id, "ship");

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
+import { anId } from "../support/expect.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import { expectGuarded, expectNoSuch, expectRefused, expectReplayed } from "../support/promises.ts";
 import {
@@ -52,7 +53,7 @@ describe("a transfer", () => {
     const bin = (id: string) => ({ id, code: expect.any(String), name: expect.any(String) });
     const item = { id: r.item_id, name: expect.any(String), sku: expect.any(String) };
     const movement = {
-      id: expect.any(Number),
+      id: anId,
       quantity: 4,
       lot_number: null,
       serial_number: null,

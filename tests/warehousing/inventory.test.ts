@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
+import { anId } from "../support/expect.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import { expectGuarded, expectNoSuch, expectRefused, expectReplayed } from "../support/promises.ts";
 import {
@@ -134,7 +135,7 @@ describe("receipts", () => {
     expect(answer).toSucceed(201);
     const bin = { id: at.bin, code: expect.any(String), name: expect.any(String) };
     const movement = {
-      id: expect.any(Number),
+      id: anId,
       transaction_type: "receive",
       warehouse_id: at.warehouse,
       serial_number: null,

@@ -1,7 +1,7 @@
 -- The life of an order, guarded below every core: only these moves are possible, each leaves a line of history and
 -- an event. Cores write the status and, where there is something to say, status_note.
 
--- True when an order may go from one status to another. What is shipped is not called off any more, unless it came back.
+-- True when an order may go from one status to another. What is shipped is not called off any more.
 create or replace function storefront.order_move_is_legal(from_status text, to_status text) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -14,16 +14,6 @@ begin
     when 'delivered' then '{completed}'
     else '{}' end);
 end $$;
-
--- True when the delivery of a shipped order did not reach its customer: the parcel is back.
-create or replace function private.order_came_back(o storefront.storefront_orders) returns boolean
-language plpgsql stable set search_path = '' as $$
-begin
-  return o.status = 'shipped' and exists (
-    select from delivery.deliveries d where d.tenant_id = o.tenant_id and d.id = o.delivery_id
-      and (d.status = 'returned' or d.status = 'cancelled' and d.picked_up_at is not null));
-end $$;
-grant execute on function private.order_came_back(storefront.storefront_orders) to barid_caller;
 
 -- Tells what happened to an order. Numbers, ids and states; no name, phone or address.
 create or replace function private.tell_order(o storefront.storefront_orders, happened text, more jsonb default '{}') returns void
@@ -39,6 +29,7 @@ end $$;
 create or replace function private.guard_order() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+  -- A shipped order that nobody brings any more may have come back.
   if new.status <> old.status and not storefront.order_move_is_legal(old.status, new.status)
       and not (new.status = 'cancelled' and old.status = 'shipped' and not exists (
         select from delivery.deliveries d where d.tenant_id = old.tenant_id and d.id = old.delivery_id

@@ -1,8 +1,8 @@
 -- An order that ends before it leaves, and money that goes back.
 
--- Cancels an order that has not left, or whose parcel came back: its delivery is called off, what is left of what was paid
--- goes to the customer's wallet unless that is not wanted, and what was set aside is given back. Goods that were out come
--- into stock when a warehouse receives them. The delivery is locked before its order, as drivers do.
+-- Cancels an order that has not left: its delivery is called off, what is left of what was paid goes to the customer's
+-- wallet unless that is not wanted, and what was set aside is given back. The delivery is locked before its order, as
+-- drivers do.
 -- {order_id, reason, admin_notes?, refund_required?}
 -- -> {order {id, order_number, status, cancelled_at, cancel_reason, admin_notes}, inventory_released, refund or null,
 --     delivery_cancelled}
@@ -14,7 +14,8 @@ begin
 end $$;
 
 -- Ends a shipped order that its customer did not get: one sent by the shop's own means, or whose delivery is over. Cash for
--- it was never taken; what was paid goes back as in order_cancel, which has the same input and answer.
+-- it was never taken; what was paid goes back as in order_cancel, which has the same input and answer. The goods come into
+-- stock when a warehouse receives them.
 -- Fails: order_not_found, invalid_status_transition, order_has_delivery, what order_refund fails with.
 create or replace function storefront.order_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -46,7 +47,7 @@ begin
     perform app.fail('invalid_status_transition', jsonb_build_object('from', o.status, 'to', 'returned'));
   elsif came_back and v_status not in ('returned', 'cancelled') then
     perform app.fail('order_has_delivery', jsonb_build_object('delivery_id', v_delivery));
-  elsif not came_back and o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') and not private.order_came_back(o) then
+  elsif not came_back and o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') then
     perform app.fail('order_not_cancellable', jsonb_build_object('status', o.status));
   end if;
   if v_status in ('draft', 'pending', 'assigned', 'accepted') then

@@ -58,9 +58,10 @@ begin
 end $$;
 
 -- Refuses lines that cannot be picked: an item or a bin that is none, an item that never lay in the bin, more than
--- lies there unreserved and available (lines of one place count together) or more picked than asked for.
+-- lies there unreserved and available (lines of one place count together), more picked than asked for, or what is in a parcel and the
+-- order not its delivery's.
 -- p_order: what this order has reserved itself counts as free.
--- Fails: inventory_item_not_found, bin_not_found, item_not_in_bin, insufficient_stock, picked_too_much.
+-- Fails: inventory_item_not_found, bin_not_found, item_of_parcel, item_not_in_bin, insufficient_stock, picked_too_much.
 create or replace function warehousing.picking_check(warehouse_id uuid, lines jsonb, p_order uuid default null) returns void
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
@@ -69,6 +70,9 @@ declare
   v_bad record;
 begin
   perform warehousing.require_places(picking_check.warehouse_id, lines, 'item_details');
+  if not exists (select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.id = p_order and o.delivery_id is not null) then
+    perform warehousing.require_goods(lines, 'item_details');
+  end if;
   select l.line - 1 as place, l.item_id, l.picked_quantity > l.quantity as too_much, s.holds into v_bad
   from (
     select r.*, sum(r.quantity) over (partition by r.item_id, r.bin_id) as wanted

@@ -3934,18 +3934,6 @@ from tenancy.tenants t;
 
 grant select on tenancy.settings_version, tenancy.modules_version to barid_caller;
 
--- sql/30_views/tenancy/30_notifications.sql
-
-drop view if exists tenancy.notifications_list cascade;
-
--- What the caller was told: in the tenant he calls for, and as an administrator of the system.
-create view tenancy.notifications_list with (security_invoker = true) as
-select n.id, n.tenant_id, n.type, n.payload, n.created_at
-from tenancy.notifications n
-where n.user_id = (select app.user_id());
-
-grant select on tenancy.notifications_list to barid_caller;
-
 -- sql/30_views/warehousing/10_warehouses.sql
 
 -- Views show warehouse staff their own warehouses alone (app.own_warehouses). The tables below do not: whoever sends a parcel

@@ -25,7 +25,7 @@ const otherWords: Record<"ar" | "ku", [word: string, other: RegExp][]> = {
   ],
   ku: [
     ["پارسەڵ, a parcel; پاکەت is a package", /پارچە/],
-    ["هەڵاوێردە, an exception", /کێشە|تێبینی/],
+    ["هەڵاوێردە, an exception", /کێشەیەکی کراوە|تێبینییەکان|لەگەڵ تێبینی/],
     ["ئابوونە, a subscription", /بەشداری/],
     ["گوێزەرەوە, a carrier", /کۆمپانیای(ەکی تری)? گواستنەوە/],
     ["سپاردن, an assignment; ئەرک is a person's post", /ئەم ئەرکە/],

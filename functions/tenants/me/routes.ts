@@ -1,17 +1,8 @@
 import { anyone, can, either, mailboxOwner, member } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import { pagination } from "../../../shared/list.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { confirmAccount } from "./confirm-account.ts";
-import {
-  Confirm,
-  ConfirmResponse,
-  MeResponse,
-  notifications,
-  NotificationsResponse,
-  SwitchResponse,
-  TenantResponse,
-} from "./schemas.ts";
+import { Confirm, ConfirmResponse, MeResponse, SwitchResponse, TenantResponse } from "./schemas.ts";
 
 /** Who I am, which tenants I belong to, and which of them my calls go to. */
 export const me: AnyEndpoint[] = [
@@ -38,19 +29,6 @@ export const me: AnyEndpoint[] = [
     idempotency: "own",
     errors: ["weak_password"],
     run: ({ db, body }) => confirmAccount(db, body.password),
-  }),
-  endpoint({
-    method: "get",
-    path: "/me/notifications",
-    summary: "What I was told: work given to me, decisions about my store, what waits for a review",
-    access: anyone(),
-    tenant: "optional",
-    query: notifications.query,
-    response: NotificationsResponse,
-    async run({ db, query }) {
-      const page = await notifications.run(db, query);
-      return { notifications: page.rows, pagination: pagination(page) };
-    },
   }),
   endpoint({
     method: "post",

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { defineList, equal } from "../../../shared/list.ts";
-import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas.ts";
+import { Id, JsonObject, Timestamp } from "../../../shared/schemas.ts";
 import { Password } from "../password.ts";
 
 export const UserType = z.enum(["staff", "driver", "institution", "customer"]);
@@ -64,21 +63,3 @@ export const Tenant = z.object({
 });
 
 export const TenantResponse = z.object({ tenant: Tenant });
-
-export const NotificationsResponse = z.object({
-  notifications: z.array(z.object({
-    id: Id,
-    tenant_id: Id.nullable().meta({ description: "Null: a notice of the platform" }),
-    type: z.string(),
-    payload: JsonObject,
-    created_at: Timestamp,
-  })),
-  pagination: Pagination,
-});
-
-export const notifications = defineList({
-  view: "tenancy.notifications_list",
-  sort: ["created_at"],
-  params: { type: equal("type") },
-  limit: { default: 20, max: 100 },
-});

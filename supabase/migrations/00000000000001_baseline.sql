@@ -16638,10 +16638,11 @@ create or replace function private.orders_matching(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  v_part text := app.ascii_digits(part);
   -- The code that all numbers of a market begin with is in the index once for each: what follows is looked up there.
-  v_rare text := case when part ~ '^[0-9]*-[0-9]{3,}$' and exists (
-      select from storefront.markets m where m.tenant_id = v_tenant and right(m.code::text, position('-' in part) - 1) = split_part(part, '-', 1))
-    then split_part(part, '-', 2) else part end;
+  v_rare text := case when v_part ~ '^[0-9]*-[0-9]{3,}$' and exists (
+      select from storefront.markets m where m.tenant_id = v_tenant and right(m.code::text, position('-' in v_part) - 1) = split_part(v_part, '-', 1))
+    then split_part(v_part, '-', 2) else v_part end;
 begin
   -- Executed as text, so that each search is planned for its own pattern. A number and an id have no space, so what
   -- matches both written together matches one of them, unless the text has one. What is asked in full is asked of an
@@ -16650,7 +16651,7 @@ begin
     select o.id from storefront.storefront_orders o
     where o.tenant_id = $1 and (o.order_number || ' ' || o.id::text) operator(pg_catalog.~~*) $2
       and (o.order_number || ' ' || o.id::text || '') operator(pg_catalog.~~*) $3 and $4 !~ ' '
-  $query$ using v_tenant, app.contains_pattern(v_rare), app.contains_pattern(part), part;
+  $query$ using v_tenant, app.contains_pattern(v_rare), app.contains_pattern(v_part), part;
 end $$;
 grant execute on function private.orders_matching(text) to barid_caller;
 
@@ -17253,12 +17254,12 @@ create or replace function storefront.shop_products(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_shop record := private.open_shop(input ->> 'store_name');
-  v_pattern text := app.contains_pattern(input ->> 'search');
+  v_patterns text[] := app.contains_patterns(input ->> 'search');
   v_category uuid := (input ->> 'category_id')::uuid;
   v_by text := case when input ->> 'sort_by' in ('title', 'min_price') then input ->> 'sort_by' else 'created_at' end;
   v_direction text := case when input ->> 'sort_order' = 'asc' then 'asc' else 'desc' end;
   v_where text := 'p.tenant_id = $1 and p.market_id = $2 and ($3 is null or p.category_id = $3)
-    and ($4 is null or exists (select from jsonb_each_text(p.name) n where n.value ilike $4))';
+    and ($4 is null or exists (select from jsonb_each_text(p.name) n where n.value ilike any ($4)))';
   v_found jsonb;
 begin
   execute format('select jsonb_build_object(
@@ -17268,7 +17269,7 @@ begin
           order by p.%2$I %3$s nulls last, p.id %3$s limit $5 offset $6) l) page),
       ''total'', (select count(*) from storefront.products_list p where %1$s))', v_where, v_by, v_direction)
   into v_found
-  using v_shop.tenant_id, v_shop.market_id, v_category, v_pattern, (input ->> 'limit')::bigint, (input ->> 'offset')::bigint;
+  using v_shop.tenant_id, v_shop.market_id, v_category, v_patterns, (input ->> 'limit')::bigint, (input ->> 'offset')::bigint;
   return v_found;
 end $$;
 
@@ -18941,15 +18942,16 @@ grant execute on function private.guard_picking_order() to barid_caller;
 create or replace function private.picking_orders_with(part text) returns setof uuid
 language plpgsql stable security definer rows 50 set search_path = '' as $$
 declare
+  v_part text := app.ascii_digits(part);
   -- What every reference begins with is in the index once for each: only what follows is looked up there.
-  v_rare text := regexp_replace(part, '^p?k?o?-?0*', '', 'i');
+  v_rare text := regexp_replace(v_part, '^p?k?o?-?0*', '', 'i');
 begin
   -- Executed as text, so that each search is planned for its own pattern. What is asked in full is asked of an
   -- expression, which the index does not know.
   return query execute $query$
     select o.id from warehousing.picking_orders o
     where o.tenant_id = $1 and o.reference_number operator(pg_catalog.~~*) $2 and (o.reference_number || '') operator(pg_catalog.~~*) $3
-  $query$ using app.tenant_id(), app.contains_pattern(v_rare), app.contains_pattern(part);
+  $query$ using app.tenant_id(), app.contains_pattern(v_rare), app.contains_pattern(v_part);
 end $$;
 
 grant execute on function private.picking_orders_with(text) to barid_caller;
@@ -21014,7 +21016,7 @@ language plpgsql stable security definer rows 20 set search_path = '' as $$
 begin
   return query execute $query$
     select w.id from warehousing.waybills w where w.tenant_id = $1 and w.waybill_number operator(pg_catalog.~~*) $2
-  $query$ using app.tenant_id(), app.contains_pattern(part);
+  $query$ using app.tenant_id(), app.contains_pattern(app.ascii_digits(part));
 end $$;
 
 grant execute on function private.waybills_with(text) to barid_caller;

@@ -24,15 +24,16 @@ grant execute on function private.guard_picking_order() to barid_caller;
 create or replace function private.picking_orders_with(part text) returns setof uuid
 language plpgsql stable security definer rows 50 set search_path = '' as $$
 declare
+  v_part text := app.ascii_digits(part);
   -- What every reference begins with is in the index once for each: only what follows is looked up there.
-  v_rare text := regexp_replace(part, '^p?k?o?-?0*', '', 'i');
+  v_rare text := regexp_replace(v_part, '^p?k?o?-?0*', '', 'i');
 begin
   -- Executed as text, so that each search is planned for its own pattern. What is asked in full is asked of an
   -- expression, which the index does not know.
   return query execute $query$
     select o.id from warehousing.picking_orders o
     where o.tenant_id = $1 and o.reference_number operator(pg_catalog.~~*) $2 and (o.reference_number || '') operator(pg_catalog.~~*) $3
-  $query$ using app.tenant_id(), app.contains_pattern(v_rare), app.contains_pattern(part);
+  $query$ using app.tenant_id(), app.contains_pattern(v_rare), app.contains_pattern(v_part);
 end $$;
 
 grant execute on function private.picking_orders_with(text) to barid_caller;

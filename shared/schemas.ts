@@ -2,8 +2,9 @@
 import { z } from "zod";
 import { asciiDigits } from "./digits.ts";
 
-/** Any id PostgreSQL accepts, as it writes them; zod's own `uuid` also judges version bits. */
-export const Id = z.guid({ error: "invalid_uuid" }).toLowerCase();
+/** Any id PostgreSQL accepts, as it writes them; zod's own `uuid` also judges version bits. One that is missing is not malformed. */
+export const Id = z.guid({ error: ({ input }) => input === undefined ? undefined : "invalid_uuid" })
+  .toLowerCase();
 
 /** An instant, ISO 8601, as PostgreSQL's JSON gives it. */
 export const Timestamp = z.string().meta({ format: "date-time" });

@@ -252,7 +252,7 @@ describe("a transfer", () => {
   test("refuses wrong input and the wrong people, in the caller's language", async () => {
     const r = await route();
     await expectRefused(tenant.ops, { method: "POST", path }, [
-      [{}, "source_warehouse_id", "invalid_uuid"],
+      [{}, "source_warehouse_id", "validation_failed"],
       [r.body({ items: [] }), "items"],
       [r.body({ items: undefined }), "items"],
       [r.body({}, r.line({ quantity: 0 })), "items.0.quantity"],
@@ -262,7 +262,7 @@ describe("a transfer", () => {
       [
         r.body({}, r.line({ destination_bin_id: undefined })),
         "items.0.destination_bin_id",
-        "invalid_uuid",
+        "validation_failed",
       ],
       [r.body({}, r.line({ lot_number: "" })), "items.0.lot_number"],
       [r.body({ reference_number: " " }), "reference_number"],

@@ -215,7 +215,7 @@ describe("receipts", () => {
 
   test("refuse wrong input and the wrong people; once per key", async () => {
     await expectRefused(tenant.ops, { method: "POST", path: receipts }, [
-      [{}, "warehouse_id", "invalid_uuid"],
+      [{}, "warehouse_id", "validation_failed"],
       [{ ...receipt(), items: [] }, "items"],
       [{ ...receipt(), transaction_type: "gift" }, "transaction_type"],
       [receipt({ quantity: 0 }), "items.0.quantity"],

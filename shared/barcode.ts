@@ -17,6 +17,8 @@
  * `tests/support/barcode-vectors.json` holds for both.
  */
 
+import { asciiDigits } from "./digits.ts";
+
 /** A barcode as it is stored, and as the API reference shows it. */
 export const barcodePattern = /^([A-Z]{2})([0-9]{9})([0-9])([A-Z]{2})$/;
 export const defaultIndicator = "DM";
@@ -41,10 +43,8 @@ export interface Barcode {
  * letters become differs between languages.
  */
 export function normaliseBarcode(value: string): string {
-  return value
-    .replace(invisible, "")
-    .replace(/[a-z]/g, (letter) => letter.toUpperCase())
-    .replace(/[\u0660-\u0669\u06f0-\u06f9]/g, (digit) => String(digit.charCodeAt(0) & 0xf));
+  return asciiDigits(value.replace(invisible, ""))
+    .replace(/[a-z]/g, (letter) => letter.toUpperCase());
 }
 
 /** The check digit of nine digits. */

@@ -74,8 +74,9 @@ const number = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
 /** A cell that does not read as what its field wants stays a text, for the schema to refuse. */
 function valueOf(cell: string, options: Schema[]): unknown {
-  if (cell === "") return undefined;
   const may = (...types: string[]) => options.some(({ type }) => type && types.includes(type));
+  // An export writes `{}` for an object that has no parts.
+  if (cell === "" || (may("object") && /^\s*\{\s*\}\s*$/.test(cell))) return undefined;
   const untyped = options.some((one) => !one.type && one.const === undefined && !one.enum);
   if (may("number", "integer") && number.test(cell.trim())) return Number(cell);
   if (may("boolean") && /^\s*(true|false)\s*$/i.test(cell)) return /true/i.test(cell);

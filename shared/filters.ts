@@ -24,7 +24,7 @@ const asText = (value: string) => `(${value} #>> '{}')`;
 export function contains(column: string): Filter {
   return {
     schema: z.string().max(200),
-    condition: (value) => `r.${column}::text ilike app.contains_pattern(${asText(value)})`,
+    condition: (value) => `r.${column}::text ilike any (app.contains_patterns(${asText(value)}))`,
   };
 }
 

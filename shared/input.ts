@@ -94,14 +94,20 @@ function refusal(issue: z.core.$ZodIssue): AppError {
   return new AppError("validation_failed", { field, ...reason(issue) });
 }
 
+/** What JSON calls the types that schemas have names of their own for. */
+const jsonTypes: Record<string, string> = { record: "object", int: "integer" };
+
 function reason(issue: z.core.$ZodIssue): Record<string, unknown> {
   switch (issue.code) {
     case "invalid_type":
       return issue.input === undefined
         ? { reason_key: "reason_required" }
-        : { reason_key: "reason_type", expected: issue.expected };
+        : { reason_key: "reason_type", expected: jsonTypes[issue.expected] ?? issue.expected };
     case "too_small":
-      return { reason_key: "reason_too_small", bound: String(issue.minimum) };
+      return {
+        reason_key: issue.inclusive === false ? "reason_above" : "reason_too_small",
+        bound: String(issue.minimum),
+      };
     case "too_big":
       return { reason_key: "reason_too_big", bound: String(issue.maximum) };
     case "invalid_value":

@@ -92,6 +92,7 @@ function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {
     page: z.string().optional().meta({ description: "Page, from 1", type: "integer" }),
     limit: z.string().optional().meta({
       description: `Rows of a page: ${list.limit.default}, at most ${list.limit.max}`,
+      type: "integer",
     }),
     sort_by: z.enum(list.sort).optional(),
     sort_order: z.enum(["asc", "desc"]).optional(),
@@ -199,9 +200,9 @@ function conditionsOf(list: ListDeclaration, query: ListQuery) {
   }
   for (const name of Object.keys(query.column_filters)) use("column", name, list.columns![name]);
   if (query.search && list.search) {
-    const pattern = "app.contains_pattern($1 ->> 'search')";
-    const matches = list.search.map((column) => `r.${column}::text ilike ${pattern}`);
-    conditions.push({ name: "search", sql: `(${matches.join(" or ")})`, value: pattern });
+    const patterns = "app.contains_patterns($1 ->> 'search')";
+    const matches = list.search.map((column) => `r.${column}::text ilike any (${patterns})`);
+    conditions.push({ name: "search", sql: `(${matches.join(" or ")})`, value: patterns });
   }
   return { conditions, preferred, sets };
 }

@@ -133,8 +133,8 @@ export function textOf(
   code: ErrorCode,
   params: Record<string, unknown>,
 ): string {
-  const { reason_key } = params;
-  const reason = reason_key ? translate(language, String(reason_key), params) : undefined;
+  const { reason_key = "reason_invalid" } = params;
+  const reason = translate(language, String(reason_key), params);
   return translate(language, code, { ...params, reason });
 }
 

@@ -1,8 +1,10 @@
 /** Pieces that request and response schemas are made of. */
 import { z } from "zod";
+import { asciiDigits } from "./digits.ts";
 
-/** Any id PostgreSQL accepts, as it writes them; zod's own `uuid` also judges version bits. */
-export const Id = z.guid({ error: "invalid_uuid" }).toLowerCase();
+/** Any id PostgreSQL accepts, as it writes them; zod's own `uuid` also judges version bits. One that is missing is not malformed. */
+export const Id = z.guid({ error: ({ input }) => input === undefined ? undefined : "invalid_uuid" })
+  .toLowerCase();
 
 /** An instant, ISO 8601, as PostgreSQL's JSON gives it. */
 export const Timestamp = z.string().meta({ format: "date-time" });
@@ -22,7 +24,8 @@ export const Money = z.number().min(0).max(999_999_999_999).refine(
 /** Required text that says something. */
 export const Text = z.string().trim().min(1).max(500);
 export const LongText = z.string().trim().max(2000);
-export const Phone = z.string().trim().min(3).max(40);
+/** A telephone number, in the digits that telephones dial whichever a keyboard writes. */
+export const Phone = z.string().trim().min(3).max(40).overwrite(asciiDigits);
 
 /** A carrier's name in the system. */
 export const CarrierCode = z.string().regex(/^[a-z0-9_]{1,40}$/);
@@ -43,7 +46,8 @@ export const Latitude = z.number().min(-90).max(90);
 export const Longitude = z.number().min(-180).max(180);
 
 /** `true`/`false` in a query string. */
-export const Flag = z.enum(["true", "false"]).transform((value) => value === "true");
+export const Flag = z.union([z.boolean(), z.enum(["true", "false"])])
+  .transform((value) => String(value) === "true");
 
 /** Path parameters that are ids: `ids("manifest_id")`. */
 export function ids<Name extends string>(...names: Name[]): z.ZodObject<Record<Name, typeof Id>> {

@@ -841,7 +841,7 @@ export interface paths {
          */
         get: operations["get_delivery_deliveries_delivery_id"];
         /**
-         * Change a draft
+         * Change a draft; or correct recipient, notes, reference and promised time of an order
          * @description Who: permission manage:operations:tenant, or role institution or customer.
          */
         put: operations["put_delivery_deliveries_delivery_id"];
@@ -850,7 +850,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a draft
+         * Change a draft; or correct recipient, notes, reference and promised time of an order
          * @description Who: permission manage:operations:tenant, or role institution or customer.
          */
         patch: operations["patch_delivery_deliveries_delivery_id"];
@@ -3812,6 +3812,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/tenants/me/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What I was told: of the tenant I am in, and by the platform
+         * @description Who: any signed-in user.
+         */
+        get: operations["get_tenants_me_notifications"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tenants/me/notifications/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * I have read these, or all of them
+         * @description Who: any signed-in user.
+         */
+        post: operations["post_tenants_me_notifications_read"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tenants/wizard": {
         parameters: {
             query?: never;
@@ -3998,6 +4038,26 @@ export interface paths {
          * @description Who: permission manage:operations:tenant or manage:module:warehouse.
          */
         post: operations["post_warehousing_inventory_adjustments"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/warehousing/inventory/moves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move stock to other places of its warehouse, all of it or nothing
+         * @description Who: permission manage:operations:tenant or manage:module:warehouse.
+         */
+        post: operations["post_warehousing_inventory_moves"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5338,36 +5398,6 @@ export interface components {
                 };
             };
         };
-        /**
-         * @description `invalid_reference`: {field} names something that does not exist.
-         *
-         *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
-         *
-         *     `validation_failed`: {field} {reason}.
-         *
-         *     `invalid_uuid`: {field} is not a valid id.
-         *
-         *     `invalid_json`: The body is not valid JSON.
-         *
-         *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
-         *
-         *     `tenant_id_required`: Choose a company first: send tenant_id.
-         */
-        "400_17": {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    /** @enum {unknown} */
-                    code: "invalid_reference" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
-                    field?: string;
-                    message: string;
-                    /** @constant */
-                    success: false;
-                };
-            };
-        };
         /** @description `unauthorized`: Please sign in. */
         401: {
             headers: {
@@ -6233,7 +6263,11 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+         * @description `delivery_already_ordered`: The delivery is ordered: {field} cannot be changed any more. Recipient, notes, reference and promised time still can.
+         *
+         *     `delivery_already_picked_up`: The driver has picked the parcel up already.
+         *
+         *     `delivery_ended`: This delivery has already ended.
          *
          *     `delivery_barcode_taken`: Another delivery already has this barcode.
          *
@@ -6246,7 +6280,30 @@ export interface components {
             content: {
                 "application/json": {
                     /** @enum {unknown} */
-                    code: "invalid_status_transition" | "delivery_barcode_taken" | "idempotency_conflict";
+                    code: "delivery_already_ordered" | "delivery_already_picked_up" | "delivery_ended" | "delivery_barcode_taken" | "idempotency_conflict";
+                    field?: string;
+                    message: string;
+                    status?: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
+         * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+         *
+         *     `invalid_status_transition`: A change from {from} to {to} is not possible.
+         *
+         *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+         */
+        "409_5": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "assignment_ended" | "invalid_status_transition" | "idempotency_conflict";
                     from?: string;
                     message: string;
                     /** @constant */
@@ -6260,7 +6317,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_5": {
+        "409_6": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6281,7 +6338,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_6": {
+        "409_7": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6302,7 +6359,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_7": {
+        "409_8": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6320,9 +6377,35 @@ export interface components {
         /**
          * @description `insufficient_stock`: There is not enough available stock.
          *
+         *     `bin_inactive`: The bin is out of use.
+         *
+         *     `serial_number_taken`: This serial number is already in stock.
+         *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_8": {
+        "409_9": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "insufficient_stock" | "bin_inactive" | "serial_number_taken" | "idempotency_conflict";
+                    field?: string;
+                    item_id?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                    variant_id?: string | null;
+                };
+            };
+        };
+        /**
+         * @description `insufficient_stock`: There is not enough available stock.
+         *
+         *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+         */
+        "409_10": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6344,7 +6427,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_9": {
+        "409_11": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6365,7 +6448,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_10": {
+        "409_12": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6387,7 +6470,7 @@ export interface components {
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
          */
-        "409_11": {
+        "409_13": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6988,7 +7071,7 @@ export interface operations {
                 from_date?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 remittance_id?: string;
                 sort_by?: "collected_at" | "amount" | "delivery_code" | "remitted_at";
@@ -7076,7 +7159,7 @@ export interface operations {
                 from_date?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "remitted_at" | "amount";
@@ -7524,7 +7607,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "updated_at" | "city" | "full_address";
@@ -7869,7 +7952,7 @@ export interface operations {
     post_delivery_addresses_import: {
         parameters: {
             query?: {
-                dry_run?: "true" | "false";
+                dry_run?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
                 /** @description Another tenant of yours than the token's */
@@ -7965,7 +8048,7 @@ export interface operations {
                 include?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 sort_by?: "assignment_time";
                 sort_order?: "asc" | "desc";
@@ -8312,7 +8395,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_15"];
-            409: components["responses"]["409_6"];
+            409: components["responses"]["409_7"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -8838,7 +8921,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_6"];
+            409: components["responses"]["409_7"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -9253,7 +9336,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 owner_type?: "staff" | "driver" | "tenant";
                 page?: number;
                 search?: string;
@@ -9330,7 +9413,7 @@ export interface operations {
                 kind?: "bank_deposit" | "handover";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "amount" | "reversed_at" | "from_user_name" | "to_user_name";
@@ -9762,7 +9845,7 @@ export interface operations {
                 from_date?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 remitted_at_from?: string;
                 remitted_at_to?: string;
@@ -10002,7 +10085,7 @@ export interface operations {
                 from_date?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 remitted_at_from?: string;
                 remitted_at_to?: string;
@@ -10207,7 +10290,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 sort_by?: "created_at" | "declared_amount" | "counted_at";
                 sort_order?: "asc" | "desc";
@@ -11356,15 +11439,17 @@ export interface operations {
                 delivery_flow?: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
                 delivery_service_id?: string;
                 driver_id?: string;
+                dropoff_zone_id?: string;
                 external_reference_id?: string;
                 format?: "json" | "csv";
                 institution_user_id?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 manifest_id?: string;
                 page?: number;
                 parent_id?: string;
+                pickup_zone_id?: string;
                 search?: string;
                 sort_by?: "created_at" | "delivery_code" | "status";
                 sort_order?: "asc" | "desc";
@@ -12700,6 +12785,8 @@ export interface operations {
             /**
              * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
+             *     `delivery_goes_in_legs`: This delivery goes through a warehouse; book its legs.
+             *
              *     `shipment_with_other_carrier`: The delivery is booked with another carrier.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -12711,7 +12798,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "shipment_with_other_carrier" | "idempotency_conflict";
+                        code: "invalid_status_transition" | "delivery_goes_in_legs" | "shipment_with_other_carrier" | "idempotency_conflict";
                         from?: string;
                         message: string;
                         /** @constant */
@@ -12920,7 +13007,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
             /**
-             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `delivery_has_no_driver`: No driver has this delivery.
              *
@@ -12933,7 +13022,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "delivery_has_no_driver" | "idempotency_conflict";
+                        code: "assignment_ended" | "invalid_status_transition" | "delivery_has_no_driver" | "idempotency_conflict";
                         from?: string;
                         message: string;
                         /** @constant */
@@ -13093,7 +13182,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
-            409: components["responses"]["409_3"];
+            409: components["responses"]["409_5"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -13205,7 +13294,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `delivery_ended`: This delivery has already ended.
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `delivery_ended`: This delivery has already ended.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -13216,7 +13307,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "delivery_ended" | "idempotency_conflict";
+                        code: "assignment_ended" | "delivery_ended" | "idempotency_conflict";
                         message: string;
                         status?: string;
                         /** @constant */
@@ -13566,7 +13657,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
-            409: components["responses"]["409_3"];
+            409: components["responses"]["409_5"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -13855,7 +13946,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
             /**
-             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `assignment_not_accepted`: The driver has not accepted this delivery yet.
              *
@@ -13870,7 +13963,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "assignment_not_accepted" | "pickup_by_handoff" | "idempotency_conflict";
+                        code: "assignment_ended" | "invalid_status_transition" | "assignment_not_accepted" | "pickup_by_handoff" | "idempotency_conflict";
                         from?: string;
                         handoff_id?: string | null;
                         message: string;
@@ -13940,7 +14033,25 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
-            409: components["responses"]["409"];
+            /**
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "assignment_ended" | "idempotency_conflict";
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -14094,7 +14205,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
             /**
-             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `delivery_attempts_exhausted`: All {allowed_delivery_attempts} allowed attempts were made. Operations may allow another one with a reason.
              *
@@ -14113,7 +14226,7 @@ export interface operations {
                         allowed_delivery_attempts?: number;
                         attempts_used?: number;
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "delivery_attempts_exhausted" | "delivery_has_no_driver" | "return_through_warehouse" | "idempotency_conflict";
+                        code: "assignment_ended" | "invalid_status_transition" | "delivery_attempts_exhausted" | "delivery_has_no_driver" | "return_through_warehouse" | "idempotency_conflict";
                         field?: string;
                         from?: string;
                         message: string;
@@ -14299,7 +14412,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_3"];
+            409: components["responses"]["409_5"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -14380,7 +14493,7 @@ export interface operations {
     post_delivery_deliveries_import: {
         parameters: {
             query?: {
-                dry_run?: "true" | "false";
+                dry_run?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
                 /** @description Another tenant of yours than the token's */
@@ -14474,7 +14587,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 sort_by?: "created_at";
                 sort_order?: "asc" | "desc";
@@ -14673,7 +14786,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name" | "code";
@@ -14819,17 +14932,18 @@ export interface operations {
             query?: {
                 column_filters?: string;
                 driver_id?: string;
+                format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                month?: string;
-                page?: string;
-                page_size?: string;
+                month?: number;
+                page?: number;
+                page_size?: number;
                 search?: string;
                 sort_by?: "total_deliveries" | "driver_id" | "driver_name" | "period_month" | "period_year" | "successful_deliveries" | "failed_deliveries" | "on_time_deliveries" | "late_deliveries" | "success_rate" | "on_time_rate" | "average_delivery_time_minutes" | "total_distance_km" | "km_per_delivery" | "total_delivery_value";
                 sort_order?: "asc" | "desc";
                 /** @description Another tenant of yours than the token's */
                 tenant_id?: components["parameters"]["tenant_id"];
-                year?: string;
+                year?: number;
             };
             header?: {
                 /** @description ETag of what you have: 304 while it is still so */
@@ -15133,7 +15247,7 @@ export interface operations {
                 is_online?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "full_name" | "status" | "capacity_used" | "updated_at";
@@ -15490,7 +15604,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 sort_by?: "created_at";
                 sort_order?: "asc" | "desc";
@@ -15789,6 +15903,8 @@ export interface operations {
             /**
              * @description `handoff_not_pending`: This handoff has already ended.
              *
+             *     `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
              *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `assignment_not_accepted`: The driver has not accepted this delivery yet.
@@ -15804,7 +15920,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "handoff_not_pending" | "invalid_status_transition" | "assignment_not_accepted" | "warehouse_preparation_inconsistent" | "idempotency_conflict";
+                        code: "handoff_not_pending" | "assignment_ended" | "invalid_status_transition" | "assignment_not_accepted" | "warehouse_preparation_inconsistent" | "idempotency_conflict";
                         delivery_ids?: string[];
                         field?: string;
                         from?: string;
@@ -15831,7 +15947,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name" | "code" | "updated_at";
@@ -15936,7 +16052,7 @@ export interface operations {
     get_delivery_institution_branches_by_code_branch_code: {
         parameters: {
             query?: {
-                include_inactive?: "true" | "false";
+                include_inactive?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
                 /** @description Another tenant of yours than the token's */
@@ -16054,7 +16170,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "full_name" | "email" | "branches_count";
@@ -16182,7 +16298,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name" | "code" | "updated_at";
@@ -16725,7 +16841,7 @@ export interface operations {
     post_delivery_institutions_institution_user_id_branches_import: {
         parameters: {
             query?: {
-                dry_run?: "true" | "false";
+                dry_run?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
                 /** @description Another tenant of yours than the token's */
@@ -17070,7 +17186,7 @@ export interface operations {
                 include_stats?: "true" | "false";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 price_order?: "asc" | "desc";
                 search?: string;
@@ -17261,7 +17377,7 @@ export interface operations {
             /**
              * @description `customer_ids_required_for_selected_access_mode`: Name the users this access mode is about.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `zone_ids_required_for_selected_zone_mode`: Name the zones this zone mode is about.
              *
@@ -17618,7 +17734,7 @@ export interface operations {
             /**
              * @description `customer_ids_required_for_selected_access_mode`: Name the users this access mode is about.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `zone_ids_required_for_selected_zone_mode`: Name the zones this zone mode is about.
              *
@@ -17853,7 +17969,7 @@ export interface operations {
                 institution_user_id?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "batch_number" | "quantity";
@@ -18104,7 +18220,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 manifest_id?: string;
                 page?: number;
                 reason?: string;
@@ -18710,7 +18826,7 @@ export interface operations {
             query?: {
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 q?: string;
                 /** @description Another tenant of yours than the token's */
                 tenant_id?: components["parameters"]["tenant_id"];
@@ -18786,7 +18902,7 @@ export interface operations {
                 institution_user_id?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 processing_point_id?: string;
                 search?: string;
@@ -21069,7 +21185,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name" | "code" | "updated_at";
@@ -21507,7 +21623,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name" | "unit_capacity" | "updated_at";
@@ -21745,7 +21861,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 owner_id?: string;
                 owner_type?: "driver" | "customer" | "institution" | "staff" | "tenant";
                 page?: number;
@@ -22243,7 +22359,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "amount";
@@ -22414,7 +22530,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name";
@@ -22548,7 +22664,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name" | "updated_at";
@@ -22707,7 +22823,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_5"];
+            409: components["responses"]["409_6"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -22812,7 +22928,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_5"];
+            409: components["responses"]["409_6"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -22983,7 +23099,7 @@ export interface operations {
                 gateway_code?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 open?: boolean | ("true" | "false");
                 outcome?: "processed" | "ignored" | "unmatched";
                 page?: number;
@@ -23314,7 +23430,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "updated_at" | "city" | "is_default";
@@ -23884,7 +24000,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
-            409: components["responses"]["409_11"];
+            409: components["responses"]["409_13"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -23963,7 +24079,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
-            409: components["responses"]["409_11"];
+            409: components["responses"]["409_13"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -23976,7 +24092,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "sort_order" | "created_at" | "title" | "updated_at";
@@ -25739,7 +25855,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 needs_reapproval?: boolean | ("true" | "false");
                 page?: number;
                 publish_status?: "published" | "unpublished";
@@ -25842,7 +25958,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "createdAt" | "totalPrice";
@@ -25923,7 +26039,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 max_amount?: number | string;
                 min_amount?: number | string;
                 page?: number;
@@ -26686,7 +26802,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
-            409: components["responses"]["409_10"];
+            409: components["responses"]["409_12"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -27104,7 +27220,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
-            409: components["responses"]["409_10"];
+            409: components["responses"]["409_12"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -27680,7 +27796,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 max_price?: number | string;
                 min_price?: number | string;
                 page?: number;
@@ -27901,7 +28017,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_9"];
+            409: components["responses"]["409_11"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -28157,7 +28273,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_9"];
+            409: components["responses"]["409_11"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -28578,7 +28694,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "title" | "min_price";
@@ -28772,7 +28888,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 product_id?: string;
                 rating?: "1" | "2" | "3" | "4" | "5";
@@ -28940,7 +29056,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 sort_by?: "created_at";
                 sort_order?: "asc" | "desc";
@@ -29356,7 +29472,36 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_17"];
+            /**
+             * @description `invalid_reference`: {field} names something that does not exist.
+             *
+             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+             *
+             *     `validation_failed`: {field} {reason}.
+             *
+             *     `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "invalid_reference" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -29374,7 +29519,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "updated_at" | "slug" | "status";
@@ -30094,6 +30239,8 @@ export interface operations {
             header?: {
                 /** @description The same key and input give the first answer again */
                 "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+                /** @description ETag of what you read: refused when the row has changed since */
+                "If-Match"?: components["parameters"]["if_match"];
             };
             path: {
                 tenantId: string;
@@ -30111,6 +30258,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -30131,11 +30280,39 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_17"];
+            /**
+             * @description `invalid_reference`: {field} names something that does not exist.
+             *
+             *     `validation_failed`: {field} {reason}.
+             *
+             *     `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "invalid_reference" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
             409: components["responses"]["409"];
+            412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -30300,6 +30477,8 @@ export interface operations {
             header?: {
                 /** @description The same key and input give the first answer again */
                 "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+                /** @description ETag of what you read: refused when the row has changed since */
+                "If-Match"?: components["parameters"]["if_match"];
             };
             path: {
                 tenantId: string;
@@ -30544,6 +30723,8 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -30569,8 +30750,6 @@ export interface operations {
              *
              *     `delivery_service_not_available`: This delivery service may not be used here.
              *
-             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
-             *
              *     `validation_failed`: {field} {reason}.
              *
              *     `invalid_uuid`: {field} is not a valid id.
@@ -30588,7 +30767,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_reference" | "manifest_workflow_required" | "delivery_service_not_available" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_reference" | "manifest_workflow_required" | "delivery_service_not_available" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                         field?: string;
                         message: string;
                         /** @constant */
@@ -30619,6 +30798,7 @@ export interface operations {
                     };
                 };
             };
+            412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -30980,7 +31160,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 role?: "tenant_admin" | "operations_manager" | "dispatcher" | "warehouse_manager" | "warehouse_staff" | "driver" | "institution" | "customer";
                 search?: string;
@@ -31551,6 +31731,126 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    get_tenants_me_notifications: {
+        parameters: {
+            query?: {
+                format?: "json" | "csv";
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                limit?: number;
+                page?: number;
+                sort_by?: "created_at";
+                sort_order?: "asc" | "desc";
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+                type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "market_submitted" | "market_approved" | "market_rejected";
+                unread?: boolean | ("true" | "false");
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success; with `format=csv` the rows as text/csv */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message: string;
+                        notifications: {
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: uuid */
+                            id: string;
+                            message: string;
+                            payload: {
+                                [key: string]: unknown;
+                            };
+                            read_at: string | null;
+                            tenant_id: string | null;
+                            /** @enum {string} */
+                            type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "market_submitted" | "market_approved" | "market_rejected";
+                        }[];
+                        pagination: {
+                            limit: number;
+                            page: number;
+                            total: number;
+                            total_pages: number;
+                        };
+                        /** @constant */
+                        success: true;
+                        unread_count: number;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_tenants_me_notifications_read: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    notification_ids?: string[] | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        unread_count: number;
+                        updated_count: number;
+                    };
+                };
+            };
+            400: components["responses"]["400_2"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     post_tenants_wizard: {
         parameters: {
             query?: {
@@ -31872,7 +32172,8 @@ export interface operations {
                                 /** Format: uuid */
                                 id: string;
                             } | null;
-                            id: number;
+                            /** Format: uuid */
+                            id: string;
                             item: {
                                 /** Format: uuid */
                                 id: string;
@@ -31971,7 +32272,7 @@ export interface operations {
                 item_id?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 lot_number?: string;
                 page?: number;
                 serial_number?: string;
@@ -32066,7 +32367,7 @@ export interface operations {
                 is_serialized?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sku?: string;
@@ -32380,7 +32681,7 @@ export interface operations {
     post_warehousing_inventory_items_import: {
         parameters: {
             query?: {
-                dry_run?: "true" | "false";
+                dry_run?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
                 /** @description Another tenant of yours than the token's */
@@ -32471,7 +32772,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "reference_number";
@@ -32682,7 +32983,8 @@ export interface operations {
                                     id: string;
                                     name: string;
                                 } | null;
-                                id: number;
+                                /** Format: uuid */
+                                id: string;
                                 item: {
                                     /** Format: uuid */
                                     id: string;
@@ -32716,6 +33018,8 @@ export interface operations {
             /**
              * @description `bin_inactive`: The bin is out of use.
              *
+             *     `item_of_parcel`: This item is part of a package and moves only with it.
+             *
              *     `insufficient_stock`: There is not enough available stock.
              *
              *     `transfer_reference_exists`: Another inventory transfer already has this reference number.
@@ -32729,7 +33033,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "bin_inactive" | "insufficient_stock" | "transfer_reference_exists" | "idempotency_conflict";
+                        code: "bin_inactive" | "item_of_parcel" | "insufficient_stock" | "transfer_reference_exists" | "idempotency_conflict";
                         field?: string;
                         item_id?: string;
                         message: string;
@@ -32848,7 +33152,8 @@ export interface operations {
                                     id: string;
                                     name: string;
                                 } | null;
-                                id: number;
+                                /** Format: uuid */
+                                id: string;
                                 item: {
                                     /** Format: uuid */
                                     id: string;
@@ -32955,7 +33260,8 @@ export interface operations {
                                 id: string;
                                 name: string;
                             } | null;
-                            id: number;
+                            /** Format: uuid */
+                            id: string;
                             item: {
                                 /** Format: uuid */
                                 id: string;
@@ -32982,32 +33288,100 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
-            /**
-             * @description `insufficient_stock`: There is not enough available stock.
-             *
-             *     `bin_inactive`: The bin is out of use.
-             *
-             *     `serial_number_taken`: This serial number is already in stock.
-             *
-             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
-             */
-            409: {
+            409: components["responses"]["409_9"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_warehousing_inventory_moves: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    items: {
+                        /** Format: uuid */
+                        from_bin_id: string;
+                        /** Format: uuid */
+                        item_id: string;
+                        lot_number?: string | null;
+                        quantity: number;
+                        serial_number?: string | null;
+                        status?: string;
+                        /** Format: uuid */
+                        to_bin_id: string;
+                        to_status?: string;
+                    }[];
+                    notes?: string | null;
+                    /** Format: uuid */
+                    warehouse_id: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @enum {unknown} */
-                        code: "insufficient_stock" | "bin_inactive" | "serial_number_taken" | "idempotency_conflict";
-                        field?: string;
-                        item_id?: string;
                         message: string;
+                        /** Format: uuid */
+                        move_id: string;
                         /** @constant */
-                        success: false;
-                        variant_id?: string | null;
+                        success: true;
+                        transactions: {
+                            from_bin: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            } | null;
+                            /** Format: uuid */
+                            id: string;
+                            item: {
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                                sku: string;
+                            };
+                            lot_number: string | null;
+                            quantity: number;
+                            serial_number: string | null;
+                            to_bin: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            } | null;
+                            transaction_type: string;
+                            /** Format: uuid */
+                            warehouse_id: string;
+                        }[];
                     };
                 };
             };
+            400: components["responses"]["400_12"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_20"];
+            409: components["responses"]["409_9"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -33071,7 +33445,8 @@ export interface operations {
                                 id: string;
                                 name: string;
                             } | null;
-                            id: number;
+                            /** Format: uuid */
+                            id: string;
                             item: {
                                 /** Format: uuid */
                                 id: string;
@@ -33552,7 +33927,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 mode?: "system_only" | "delivery_operation";
                 operation_type?: "single_delivery" | "waybill";
                 page?: number;
@@ -33969,7 +34344,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_22"];
-            409: components["responses"]["409_8"];
+            409: components["responses"]["409_10"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -34081,7 +34456,7 @@ export interface operations {
                 found?: string;
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 order_type?: "individual" | "batch" | "waybill";
                 page?: number;
                 priority?: ("asc" | "desc") | string;
@@ -34424,6 +34799,8 @@ export interface operations {
             /**
              * @description `picking_reference_exists`: Another picking order already has this reference number.
              *
+             *     `item_of_parcel`: This item is part of a package and moves only with it.
+             *
              *     `insufficient_stock`: There is not enough available stock.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -34435,7 +34812,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "picking_reference_exists" | "insufficient_stock" | "idempotency_conflict";
+                        code: "picking_reference_exists" | "item_of_parcel" | "insufficient_stock" | "idempotency_conflict";
                         field?: string;
                         item_id?: string;
                         message: string;
@@ -34771,6 +35148,8 @@ export interface operations {
              *
              *     `picking_incomplete`: Not everything of this picking order has been picked.
              *
+             *     `item_of_parcel`: This item is part of a package and moves only with it.
+             *
              *     `insufficient_stock`: There is not enough available stock.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -34782,7 +35161,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "pnd_picking_handed_off_by_driver_pickup" | "picking_items_fixed" | "picking_incomplete" | "insufficient_stock" | "idempotency_conflict";
+                        code: "invalid_status_transition" | "pnd_picking_handed_off_by_driver_pickup" | "picking_items_fixed" | "picking_incomplete" | "item_of_parcel" | "insufficient_stock" | "idempotency_conflict";
                         field?: string;
                         from?: string;
                         item_id?: string;
@@ -34811,7 +35190,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at";
@@ -35230,7 +35609,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 sort_by?: "started_at" | "ended_at" | "status";
                 sort_order?: "asc" | "desc";
@@ -36357,7 +36736,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "name" | "code" | "status" | "total_capacity" | "available_capacity" | "updated_at";
@@ -36547,7 +36926,7 @@ export interface operations {
             /**
              * @description `invalid_warehouse_features`: The warehouse has no such feature.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
@@ -36579,7 +36958,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_4"];
-            409: components["responses"]["409_7"];
+            409: components["responses"]["409_8"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -36768,7 +37147,7 @@ export interface operations {
             /**
              * @description `invalid_warehouse_features`: The warehouse has no such feature.
              *
-             *     `invalid_customer_ids`: One of the users is not a member of this company.
+             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
              *
              *     `validation_failed`: {field} {reason}.
              *
@@ -36819,7 +37198,7 @@ export interface operations {
                     };
                 };
             };
-            409: components["responses"]["409_7"];
+            409: components["responses"]["409_8"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -36871,7 +37250,9 @@ export interface operations {
             /**
              * @description `warehouse_has_inventory`: The warehouse still holds inventory and cannot be deleted.
              *
-             *     `warehouse_in_use`: Deliveries, waybills, receipts or picks are still under way at the warehouse; it cannot be deleted.
+             *     `warehouse_in_use`: Deliveries, waybills, receipts, picks or sorting are still under way at the warehouse; it cannot be deleted.
+             *
+             *     `warehouse_in_use_by_settings`: The warehouse cannot be deleted while settings name it.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -36882,8 +37263,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "warehouse_has_inventory" | "warehouse_in_use" | "idempotency_conflict";
+                        code: "warehouse_has_inventory" | "warehouse_in_use" | "warehouse_in_use_by_settings" | "idempotency_conflict";
                         message: string;
+                        setting_references?: unknown[];
                         /** @constant */
                         success: false;
                     };
@@ -36903,7 +37285,7 @@ export interface operations {
                 is_temporary?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 location_type?: "BIN" | "RECEIVING" | "STAGING" | "CAGE" | "TROLLEY";
                 page?: number;
                 search?: string;
@@ -37212,6 +37594,8 @@ export interface operations {
              *
              *     `bin_full`: The bin holds more than that.
              *
+             *     `bin_of_sorting_session`: The place belongs to a sorting session; change it there.
+             *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
             409: {
@@ -37221,7 +37605,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "bin_code_exists" | "default_receiving_exists" | "bin_not_empty" | "bin_full" | "idempotency_conflict";
+                        code: "bin_code_exists" | "default_receiving_exists" | "bin_not_empty" | "bin_full" | "bin_of_sorting_session" | "idempotency_conflict";
                         field?: string;
                         message: string;
                         /** @constant */
@@ -37367,7 +37751,7 @@ export interface operations {
                 is_active?: boolean | ("true" | "false");
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 sort_by?: "created_at" | "employee_id" | "role";
                 sort_order?: "asc" | "desc";
@@ -37638,7 +38022,7 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
+                limit?: number;
                 page?: number;
                 search?: string;
                 sort_by?: "created_at" | "waybill_number" | "status";
@@ -37980,7 +38364,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_22"];
-            409: components["responses"]["409_8"];
+            409: components["responses"]["409_10"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -38235,7 +38619,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -38380,9 +38764,9 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
-             *     `waybill_has_open_discrepancies`: {count} discrepancies are open.
+             *     `waybill_has_open_discrepancies`: Open discrepancies: {count}.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -38590,7 +38974,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `bin_inactive`: The bin is out of use.
              *
@@ -38771,11 +39155,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
-             *     `waybill_delivery_not_ready`: A package of the waybill is {status}.
+             *     `waybill_delivery_not_ready`: A package of the waybill is not ready: {status}.
              *
              *     `driver_inactive`: This driver is not active.
              *
@@ -38991,7 +39375,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
@@ -39149,7 +39533,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
             /**
-             * @description `waybill_action_not_allowed`: Not possible while the waybill is {status}.
+             * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
              *     `waybill_has_no_deliveries`: The waybill has no packages.
              *
@@ -39303,8 +39687,8 @@ export interface operations {
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
-                limit?: string;
-                page?: string;
+                limit?: number;
+                page?: number;
                 status?: "pending" | "retrying" | "success" | "failed";
                 /** @description Another tenant of yours than the token's */
                 tenant_id?: components["parameters"]["tenant_id"];

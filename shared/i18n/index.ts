@@ -18,7 +18,7 @@ export function isLanguage(word: unknown): word is Language {
  * (the tenant's own language, then English). Unknown languages are passed over without a word.
  */
 export function askedLanguage(query: string | null, accept: string | null): Language | undefined {
-  const wanted = query?.toLowerCase().split("-")[0];
+  const wanted = query ? named(query) : undefined;
   if (isLanguage(wanted)) return wanted;
   const ranked = (accept ?? "").split(",")
     .map((part) => {
@@ -26,11 +26,17 @@ export function askedLanguage(query: string | null, accept: string | null): Lang
       const weight = Number(
         options.find((option) => option.trim().startsWith("q="))?.trim().slice(2) ?? 1,
       );
-      return { language: tag.split("-")[0], weight };
+      return { language: named(tag), weight };
     })
     .filter(({ weight }) => weight > 0)
     .sort((a, b) => b.weight - a.weight);
   return ranked.map(({ language }) => language).find(isLanguage);
+}
+
+/** The language a tag begins with, as we call it: phones and browsers say `ckb` for the Kurdish that we speak. */
+function named(tag: string): string {
+  const language = tag.toLowerCase().split("-")[0];
+  return language === "ckb" ? "ku" : language;
 }
 
 /** The text of a key in a language as it is written, with its `{holes}`: for who reads what there is to be said. */

@@ -7,6 +7,28 @@ begin
   return '%' || replace(replace(replace(search, '\', '\\'), '%', '\%'), '_', '\_') || '%';
 end $$;
 
+-- The same text with ASCII digits for the Arabic-Indic (U+0660) and extended Arabic-Indic (U+06F0) ones.
+create or replace function app.ascii_digits(value text) returns text
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return translate(value, '٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹', '01234567890123456789');
+end $$;
+
+-- What a person who searches may mean, as ILIKE patterns: the text as it stands; with the digits that numbers are stored in,
+-- whichever his keyboard writes; and of a telephone number what it ends in, since the same one is written with the
+-- code of the country (+964 770 …, 00964770…) and without (0770…).
+create or replace function app.contains_patterns(search text) returns text[]
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+declare
+  v_ascii text := app.ascii_digits(search);
+  v_phone text := regexp_replace(v_ascii, '[ ().-]', '', 'g');
+begin
+  return array(
+    select distinct app.contains_pattern(m.meant)
+    from unnest(array[search, v_ascii, case when v_phone ~ '^(\+|00?)[1-9][0-9]{7,13}$' then right(v_phone, 9) end]) m (meant)
+    where m.meant is not null);
+end $$;
+
 -- A uuid from text, or null when it is none. For values that may legitimately be something else.
 create or replace function app.as_uuid(value text) returns uuid
 language plpgsql immutable strict parallel safe set search_path = '' as $$

@@ -151,5 +151,6 @@ create table if not exists tenancy.notifications (
   created_at timestamptz not null default now(),
   foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade
 );
-create index if not exists notifications_user on tenancy.notifications (tenant_id, user_id, created_at desc);
-create index if not exists notifications_person on tenancy.notifications (user_id, created_at desc);
+create index if not exists notifications_user on tenancy.notifications (tenant_id, user_id);
+create index if not exists notifications_person on tenancy.notifications (user_id, created_at desc nulls last, id desc);
+create index if not exists notifications_unread on tenancy.notifications (user_id) where read_at is null;

@@ -125,6 +125,7 @@ create index if not exists deliveries_reference on delivery.deliveries (tenant_i
 create index if not exists deliveries_search on delivery.deliveries using gin ((delivery_code::text || ' ' || barcode || ' '
   || coalesce(external_reference_id, '') || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', ''))
   extensions.gin_trgm_ops);
+create index if not exists deliveries_promised on delivery.deliveries (tenant_id, promised_at) where promised_at is not null;
 create index if not exists deliveries_manifest on delivery.deliveries (tenant_id, manifest_id) where manifest_id is not null;
 
 create table if not exists delivery.delivery_status_history (

@@ -43,9 +43,10 @@ create table if not exists warehousing.inventory_items (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
-  constraint item_sku_exists unique (tenant_id, sku),
   foreign key (tenant_id, parcel_delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
+-- Of the catalogue: what is in parcels is numbered after them, whatever numbers people give.
+create unique index if not exists item_sku_exists on warehousing.inventory_items (tenant_id, sku) where parcel_delivery_id is null;
 create index if not exists inventory_items_recent on warehousing.inventory_items (tenant_id, created_at desc nulls last, id desc);
 create index if not exists inventory_items_barcode on warehousing.inventory_items (tenant_id, barcode) where barcode is not null;
 create index if not exists inventory_items_parcel on warehousing.inventory_items (tenant_id, parcel_delivery_id) where parcel_delivery_id is not null;
@@ -89,7 +90,9 @@ create index if not exists stock_recent on warehousing.stock (tenant_id, created
 
 -- Every movement, for good: a quantity left one place (null: it came in) for another (null: it went out).
 create table if not exists warehousing.inventory_transactions (
+  -- In the order of booking: for us. Clients know a movement by its movement_id, an id like any other.
   id bigint generated always as identity primary key,
+  movement_id uuid not null default gen_random_uuid(),
   tenant_id uuid not null,
   transaction_type text not null check (transaction_type in ('initial_stock', 'receive', 'pick', 'move', 'adjust', 'return', 'count',
     'transfer_in', 'transfer_out', 'reserve', 'release', 'write_off')),

@@ -259,12 +259,13 @@ create policy tenant on delivery.delivery_services for all to barid_caller
         select from delivery.delivery_service_users u
         where u.tenant_id = delivery_services.tenant_id and u.service_id = delivery_services.id and u.user_id = (select app.user_id()))));
 
--- A notice of the platform is its reader's alone; private.notify_system_admins() writes it.
+-- A notice of the platform is its reader's alone, who notes that he read it; private.notify_system_admins() writes it.
 drop policy tenant on tenancy.notifications;
 create policy tenant on tenancy.notifications for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id()))
     or (tenant_id is null and user_id = (select app.user_id())))
-  with check (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id())));
+  with check (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id()))
+    or (tenant_id is null and user_id = (select app.user_id())));
 
 -- Vehicles are the business of those who drive and those who send them.
 drop policy tenant on delivery.vehicles;

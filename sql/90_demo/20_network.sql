@@ -86,7 +86,7 @@ begin
       (v_tenant, 'delivery', 'transfer_manifest', jsonb_build_object('enabled', true, 'receiving_mode', 'item_scan',
         'allow_driver_create_manifest_from_form', true, 'allow_driver_scan_institution_qr', true, 'allow_driver_scan_item_barcode', true,
         'allow_driver_select_processing_point', true, 'driver_scan_mode', 'continuous', 'delivery_fee_origin', 'processing_point',
-        'default_delivery_service_id', md5('service/standard' || v_slug),
+        'default_delivery_service_id', md5('service/standard' || v_slug)::uuid,
         'reasons', '[{"value": "damaged", "label": "Damaged parcel", "description": "The parcel or its packing is broken"},
           {"value": "wrong_address", "label": "Wrong address", "description": "The destination cannot be found"},
           {"value": "unreadable_barcode", "label": "Unreadable barcode", "description": "The barcode cannot be scanned"}]'::jsonb)),

@@ -42,7 +42,7 @@ begin
 
     -- Deliveries that are staged and name no warehouse go through this one.
     insert into tenancy.tenant_settings (tenant_id, module, group_key, settings)
-    values (v_tenant, 'general', 'warehouse', jsonb_build_object('default_warehouse_id', md5('warehouse/main' || v_slug)))
+    values (v_tenant, 'general', 'warehouse', jsonb_build_object('default_warehouse_id', md5('warehouse/main' || v_slug)::uuid))
     on conflict do nothing;
 
     insert into warehousing.inventory_items (id, tenant_id, name, sku, barcode, brand, model, unit_size, is_serialized)

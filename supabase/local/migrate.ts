@@ -48,11 +48,20 @@ export async function migrate(sql: postgres.Sql, dir = migrationsDir): Promise<s
   return applied;
 }
 
-/** Runs the demo data; each file in one transaction. Returns the names of the files. */
+/**
+ * Runs the demo data; each file in one transaction with its mark, so that a start after an interrupted one goes on
+ * where that stopped. Returns the names of the files that ran now.
+ */
 export async function seed(sql: postgres.Sql, dir = seedsDir): Promise<string[]> {
-  const files = sqlFiles(dir);
+  const done = await sql<{ version: string }[]>`
+    select version from local.applied where version like 'seed:%'`;
+  const files = sqlFiles(dir).filter((file) =>
+    !done.some(({ version }) => version === `seed:${file}`)
+  );
   for (const file of files) {
-    await applyOne(sql, file, readFileSync(join(dir, file), "utf8"), () => Promise.resolve());
+    await applyOne(sql, file, readFileSync(join(dir, file), "utf8"), async (transaction) => {
+      await transaction`insert into local.applied (version, sha256) values (${`seed:${file}`}, '')`;
+    });
   }
   return files;
 }

@@ -352,6 +352,28 @@ begin
   return '%' || replace(replace(replace(search, '\', '\\'), '%', '\%'), '_', '\_') || '%';
 end $$;
 
+-- The same text with ASCII digits for the Arabic-Indic (U+0660) and extended Arabic-Indic (U+06F0) ones.
+create or replace function app.ascii_digits(value text) returns text
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return translate(value, '٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹', '01234567890123456789');
+end $$;
+
+-- What a person who searches may mean, as ILIKE patterns: the text as it stands; with the digits that numbers are stored in,
+-- whichever his keyboard writes; and of a telephone number what it ends in, since the same one is written with the
+-- code of the country (+964 770 …, 00964770…) and without (0770…).
+create or replace function app.contains_patterns(search text) returns text[]
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+declare
+  v_ascii text := app.ascii_digits(search);
+  v_phone text := regexp_replace(v_ascii, '[ ().-]', '', 'g');
+begin
+  return array(
+    select distinct app.contains_pattern(m.meant)
+    from unnest(array[search, v_ascii, case when v_phone ~ '^(\+|00?)[1-9][0-9]{7,13}$' then right(v_phone, 9) end]) m (meant)
+    where m.meant is not null);
+end $$;
+
 -- A uuid from text, or null when it is none. For values that may legitimately be something else.
 create or replace function app.as_uuid(value text) returns uuid
 language plpgsql immutable strict parallel safe set search_path = '' as $$
@@ -551,8 +573,9 @@ create table if not exists tenancy.notifications (
   created_at timestamptz not null default now(),
   foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete cascade
 );
-create index if not exists notifications_user on tenancy.notifications (tenant_id, user_id, created_at desc);
-create index if not exists notifications_person on tenancy.notifications (user_id, created_at desc);
+create index if not exists notifications_user on tenancy.notifications (tenant_id, user_id);
+create index if not exists notifications_person on tenancy.notifications (user_id, created_at desc nulls last, id desc);
+create index if not exists notifications_unread on tenancy.notifications (user_id) where read_at is null;
 
 -- sql/20_tables/15_tenant_admin.sql
 
@@ -1594,6 +1617,7 @@ create index if not exists deliveries_reference on delivery.deliveries (tenant_i
 create index if not exists deliveries_search on delivery.deliveries using gin ((delivery_code::text || ' ' || barcode || ' '
   || coalesce(external_reference_id, '') || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', ''))
   extensions.gin_trgm_ops);
+create index if not exists deliveries_promised on delivery.deliveries (tenant_id, promised_at) where promised_at is not null;
 create index if not exists deliveries_manifest on delivery.deliveries (tenant_id, manifest_id) where manifest_id is not null;
 
 create table if not exists delivery.delivery_status_history (
@@ -1666,9 +1690,10 @@ create table if not exists warehousing.inventory_items (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   unique (tenant_id, id),
-  constraint item_sku_exists unique (tenant_id, sku),
   foreign key (tenant_id, parcel_delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
+-- Of the catalogue: what is in parcels is numbered after them, whatever numbers people give.
+create unique index if not exists item_sku_exists on warehousing.inventory_items (tenant_id, sku) where parcel_delivery_id is null;
 create index if not exists inventory_items_recent on warehousing.inventory_items (tenant_id, created_at desc nulls last, id desc);
 create index if not exists inventory_items_barcode on warehousing.inventory_items (tenant_id, barcode) where barcode is not null;
 create index if not exists inventory_items_parcel on warehousing.inventory_items (tenant_id, parcel_delivery_id) where parcel_delivery_id is not null;
@@ -1712,7 +1737,9 @@ create index if not exists stock_recent on warehousing.stock (tenant_id, created
 
 -- Every movement, for good: a quantity left one place (null: it came in) for another (null: it went out).
 create table if not exists warehousing.inventory_transactions (
+  -- In the order of booking: for us. Clients know a movement by its movement_id, an id like any other.
   id bigint generated always as identity primary key,
+  movement_id uuid not null default gen_random_uuid(),
   tenant_id uuid not null,
   transaction_type text not null check (transaction_type in ('initial_stock', 'receive', 'pick', 'move', 'adjust', 'return', 'count',
     'transfer_in', 'transfer_out', 'reserve', 'release', 'write_off')),
@@ -3495,6 +3522,34 @@ join delivery.addresses t on t.tenant_id = d.tenant_id and t.id = d.dropoff_addr
 where (d.pickup_zone_id is not null or f.latitude is not null)
   and (d.dropoff_zone_id is not null or t.latitude is not null);
 
+-- The place of a warehouse as deliveries keep places, or what stands in its stead. A definer: a driver who brings a
+-- parcel to a warehouse or fetches it there has to know where that is.
+create or replace function private.warehouse_place(tenant uuid, warehouse uuid, otherwise jsonb) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return coalesce((
+    select to_jsonb(a) from warehousing.warehouses w join delivery.addresses_list a on a.id = w.address_id
+    where w.tenant_id = warehouse_place.tenant and w.id = warehouse_place.warehouse), otherwise);
+end $$;
+
+-- Where a driver fetches a delivery: in the warehouse it lies in, else where it was ordered from.
+create or replace function delivery.fetched_at(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when d.current_warehouse_id is null then d.pickup_snapshot
+    else private.warehouse_place(d.tenant_id, d.current_warehouse_id, d.pickup_snapshot) end;
+end $$;
+
+-- Where he brings it: to the warehouse it is transferred to first, else where it was ordered to.
+create or replace function delivery.brought_to(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when not delivery.is_transferred(d) then d.dropoff_snapshot
+    else private.warehouse_place(d.tenant_id, d.dropoff_warehouse_id, d.dropoff_snapshot) end;
+end $$;
+
+grant execute on function private.warehouse_place(uuid, uuid, jsonb) to barid_caller;
+
 -- Assignments as lists show them. What stands beside a row is looked up for the rows of a page only, so
 -- each is a sub-select. customer, delivery_details and route are shown when asked for (`include`). Ids are chosen by case
 -- and not by coalesce(), which PostgreSQL takes for leaky: under row-level security it would read every profile.
@@ -3518,7 +3573,7 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
   (select jsonb_build_object('status', d.status, 'barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg,
       'delivery_flow', d.delivery_flow, 'unit_size', d.unit_size, 'payer_type', d.payer_type, 'payment_method', d.payment_method,
       'cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'recipient', d.recipient, 'notes', d.notes,
-      'pickup', d.pickup_snapshot, 'dropoff', d.dropoff_snapshot, 'promised_at', d.promised_at, 'picked_up_at', d.picked_up_at)
+      'pickup', delivery.fetched_at(d), 'dropoff', delivery.brought_to(d), 'promised_at', d.promised_at, 'picked_up_at', d.picked_up_at)
     from delivery.deliveries d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery_details,
   a.route_details as route
 from delivery.assignments a;
@@ -3925,6 +3980,38 @@ from tenancy.tenant_users u
 join tenancy.profiles p on p.id = u.user_id;
 
 grant select on tenancy.users_list to barid_caller;
+
+-- sql/30_views/tenancy/20_notifications.sql
+
+drop view if exists tenancy.notifications_list cascade;
+
+-- What the caller was told, of the tenant he is in and of the platform: his own notices only, also for those who see
+-- the whole tenant.
+create view tenancy.notifications_list with (security_invoker = true) as
+select n.id, n.tenant_id, n.type, n.payload, n.read_at, n.created_at
+from tenancy.notifications n
+where n.user_id = (select app.user_id());
+
+grant select on tenancy.notifications_list to barid_caller;
+
+-- sql/30_views/tenancy/20_versions.sql
+
+drop view if exists tenancy.settings_version cascade;
+drop view if exists tenancy.modules_version cascade;
+
+-- When anything of a tenant's settings was last changed: what a change with If-Match must find.
+create view tenancy.settings_version with (security_invoker = true) as
+select t.id as tenant_id, greatest(t.created_at, (
+    select max(s.updated_at) from tenancy.tenant_settings s where s.tenant_id = t.id)) as updated_at
+from tenancy.tenants t;
+
+-- The same of the modules it has.
+create view tenancy.modules_version with (security_invoker = true) as
+select t.id as tenant_id, greatest(t.created_at, (
+    select max(m.updated_at) from tenancy.tenant_modules m where m.tenant_id = t.id)) as updated_at
+from tenancy.tenants t;
+
+grant select on tenancy.settings_version, tenancy.modules_version to barid_caller;
 
 -- sql/30_views/warehousing/10_warehouses.sql
 
@@ -5418,9 +5505,13 @@ begin
     order by a.sequence_number, a.assignment_time, a.id), '[]') into v_list
   from delivery.assignments a
   join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-  -- From the delivery's own snapshots: a driver does not see every address.
-  cross join lateral (select (d.pickup_snapshot ->> 'latitude')::double precision as latitude, (d.pickup_snapshot ->> 'longitude')::double precision as longitude) f
-  cross join lateral (select (d.dropoff_snapshot ->> 'latitude')::double precision as latitude, (d.dropoff_snapshot ->> 'longitude')::double precision as longitude) t
+  -- Not from the addresses: a driver does not see every one.
+  cross join lateral (
+    select (p.place ->> 'latitude')::double precision as latitude, (p.place ->> 'longitude')::double precision as longitude
+    from (select delivery.fetched_at(d) as place offset 0) p) f
+  cross join lateral (
+    select (p.place ->> 'latitude')::double precision as latitude, (p.place ->> 'longitude')::double precision as longitude
+    from (select delivery.brought_to(d) as place offset 0) p) t
   where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted');
   return jsonb_build_object('start', case when v_start is not null then jsonb_build_object(
     'latitude', v_start -> 'latitude', 'longitude', v_start -> 'longitude') end, 'assignments', v_list);
@@ -5442,8 +5533,10 @@ begin
       select a.id, f.latitude as f_lat, f.longitude as f_lng, t.latitude as t_lat, t.longitude as t_lng
       from delivery.assignments a
       join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-      join delivery.addresses f on f.tenant_id = d.tenant_id and f.id = d.pickup_address_id
-      join delivery.addresses t on t.tenant_id = d.tenant_id and t.id = d.dropoff_address_id
+      left join warehousing.warehouses lies on lies.tenant_id = d.tenant_id and lies.id = d.current_warehouse_id
+      left join warehousing.warehouses goes on goes.tenant_id = d.tenant_id and goes.id = d.dropoff_warehouse_id and delivery.is_transferred(d)
+      join delivery.addresses f on f.tenant_id = d.tenant_id and f.id = coalesce(lies.address_id, d.pickup_address_id)
+      join delivery.addresses t on t.tenant_id = d.tenant_id and t.id = coalesce(goes.address_id, d.dropoff_address_id)
       where a.tenant_id = tenant and a.id = any (app.uuids(assignment_ids::jsonb)) and a.route_details is null
         and f.latitude is not null and t.latitude is not null
     ) r);
@@ -6294,34 +6387,40 @@ begin
   end if;
 end $$;
 
--- Changes a draft; what is sent replaces what stands, and the price is worked out anew. {id, ...} -> the delivery
--- Fails: delivery_not_found, forbidden, invalid_status_transition, what delivery_create fails with.
+-- Changes a draft: what is sent replaces what stands, null takes it away, and the price is worked out anew. Of what is
+-- ordered already only delivery_correct's words. {id, ...} -> the delivery
+-- Fails: delivery_not_found, forbidden, what delivery_create and delivery_correct fail with.
 create or replace function delivery.delivery_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
+  v_sent jsonb := jsonb_strip_nulls(input);
   v_old jsonb;
   v_end text;
 begin
+  -- A leg that waits as a draft is part of an order.
+  if d.status <> 'draft' or d.parent_id is not null then
+    return delivery.delivery_correct(d, input);
+  end if;
   perform delivery.require_owner(d);
-  perform delivery.require_move(d, '{draft}', 'draft');
   v_old := jsonb_strip_nulls(jsonb_build_object('customer_id', d.customer_id, 'institution_user_id', d.institution_user_id,
     'delivery_service_id', d.delivery_service_id, 'payer_type', d.payer_type, 'payment_method', d.payment_method, 'cod_amount', d.cod_amount,
     'unit_size', case d.unit_size_source when 'unit_size' then d.unit_size end, 'package', d.package_details, 'recipient', d.recipient,
     'external_reference_id', d.external_reference_id, 'notes', d.notes, 'promised_at', d.promised_at, 'carrier_type', d.carrier_type,
     'carrier_code', d.carrier_code, 'pickup_address_id', d.pickup_address_id, 'dropoff_address_id', d.dropoff_address_id,
     'pickup_warehouse_id', d.pickup_warehouse_id, 'dropoff_warehouse_id', delivery.ends_in(d)));
+  v_old := v_old - array(select k.word from jsonb_object_keys(input) k (word) where not v_sent ? k.word);
   -- A place is said in one way: a new one takes the others away.
   foreach v_end in array '{pickup,dropoff}'::text[] loop
-    if input ?| array[v_end, v_end || '_address_id', v_end || '_warehouse_id'] then
+    if v_sent ?| array[v_end, v_end || '_address_id', v_end || '_warehouse_id'] then
       v_old := v_old - array[v_end || '_address_id', v_end || '_warehouse_id'];
     end if;
   end loop;
-  if input ?| '{customer_id,institution_user_id}' then
+  if v_sent ?| '{customer_id,institution_user_id}' then
     v_old := v_old - '{customer_id,institution_user_id}'::text[];
   end if;
-  input := v_old || input || jsonb_build_object('delivery_flow', case d.delivery_flow when 'pnd_parent' then 'standard' else d.delivery_flow end);
-  perform delivery.delivery_rewrite(d, delivery.delivery_terms(jsonb_strip_nulls(input)), input);
+  v_sent := v_old || v_sent || jsonb_build_object('delivery_flow', case d.delivery_flow when 'pnd_parent' then 'standard' else d.delivery_flow end);
+  perform delivery.delivery_rewrite(d, delivery.delivery_terms(v_sent), v_sent);
   return delivery.delivery_made(d.id);
 end $$;
 
@@ -6377,7 +6476,8 @@ begin
 end $$;
 
 -- Gives a waiting delivery to another company to carry, or takes it back. {id, carrier_type, carrier_code?} -> the delivery
--- Fails: delivery_not_found, invalid_status_transition, carrier_code_required, shipment_with_other_carrier (a carrier
+-- Fails: delivery_not_found, invalid_status_transition, delivery_goes_in_legs (a staged parcel is carried leg by leg),
+-- carrier_code_required, shipment_with_other_carrier (a carrier
 -- has it, who may collect its cash: the booking is called off first).
 create or replace function delivery.delivery_carrier(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -6385,6 +6485,10 @@ declare
   d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
 begin
   perform delivery.require_move(d, '{draft,pending}', d.status);
+  -- Its legs would be given to drivers of ours all the same.
+  if input ->> 'carrier_type' = 'external' and d.delivery_flow = 'pnd_parent' then
+    perform app.fail('delivery_goes_in_legs');
+  end if;
   if input ->> 'carrier_type' = 'external' and input ->> 'carrier_code' is null then
     perform app.fail('carrier_code_required', '{"field": "carrier_code"}');
   end if;
@@ -6399,6 +6503,75 @@ begin
   where x.tenant_id = d.tenant_id and x.id = d.id;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id));
 end $$;
+
+-- sql/40_functions/delivery/deliveries/36_corrections.sql
+
+-- What may still be put right once a delivery is ordered: whom to ask for and how to reach him, what to mind, the
+-- orderer's own reference and the time that was promised. None of it costs anything or leads elsewhere; everything
+-- else stays as it was ordered.
+
+-- The words of an input that correct an ordered delivery.
+create or replace function delivery.is_correction(word text) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return word in ('recipient', 'notes', 'external_reference_id', 'promised_at');
+end $$;
+
+-- Corrects an ordered delivery, whichever of its legs is named; null takes a value away. {recipient?, notes?,
+-- external_reference_id?, promised_at?} -> the delivery. Operations until it ends, its customer or institution until
+-- it is picked up; a driver who has it is told.
+-- Fails: forbidden, delivery_ended, delivery_already_picked_up, delivery_already_ordered (what costs or leads elsewhere).
+create or replace function delivery.delivery_correct(d delivery.deliveries, input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  p delivery.deliveries;
+  v_field text;
+begin
+  select * into p from delivery.deliveries x where x.id = delivery.parcel_of(d);
+  if not found then
+    perform app.fail('forbidden');
+  end if;
+  perform delivery.require_owner(p);
+  if p.status in ('delivered', 'cancelled') or (p.status = 'returned' and p.delivery_flow <> 'pnd_parent') then
+    perform app.fail('delivery_ended', jsonb_build_object('status', p.status));
+  end if;
+  if not app.has_permission('manage:operations:tenant') and p.status not in ('pending', 'assigned', 'accepted') then
+    perform app.fail('delivery_already_picked_up');
+  end if;
+  select k.word into v_field from jsonb_object_keys(input - '{id,package_field}'::text[]) k (word)
+  where not delivery.is_correction(k.word) order by k.word limit 1;
+  if found then
+    perform app.fail('delivery_already_ordered', jsonb_build_object('field', v_field));
+  end if;
+  perform private.delivery_corrected(p.id, input);
+  return delivery.delivery_made(p.id);
+end $$;
+
+-- Writes a correction to a parcel and to its legs that have not ended, and tells the drivers who have them. A definer:
+-- its customer sees neither all legs nor the drivers' notices.
+create or replace function private.delivery_corrected(parcel uuid, input jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  with corrected as (
+    update delivery.deliveries x set
+      recipient = case when input ? 'recipient' then coalesce(nullif(input -> 'recipient', 'null'), '{}') else x.recipient end,
+      notes = case when input ? 'notes' then input ->> 'notes' else x.notes end,
+      external_reference_id = case when input ? 'external_reference_id' then input ->> 'external_reference_id' else x.external_reference_id end,
+      promised_at = case when input ? 'promised_at' then app.instant(input ->> 'promised_at') else x.promised_at end
+    where x.tenant_id = v_tenant and (x.id = parcel or (x.parent_id = parcel and x.status not in ('delivered', 'cancelled')))
+    returning x.id, x.delivery_code
+  )
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select v_tenant, a.driver_id, 'delivery_changed', jsonb_build_object('assignment_id', a.id, 'delivery_id', c.id,
+    'delivery_code', c.delivery_code)
+  from corrected c
+  join delivery.assignments a on a.tenant_id = v_tenant and a.delivery_id = c.id and a.status in ('pending', 'assigned', 'accepted')
+  where a.driver_id is distinct from app.user_id();
+end $$;
+
+grant execute on function private.delivery_corrected(uuid, jsonb) to barid_caller;
 
 -- sql/40_functions/delivery/deliveries/40_carriers.sql
 
@@ -6425,7 +6598,8 @@ begin
 end $$;
 
 -- The live assignment of a delivery: the caller's own, or for operations whoever has it; null when nobody does.
--- Fails: forbidden (the caller neither carries it nor sends those who do).
+-- Fails: assignment_ended (it came to its end and the caller had it, such as a driver who repeats what he has done),
+-- forbidden (he neither carries it nor sends those who do).
 create or replace function delivery.require_carrier(d delivery.deliveries) returns delivery.assignments
 language plpgsql stable set search_path = '' as $$
 declare
@@ -6434,7 +6608,10 @@ begin
   select * into a from delivery.assignments x
   where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status in ('pending', 'assigned', 'accepted');
   if not app.has_permission('manage:operations:tenant') and a.driver_id is distinct from app.user_id() then
-    perform app.fail('forbidden');
+    perform app.fail(case when d.status in ('delivered', 'returned', 'cancelled') and exists (
+      select from delivery.assignments x
+      where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.driver_id = app.user_id() and x.status in ('completed', 'returned'))
+      then 'assignment_ended' else 'forbidden' end);
   end if;
   return a;
 end $$;
@@ -6717,6 +6894,9 @@ begin
   perform private.receipts_call_off(d.id);
   if v_reassign then
     perform delivery.assignment_end(a, 'returned');
+    insert into tenancy.notifications (tenant_id, user_id, type, payload)
+    select d.tenant_id, a.driver_id, 'assignment_returned', jsonb_build_object('assignment_id', a.id, 'delivery_id', d.id)
+    where a.driver_id is not null;
   end if;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id));
 end $$;
@@ -6840,8 +7020,17 @@ begin
     returning p.id
   )
   select coalesce(array_agg(c.id order by c.id), '{}') into v_picks from cancelled c;
-  update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
-  where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.status in ('pending', 'assigned', 'accepted');
+  -- He may be on his way to fetch it: its driver is told, unless it was he who called it off.
+  with freed as (
+    update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
+    where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.status in ('pending', 'assigned', 'accepted')
+    returning a.id, a.driver_id, a.delivery_id
+  )
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select v_tenant, f.driver_id, 'delivery_cancelled', jsonb_build_object('assignment_id', f.id, 'delivery_id', f.delivery_id,
+    'delivery_code', d.delivery_code, 'reason', d.status_reason)
+  from freed f join delivery.deliveries d on d.tenant_id = v_tenant and d.id = f.delivery_id
+  where f.driver_id is distinct from app.user_id();
   -- Not sent back after all: the original leg may set out again.
   update delivery.deliveries o set status = 'pending', status_reason = null, status_notes = null
   from delivery.deliveries r
@@ -7147,8 +7336,8 @@ begin
   return query execute $query$
     select d.id from delivery.deliveries d where d.tenant_id = $1 and (d.delivery_code::text || ' ' || d.barcode || ' '
       || coalesce(d.external_reference_id, '') || ' ' || coalesce(d.recipient ->> 'name', '') || ' ' || coalesce(d.recipient ->> 'phone', ''))
-      operator(pg_catalog.~~*) $2
-  $query$ using app.tenant_id(), app.contains_pattern(part);
+      operator(pg_catalog.~~*) any ($2)
+  $query$ using app.tenant_id(), app.contains_patterns(part);
 end $$;
 
 grant execute on function private.deliveries_matching(text) to barid_caller;
@@ -9602,7 +9791,7 @@ begin
   end if;
   for v_filter in select f.key, f.value from jsonb_each(input -> 'column_filters') f loop
     v_conditions := v_conditions || case
-      when v_filter.key = 'driver_name' then format(' and r.driver_name ilike app.contains_pattern(%L)', v_filter.value #>> '{}')
+      when v_filter.key = 'driver_name' then format(' and r.driver_name ilike any (app.contains_patterns(%L))', v_filter.value #>> '{}')
       when jsonb_typeof(v_filter.value) = 'object' then
         case when v_filter.value ->> 'min' is null then '' else format(' and r.%I >= %L::numeric', v_filter.key, (v_filter.value ->> 'min')::numeric) end
         || case when v_filter.value ->> 'max' is null then '' else format(' and r.%I <= %L::numeric', v_filter.key, (v_filter.value ->> 'max')::numeric) end
@@ -9612,7 +9801,7 @@ begin
   execute format($query$
     with r as materialized (
       select r.* from delivery.performance_rows($1, $2) r
-      where ($3 is null or r.driver_id = $3) and ($4 is null or r.driver_name ilike app.contains_pattern($4)) %s
+      where ($3 is null or r.driver_id = $3) and ($4 is null or r.driver_name ilike any (app.contains_patterns($4))) %s
     )
     select jsonb_build_object(
       'pagination', jsonb_build_object('page', $5, 'page_size', $6, 'total_records', count(*), 'total_pages', ceil(count(*)::numeric / $6)),
@@ -12554,15 +12743,15 @@ create or replace function private.cod_found(search text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_pattern text := app.contains_pattern(search);
+  v_patterns text[] := app.contains_patterns(search);
   v_mine uuid := case when not app.sees_tenant() then app.user_id() end;
   v_drivers uuid[] := array(
     select p.id from delivery.drivers d join tenancy.profiles p on p.id = d.user_id
-    where d.tenant_id = v_tenant and (p.full_name ilike v_pattern or p.email ilike v_pattern));
+    where d.tenant_id = v_tenant and (p.full_name ilike any (v_patterns) or p.email ilike any (v_patterns)));
 begin
   return query
     select c.id from money.cod_collections c
-    where c.tenant_id = v_tenant and c.search_text ilike v_pattern and (v_mine is null or c.driver_id = v_mine)
+    where c.tenant_id = v_tenant and c.search_text ilike any (v_patterns) and (v_mine is null or c.driver_id = v_mine)
     union
     select c.id from money.cod_collections c
     where c.tenant_id = v_tenant and c.driver_id = any (v_drivers) and (v_mine is null or c.driver_id = v_mine);
@@ -15383,7 +15572,28 @@ begin
   perform set_config('app.expected_version', '', true);
 end $$;
 
-grant execute on function private.version_at(timestamptz), private.version_of(jsonb), private.version_expect(jsonb), private.version_held(jsonb, jsonb, oid) to barid_caller;
+-- For cores whose version is that of many rows, which no single change of a row can answer for: keeps out others who do
+-- the same until the end, and refuses when it is no longer what was expected. Called before the first change.
+-- Fails: version_conflict (current_version).
+create or replace function private.version_alone() returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_expected jsonb;
+  v_current text;
+begin
+  perform from tenancy.tenants t where t.id = app.tenant_id() for no key update;
+  v_expected := nullif(current_setting('app.expected_version', true), '')::jsonb;
+  if v_expected is null then
+    return;
+  end if;
+  v_current := private.version_of(jsonb_set(v_expected, '{table}', to_jsonb((v_expected ->> 'table')::oid::regclass::text)));
+  if v_current <> v_expected ->> 'version' then
+    perform app.fail('version_conflict', jsonb_build_object('current_version', v_current));
+  end if;
+end $$;
+
+grant execute on function private.version_at(timestamptz), private.version_of(jsonb), private.version_expect(jsonb),
+  private.version_held(jsonb, jsonb, oid), private.version_alone() to barid_caller;
 
 -- sql/40_functions/storefront/carts.sql
 
@@ -16819,10 +17029,11 @@ create or replace function private.orders_matching(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  v_part text := app.ascii_digits(part);
   -- The code that all numbers of a market begin with is in the index once for each: what follows is looked up there.
-  v_rare text := case when part ~ '^[0-9]*-[0-9]{3,}$' and exists (
-      select from storefront.markets m where m.tenant_id = v_tenant and right(m.code::text, position('-' in part) - 1) = split_part(part, '-', 1))
-    then split_part(part, '-', 2) else part end;
+  v_rare text := case when v_part ~ '^[0-9]*-[0-9]{3,}$' and exists (
+      select from storefront.markets m where m.tenant_id = v_tenant and right(m.code::text, position('-' in v_part) - 1) = split_part(v_part, '-', 1))
+    then split_part(v_part, '-', 2) else v_part end;
 begin
   -- Executed as text, so that each search is planned for its own pattern. A number and an id have no space, so what
   -- matches both written together matches one of them, unless the text has one. What is asked in full is asked of an
@@ -16831,7 +17042,7 @@ begin
     select o.id from storefront.storefront_orders o
     where o.tenant_id = $1 and (o.order_number || ' ' || o.id::text) operator(pg_catalog.~~*) $2
       and (o.order_number || ' ' || o.id::text || '') operator(pg_catalog.~~*) $3 and $4 !~ ' '
-  $query$ using v_tenant, app.contains_pattern(v_rare), app.contains_pattern(part), part;
+  $query$ using v_tenant, app.contains_pattern(v_rare), app.contains_pattern(v_part), part;
 end $$;
 grant execute on function private.orders_matching(text) to barid_caller;
 
@@ -17434,12 +17645,12 @@ create or replace function storefront.shop_products(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_shop record := private.open_shop(input ->> 'store_name');
-  v_pattern text := app.contains_pattern(input ->> 'search');
+  v_patterns text[] := app.contains_patterns(input ->> 'search');
   v_category uuid := (input ->> 'category_id')::uuid;
   v_by text := case when input ->> 'sort_by' in ('title', 'min_price') then input ->> 'sort_by' else 'created_at' end;
   v_direction text := case when input ->> 'sort_order' = 'asc' then 'asc' else 'desc' end;
   v_where text := 'p.tenant_id = $1 and p.market_id = $2 and ($3 is null or p.category_id = $3)
-    and ($4 is null or exists (select from jsonb_each_text(p.name) n where n.value ilike $4))';
+    and ($4 is null or exists (select from jsonb_each_text(p.name) n where n.value ilike any ($4)))';
   v_found jsonb;
 begin
   execute format('select jsonb_build_object(
@@ -17449,7 +17660,7 @@ begin
           order by p.%2$I %3$s nulls last, p.id %3$s limit $5 offset $6) l) page),
       ''total'', (select count(*) from storefront.products_list p where %1$s))', v_where, v_by, v_direction)
   into v_found
-  using v_shop.tenant_id, v_shop.market_id, v_category, v_pattern, (input ->> 'limit')::bigint, (input ->> 'offset')::bigint;
+  using v_shop.tenant_id, v_shop.market_id, v_category, v_patterns, (input ->> 'limit')::bigint, (input ->> 'offset')::bigint;
   return v_found;
 end $$;
 
@@ -17629,6 +17840,23 @@ begin
   return v_tenant;
 end $$;
 
+-- sql/40_functions/tenancy/notifications.sql
+
+-- Notes that the caller has read what he was told: these of his notices, or without ids all of them. What was read
+-- before keeps its time; what is not his is passed over. {notification_ids?: [uuid]} -> {updated_count, unread_count}
+create or replace function tenancy.notifications_read(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_ids uuid[] := case when input ->> 'notification_ids' is not null then app.uuids(input -> 'notification_ids') end;
+  v_count integer;
+begin
+  update tenancy.notifications n set read_at = clock_timestamp()
+  where n.user_id = app.user_id() and n.read_at is null and (v_ids is null or n.id = any (v_ids));
+  get diagnostics v_count = row_count;
+  return jsonb_build_object('updated_count', v_count,
+    'unread_count', (select count(*) from tenancy.notifications_list l where l.read_at is null));
+end $$;
+
 -- sql/40_functions/tenancy/settings.sql
 
 -- Settings of a tenant: module -> group -> {settings}.
@@ -17664,7 +17892,7 @@ end $$;
 
 -- Merges patches into their groups; null removes a key. {patches: [{module, group, settings}]}
 -- -> the groups as settings_get shows them. Patches of different keys of one group, sent at the same
--- moment, both hold: the second waits for the row and merges into what the first made of it.
+-- moment, both hold: the second waits and merges into what the first made of it.
 -- Fails: invalid_reference, manifest_workflow_required, delivery_service_not_available, currency_in_use.
 create or replace function tenancy.settings_save(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -17673,6 +17901,7 @@ declare
   v_before jsonb := delivery.manifest_settings();
   v_groups jsonb;
 begin
+  perform private.version_alone();
   insert into tenancy.tenant_settings as s (tenant_id, module, group_key, settings, updated_by)
   select app.tenant_id(), p ->> 'module', p ->> 'group', app.merge_patch('{}', p -> 'settings'), app.user_id()
   from jsonb_array_elements(input -> 'patches') p
@@ -18048,6 +18277,7 @@ declare
   v_ids uuid[] := app.uuids(input -> 'enabled_module_ids');
   v_changed integer;
 begin
+  perform private.version_alone();
   if exists (select from unnest(v_ids) i (id) where not exists (select from tenancy.modules m where m.id = i.id)) then
     perform app.fail('invalid_reference', '{"field": "enabled_module_ids"}');
   end if;
@@ -18775,7 +19005,7 @@ declare
   v_tenant uuid := app.tenant_id();
 begin
   return (
-    select coalesce(json_agg(json_build_object('id', t.id, 'transaction_type', t.transaction_type, 'quantity', t.quantity,
+    select coalesce(json_agg(json_build_object('id', t.movement_id, 'transaction_type', t.transaction_type, 'quantity', t.quantity,
       'warehouse_id', t.warehouse_id, 'lot_number', t.lot_number, 'serial_number', t.serial_number,
       'item', json_build_object('id', t.item_id, 'name', i.name, 'sku', i.sku),
       'from_bin', case when t.from_bin_id is not null then json_build_object('id', f.id, 'code', f.code, 'name', f.name) end,
@@ -18805,6 +19035,24 @@ begin
     perform app.fail('inventory_item_not_found', jsonb_build_object('field', format('%s.%s.item_id', list, v_bad.place), 'item_id', v_bad.item_id));
   elsif found then
     perform app.fail('bin_not_found', jsonb_build_object('field', format('%s.%s.%s', list, v_bad.place, bin_field)));
+  end if;
+end $$;
+
+-- Refuses what is in somebody's parcel, [{item_id}], naming <list>.<n>.item_id: it moves with its parcel, by waybills and deliveries,
+-- or the parcel would be looked for where it is not. Fails: item_of_parcel.
+create or replace function warehousing.require_goods(lines jsonb, list text) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_bad record;
+begin
+  select l.line - 1 as place, l.item_id into v_bad
+  from rows from (jsonb_to_recordset(lines) as (item_id uuid)) with ordinality l (item_id, line)
+  join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = l.item_id
+  where i.parcel_delivery_id is not null
+  order by l.line limit 1;
+  if found then
+    perform app.fail('item_of_parcel', jsonb_build_object('field', format('%s.%s.item_id', list, v_bad.place), 'item_id', v_bad.item_id));
   end if;
 end $$;
 
@@ -18856,6 +19104,40 @@ begin
     'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('adjustment_id', v_adjustment,
       'item_id', input ->> 'item_id', 'delta', v_delta, 'actor_id', app.user_id()))));
   return jsonb_build_object('adjustment_id', v_adjustment, 'transactions', warehousing.movements_of(v_adjustment));
+end $$;
+
+-- sql/40_functions/warehousing/inventory/25_moves.sql
+
+-- Stock changes its place within a warehouse: from the dock to a shelf, from one bin into another, out of what is sold.
+
+-- {warehouse_id, notes?, items: [{item_id, from_bin_id, to_bin_id, quantity, status? ('available'), to_status? (as it was), lot_number?,
+-- serial_number?}]} -> {move_id, transactions}. All of it or nothing; a lot or piece is moved by its number, what has none without.
+-- What is reserved stays where its order looks for it.
+-- Fails: warehouse_not_found, inventory_item_not_found, bin_not_found, bin_inactive, insufficient_stock, serial_number_required,
+-- serial_quantity_must_be_one.
+create or replace function warehousing.move_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_move uuid := gen_random_uuid();
+begin
+  perform warehousing.require_warehouse(v_warehouse);
+  perform warehousing.require_places(v_warehouse, (
+    select jsonb_agg(jsonb_build_object('item_id', l.item -> 'item_id', 'bin_id', l.item -> e.field) order by l.line)
+    from jsonb_array_elements(input -> 'items') with ordinality l (item, line)), 'items', e.field)
+  from (values ('from_bin_id'), ('to_bin_id')) e (field);
+  perform warehousing.stock_post((
+    select jsonb_agg(jsonb_build_object('type', 'move', 'item_id', l.item -> 'item_id', 'warehouse_id', v_warehouse, 'quantity', l.item -> 'quantity',
+      'from', p.place || jsonb_build_object('bin_id', l.item -> 'from_bin_id', 'status', p.status),
+      'to', p.place || jsonb_build_object('bin_id', l.item -> 'to_bin_id', 'status', coalesce(l.item ->> 'to_status', p.status)),
+      'reference_type', 'move', 'reference_id', v_move, 'reason', input ->> 'notes', 'field', format('items.%s.quantity', l.line - 1)) order by l.line)
+    from jsonb_array_elements(input -> 'items') with ordinality l (item, line)
+    cross join lateral (select coalesce(l.item ->> 'status', 'available') as status,
+      jsonb_strip_nulls(jsonb_build_object('lot_number', l.item -> 'lot_number', 'serial_number', l.item -> 'serial_number')) as place) p));
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory.moved', 'source_module', 'warehousing',
+    'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('move_id', v_move,
+      'lines', jsonb_array_length(input -> 'items'), 'actor_id', app.user_id()))));
+  return jsonb_build_object('move_id', v_move, 'transactions', warehousing.movements_of(v_move));
 end $$;
 
 -- sql/40_functions/warehousing/inventory/30_transfers.sql
@@ -18934,7 +19216,7 @@ end $$;
 -- reference_number?, notes?, items: [{item_id, quantity, source_bin_id, destination_bin_id, lot_number?, serial_number?}]}
 -- -> {inventory_transfer}
 -- Fails: warehouses_must_differ, warehouse_not_found, bin_not_found, bin_inactive, inventory_item_not_found,
--- insufficient_stock (item_id), transfer_reference_exists.
+-- item_of_parcel, insufficient_stock (item_id), transfer_reference_exists.
 create or replace function warehousing.inventory_transfer_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -18952,6 +19234,7 @@ begin
   perform warehousing.require_warehouse(v_destination, 'destination_warehouse_id');
   v_lines := warehousing.transfer_lines(input -> 'items');
   perform warehousing.require_ends(v_lines, v_source, v_destination);
+  perform warehousing.require_goods(input -> 'items', 'items');
   while v_reference is null or (not input ? 'reference_number' and exists (
       select from warehousing.inventory_transfers t where t.tenant_id = v_tenant and t.reference_number = v_reference)) loop
     v_reference := 'INT-' || app.padded(app.take_numbers('inventory_transfer'), 6);
@@ -19002,7 +19285,7 @@ begin
       from (select k.key as status, (k.value ->> 'amount')::bigint as units
         from jsonb_each(app.tally_by('stock', 'status', jsonb_build_object('warehouse_id', v_warehouse.id))) k) u),
     'recent_activity', (
-      select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'type', case t.transaction_type
+      select coalesce(jsonb_agg(jsonb_build_object('id', t.movement_id, 'type', case t.transaction_type
           when 'initial_stock' then 'inventory_initial_stock' when 'receive' then 'inventory_received' when 'pick' then 'inventory_picked'
           when 'move' then 'inventory_moved' when 'adjust' then 'inventory_adjusted' when 'write_off' then 'inventory_adjusted'
           when 'return' then 'inventory_returned' when 'count' then 'inventory_counted' when 'transfer_in' then 'inventory_transferred_in'
@@ -19050,15 +19333,16 @@ grant execute on function private.guard_picking_order() to barid_caller;
 create or replace function private.picking_orders_with(part text) returns setof uuid
 language plpgsql stable security definer rows 50 set search_path = '' as $$
 declare
+  v_part text := app.ascii_digits(part);
   -- What every reference begins with is in the index once for each: only what follows is looked up there.
-  v_rare text := regexp_replace(part, '^p?k?o?-?0*', '', 'i');
+  v_rare text := regexp_replace(v_part, '^p?k?o?-?0*', '', 'i');
 begin
   -- Executed as text, so that each search is planned for its own pattern. What is asked in full is asked of an
   -- expression, which the index does not know.
   return query execute $query$
     select o.id from warehousing.picking_orders o
     where o.tenant_id = $1 and o.reference_number operator(pg_catalog.~~*) $2 and (o.reference_number || '') operator(pg_catalog.~~*) $3
-  $query$ using app.tenant_id(), app.contains_pattern(v_rare), app.contains_pattern(part);
+  $query$ using app.tenant_id(), app.contains_pattern(v_rare), app.contains_pattern(v_part);
 end $$;
 
 grant execute on function private.picking_orders_with(text) to barid_caller;
@@ -19084,9 +19368,10 @@ begin
 end $$;
 
 -- Refuses lines that cannot be picked: an item or a bin that is none, an item that never lay in the bin, more than
--- lies there unreserved and available (lines of one place count together) or more picked than asked for.
+-- lies there unreserved and available (lines of one place count together), more picked than asked for, or what is in a parcel and the
+-- order not its delivery's.
 -- p_order: what this order has reserved itself counts as free.
--- Fails: inventory_item_not_found, bin_not_found, item_not_in_bin, insufficient_stock, picked_too_much.
+-- Fails: inventory_item_not_found, bin_not_found, item_of_parcel, item_not_in_bin, insufficient_stock, picked_too_much.
 create or replace function warehousing.picking_check(warehouse_id uuid, lines jsonb, p_order uuid default null) returns void
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
@@ -19095,6 +19380,9 @@ declare
   v_bad record;
 begin
   perform warehousing.require_places(picking_check.warehouse_id, lines, 'item_details');
+  if not exists (select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.id = p_order and o.delivery_id is not null) then
+    perform warehousing.require_goods(lines, 'item_details');
+  end if;
   select l.line - 1 as place, l.item_id, l.picked_quantity > l.quantity as too_much, s.holds into v_bad
   from (
     select r.*, sum(r.quantity) over (partition by r.item_id, r.bin_id) as wanted
@@ -19678,6 +19966,20 @@ begin
       where r.tenant_id = d.tenant_id and r.delivery_id = any (warehousing.scan_family(d)) and r.status = 'pending'));
 end $$;
 
+-- What a parcel's barcode stands for now: the return that is under way with it, which has a number of its own while the parcel still
+-- wears the old one; else the delivery itself.
+create or replace function warehousing.parcel_under_way(d delivery.deliveries) returns delivery.deliveries
+language plpgsql stable set search_path = '' as $$
+declare
+  v_return delivery.deliveries;
+begin
+  select n.* into v_return from delivery.deliveries n
+  where n.tenant_id = d.tenant_id and n.original_delivery_id = d.id and n.delivery_flow in ('operational_return', 'customer_return')
+    and warehousing.scan_is_active(n)
+  order by n.created_at desc limit 1;
+  return case when v_return.id is null then d else v_return end;
+end $$;
+
 -- A handoff that a driver may take now: his, answered, the pick complete, and nothing wrong with the parcel,
 -- its legs or what it comes back from.
 create or replace function warehousing.scan_handoff(deliveries uuid[]) returns delivery.package_handoffs
@@ -19887,11 +20189,8 @@ begin
     return v_answer || jsonb_build_object('original_delivery', warehousing.scan_summary(x),
       'original_target', warehousing.scan_target(x, warehousing.scan_receipt(v_family), warehousing.scan_handoff(v_family)));
   end if;
-  select n.* into x from delivery.deliveries n
-  where n.tenant_id = v_tenant and n.original_delivery_id = d.id and n.delivery_flow in ('operational_return', 'customer_return')
-    and warehousing.scan_is_active(n)
-  order by n.created_at desc limit 1;
-  if found then
+  x := warehousing.parcel_under_way(d);
+  if x.id <> d.id then
     v_answer := v_answer || jsonb_build_object('return_delivery', warehousing.scan_summary(x),
       'return_target', warehousing.scan_target(x, warehousing.scan_receipt(array[x.id]), warehousing.scan_handoff(array[x.id])));
   end if;
@@ -19961,6 +20260,7 @@ declare
   v_id uuid;
 begin
   select f.id into v_id from warehousing.warehouse_staff f
+  join tenancy.tenant_users u on u.tenant_id = f.tenant_id and u.user_id = f.user_id and u.is_active
   where f.tenant_id = s.tenant_id and f.warehouse_id = s.warehouse_id and f.is_active and named in (f.id, f.user_id);
   if not found then
     perform app.fail(case when exists (select from warehousing.warehouse_staff f where f.tenant_id = s.tenant_id and named in (f.id, f.user_id))
@@ -20029,6 +20329,8 @@ begin
   insert into warehousing.sorting_sessions (tenant_id, warehouse_id, created_by)
   values (app.tenant_id(), (input ->> 'warehouse_id')::uuid, app.user_id())
   returning * into s;
+  -- It is held now, by the reference; who removed it a moment ago has been waited for.
+  perform warehousing.require_warehouse(s.warehouse_id);
   perform warehousing.sorting_assign(s, coalesce(nullif(input -> 'assignments', 'null'), '[]'));
   return jsonb_build_object('session', warehousing.sorting_session_row(s.id));
 end $$;
@@ -20149,7 +20451,7 @@ begin
     order by array_position(v_alike, a.id) limit 1), matches[1]);
 end $$;
 
--- Puts a parcel into the cage of its destination. Scanned again, it stays where it is and the answer is the same.
+-- Puts a parcel into the cage of its destination; one that goes back into that of its return. Scanned again, it stays where it is and the answer is the same.
 -- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
 -- assignment_id chooses among the cages that match; else it is the first with room of the most exact kind.
 -- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, delivery_not_found, sorting_assignment_not_found,
@@ -20167,6 +20469,7 @@ begin
   if not found then
     perform app.fail('delivery_not_found', '{"field": "delivery_barcode"}');
   end if;
+  d := warehousing.parcel_under_way(d);
   if v_chosen is not null and not exists (select from warehousing.sorting_assignments a
       where a.tenant_id = s.tenant_id and a.session_id = s.id and a.id = v_chosen) then
     perform app.fail('sorting_assignment_not_found', '{"field": "assignment_id"}');
@@ -20175,7 +20478,7 @@ begin
   if found then
     return warehousing.sorting_scan_answer(v_scan, true);
   end if;
-  if d.status in ('delivered', 'cancelled') then
+  if d.status in ('delivered', 'returned', 'cancelled') then
     perform app.fail('package_not_sortable', jsonb_build_object('status', d.status));
   end if;
   if d.current_warehouse_id <> s.warehouse_id then
@@ -21006,6 +21309,8 @@ begin
   where d.tenant_id = v_tenant and d.id = any (v_parcels);
   insert into warehousing.package_transfers (id, tenant_id, mode, operation_type, source_warehouse_id, destination_warehouse_id, notes, performed_by)
   values (v_id, v_tenant, input ->> 'mode', input ->> 'operation_type', v_source, v_destination, input ->> 'notes', app.user_id());
+  -- Both ends are held now, by the references; who removed one a moment ago has been waited for.
+  perform warehousing.require_route(v_source, v_destination);
   insert into warehousing.package_transfer_deliveries (tenant_id, transfer_id, delivery_id, position)
   select v_tenant, v_id, p.id, p.place from unnest(v_parcels) with ordinality p (id, place);
   return jsonb_build_object('transfer_id', v_id, 'mode', input -> 'mode', 'operation_type', input -> 'operation_type',
@@ -21102,7 +21407,7 @@ language plpgsql stable security definer rows 20 set search_path = '' as $$
 begin
   return query execute $query$
     select w.id from warehousing.waybills w where w.tenant_id = $1 and w.waybill_number operator(pg_catalog.~~*) $2
-  $query$ using app.tenant_id(), app.contains_pattern(part);
+  $query$ using app.tenant_id(), app.contains_pattern(app.ascii_digits(part));
 end $$;
 
 grant execute on function private.waybills_with(text) to barid_caller;
@@ -21313,7 +21618,7 @@ end $$;
 
 -- Removes a warehouse: nobody finds it any more and its code is free; the row stays for what names it.
 -- {id} -> {}. Fails: warehouse_not_found, warehouse_has_inventory (anything lies in it, whatever its status),
--- warehouse_in_use (something is still to come in, leave or be picked there).
+-- warehouse_in_use (something is still to come in, leave, be picked, sorted or found there), warehouse_in_use_by_settings.
 create or replace function warehousing.warehouse_delete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -21331,11 +21636,19 @@ begin
   if exists (select from warehousing.receiving_orders r where r.tenant_id = v_tenant and r.warehouse_id = v_id and r.status = 'pending')
     or exists (select from warehousing.picking_orders p
       where p.tenant_id = v_tenant and p.warehouse_id = v_id and p.status in ('pending', 'in_progress'))
+    or exists (select from warehousing.sorting_sessions n where n.tenant_id = v_tenant and n.warehouse_id = v_id and n.status = 'active')
     or exists (select from warehousing.waybills b where b.tenant_id = v_tenant and b.status in ('drafted', 'in_transit')
       and v_id in (b.source_warehouse_id, b.destination_warehouse_id))
+    -- A parcel that was missing may turn up.
+    or exists (select from warehousing.waybills b join warehousing.waybill_discrepancies x on x.tenant_id = b.tenant_id and x.waybill_id = b.id
+      where b.tenant_id = v_tenant and b.destination_warehouse_id = v_id and b.status = 'received' and x.status = 'open')
     or exists (select from delivery.deliveries d where d.tenant_id = v_tenant and d.status not in ('delivered', 'returned', 'cancelled')
       and v_id in (d.pickup_warehouse_id, d.dropoff_warehouse_id, d.ordered_to_warehouse_id, d.current_warehouse_id, d.staging_warehouse_id)) then
     perform app.fail('warehouse_in_use');
+  end if;
+  if (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid = v_id then
+    perform app.fail('warehouse_in_use_by_settings', jsonb_build_object('setting_references',
+      jsonb_build_array(jsonb_build_object('source', 'general.warehouse', 'setting_key', 'default_warehouse_id'))));
   end if;
   update warehousing.warehouses w set deleted_at = now() where w.id = v_id;
   return '{}';
@@ -21376,7 +21689,9 @@ begin
 end $$;
 
 -- Changes what is sent; null clears the capacity. {warehouse_id, id, any field of bin_create} -> {bin}
--- Fails: bin_not_found, bin_code_exists, default_receiving_exists, bin_not_empty (taken out of use with stock in it), bin_full.
+-- Of a cage or trolley of a sorting session only code and name: what it takes and how long it is in use is told there.
+-- Fails: bin_not_found, bin_code_exists, default_receiving_exists, bin_not_empty (taken out of use with stock in it), bin_full,
+-- bin_of_sorting_session.
 create or replace function warehousing.bin_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -21390,6 +21705,10 @@ begin
     perform app.fail('bin_not_found');
   end if;
   v_wanted := jsonb_populate_record(v_bin, input);
+  if v_bin.is_temporary and (v_wanted.location_type, v_wanted.capacity, v_wanted.is_default_receiving, v_wanted.is_active)
+      is distinct from (v_bin.location_type, v_bin.capacity, v_bin.is_default_receiving, v_bin.is_active) then
+    perform app.fail('bin_of_sorting_session');
+  end if;
   if v_bin.is_active and not v_wanted.is_active and exists (select from warehousing.stock s
       where s.tenant_id = v_bin.tenant_id and s.warehouse_id = v_bin.warehouse_id and s.bin_id = v_bin.id and s.quantity > 0) then
     perform app.fail('bin_not_empty');
@@ -21598,6 +21917,8 @@ begin
   insert into warehousing.waybills (tenant_id, waybill_number, source_warehouse_id, destination_warehouse_id, notes, created_by)
   values (app.tenant_id(), w.waybill_number, v_source, w.destination_warehouse_id, input ->> 'notes', app.user_id())
   returning * into w;
+  -- Both ends are held now, by the references; who removed one a moment ago has been waited for.
+  perform warehousing.require_route(v_source, w.destination_warehouse_id);
   insert into warehousing.waybill_deliveries (tenant_id, waybill_id, delivery_id, position)
   select w.tenant_id, w.id, p.id, p.place from unnest(v_reused || v_made) with ordinality p (id, place);
   -- Whoever put it on the list has it before him.
@@ -21631,12 +21952,21 @@ begin
   return w;
 end $$;
 
+-- Refuses what a waybill is not ready for, or done with. Fails: waybill_action_not_allowed.
+create or replace function warehousing.waybill_refuse(w warehousing.waybills) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  -- Drafted are both those that are sealed and those that are not: people are told which.
+  perform app.fail('waybill_action_not_allowed', jsonb_build_object('status', w.status, 'sealed_at', w.sealed_at,
+    'state', case when w.status <> 'drafted' then w.status when w.sealed_at is null then 'unsealed' else 'sealed' end));
+end $$;
+
 -- Fails: waybill_action_not_allowed.
 create or replace function warehousing.require_waybill(w warehousing.waybills, status text, sealed boolean) returns void
 language plpgsql stable set search_path = '' as $$
 begin
   if w.status <> require_waybill.status or (w.sealed_at is not null) <> sealed then
-    perform app.fail('waybill_action_not_allowed', jsonb_build_object('status', w.status, 'sealed_at', w.sealed_at));
+    perform warehousing.waybill_refuse(w);
   end if;
 end $$;
 
@@ -21912,7 +22242,7 @@ begin
   if x.status = 'resolved' and x.resolution = v_resolution then
     return warehousing.waybill_get(input);
   elsif x.status = 'resolved' then
-    perform app.fail('waybill_action_not_allowed', jsonb_build_object('status', w.status, 'sealed_at', w.sealed_at));
+    perform warehousing.waybill_refuse(w);
   end if;
   perform private.deliveries_hold(array[x.delivery_id]);
   update warehousing.waybill_discrepancies y set status = 'resolved', resolution = v_resolution, notes = input ->> 'notes',
@@ -22212,12 +22542,13 @@ create policy tenant on delivery.delivery_services for all to barid_caller
         select from delivery.delivery_service_users u
         where u.tenant_id = delivery_services.tenant_id and u.service_id = delivery_services.id and u.user_id = (select app.user_id()))));
 
--- A notice of the platform is its reader's alone; private.notify_system_admins() writes it.
+-- A notice of the platform is its reader's alone, who notes that he read it; private.notify_system_admins() writes it.
 drop policy tenant on tenancy.notifications;
 create policy tenant on tenancy.notifications for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id()))
     or (tenant_id is null and user_id = (select app.user_id())))
-  with check (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id())));
+  with check (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id()))
+    or (tenant_id is null and user_id = (select app.user_id())));
 
 -- Vehicles are the business of those who drive and those who send them.
 drop policy tenant on delivery.vehicles;

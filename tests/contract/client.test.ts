@@ -58,7 +58,7 @@ test("a published linter finds nothing in the document", async () => {
 test("an integrator's few lines are typed: body, query, answer and code", async () => {
   const barid = client();
   const { data: list } = await barid.GET("/delivery/cod-collections", {
-    params: { query: { status: "collected", limit: "5" } },
+    params: { query: { status: "collected", limit: 5 } },
   });
   const first: number | undefined = list?.cod.collections[0]?.amount;
   expect(["number", "undefined"]).toContain(typeof first);

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { listOf } from "../../shared/declared-lists.ts";
 import type { Answer, Person } from "../support/api.ts";
+import { settled } from "../support/changes.ts";
 import { sql } from "../support/db.ts";
 import { type Everything, newEverything } from "../support/everything.ts";
 import { newSystemAdmin } from "../support/people.ts";
@@ -111,6 +112,7 @@ test("what is a file in any case is the same file however it is asked for", asyn
 });
 
 test("with updated_since a file holds what changed since then, and nothing else", async () => {
+  await settled(all.tenant.id, ["money.cod_collections", "delivery.deliveries"]);
   for (const path of ["/delivery/cod-collections/export", "/delivery/deliveries"]) {
     const file = async (query: Record<string, string>) => {
       const answer = await all.tenant.dispatcher.get(path, { query: { format: "csv", ...query } });

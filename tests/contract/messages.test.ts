@@ -14,6 +14,24 @@ const catalogues = Object.fromEntries(
 const keys = Object.keys(catalogues.en);
 const holes = (text: string) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort();
 
+/** The word of a thing, and others that translators reach for. */
+const otherWords: Record<"ar" | "ku", [word: string, other: RegExp][]> = {
+  ar: [
+    ["شحنة, a delivery; توصيل is what is done with it", /توصيلة|توصيلات|هذا التوصيل|التوصيلة/],
+    ["إسناد, an assignment", /تكليف/],
+    ["زبون, a customer", /عميل|عملاء/],
+    ["تعديل, an adjustment; تسوية is a settlement", /تسوية المحفظة/],
+    ["شركة نقل, a carrier", /ناقل/],
+  ],
+  ku: [
+    ["پارسەڵ, a parcel; پاکەت is a package", /پارچە/],
+    ["هەڵاوێردە, an exception", /کێشەیەکی کراوە|تێبینییەکان|لەگەڵ تێبینی/],
+    ["ئابوونە, a subscription", /بەشداری/],
+    ["گوێزەرەوە, a carrier", /کۆمپانیای(ەکی تری)? گواستنەوە/],
+    ["سپاردن, an assignment; ئەرک is a person's post", /ئەم ئەرکە/],
+  ],
+};
+
 /** Refusals the database makes on our own faults only: clients meet `conflict` or `internal_server_error`. */
 const internalConstraints = new Set([
   // Sorting, package transfers and waybills: written by cores that ask first.
@@ -163,6 +181,15 @@ describe("the catalogues", () => {
       expect(wrong).toEqual([]);
     },
   );
+
+  test("a thing has one word", () => {
+    const wrong = (["ar", "ku"] as const).flatMap((language) =>
+      otherWords[language].flatMap(([word, other]) =>
+        keys.filter((key) => other.test(catalogues[language][key])).map((key) => `${key}: ${word}`)
+      )
+    );
+    expect(wrong).toEqual([]);
+  });
 
   test.each(languages)(
     "%s ends its sentences; names of states, movements and reasons are none",

@@ -96,6 +96,15 @@ describe("the reference", () => {
     ])).toEqual([]);
   });
 
+  test("says that pages and limits are numbers, as typed clients send them", () => {
+    const named = /^(page|page_size|limit|month|year)$/;
+    expect(missing((_, is) =>
+      is.parameters.filter((p) => p.in === "query" && named.test(p.name))
+        .filter((p) => (p.schema as { type?: string }).type !== "integer")
+        .map((p) => p.name)
+    )).toEqual([]);
+  });
+
   test("documents every field of a body", () => {
     expect(missing(({ endpoint }, is) => {
       const schema = is.requestBody?.content["application/json"]?.schema;

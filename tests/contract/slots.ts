@@ -56,6 +56,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/delivery_item_id$/, "delivery_item"],
   [/receiving_order_id$/, "receiving_order"],
   [/handoff_id$/, "handoff"],
+  [/^to_bin_id$/, "other_bin"],
   [/bin_id$/, "bin"],
   [/institution_user_id$|owner_id$/, "institution"],
   [/carrier_collection_ids?$/, "carrier_collection"],
@@ -65,6 +66,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/remitted_to_user_id$/, "user"],
   [/^from_user_id$/, "cashier"],
   [/^to_user_id$/, "colleague"],
+  [/^notification_ids$/, "notification"],
   // Orders and payment gateways
   [/^order_id$/, "order"],
   [/^paymentMethodTypeId$/, "payment_method"],

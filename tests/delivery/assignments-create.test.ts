@@ -178,7 +178,7 @@ describe("the doors", () => {
     const [delivery_id] = await newDeliveries(tenant, 1);
     const good = { delivery_id, driver_id: tenant.driver.id };
     await expectRefused(tenant.ops, { method: "POST", path }, [
-      [{}, "delivery_id", "invalid_uuid"],
+      [{}, "delivery_id", "validation_failed"],
       [{ ...good, delivery_id: "no-id" }, "delivery_id", "invalid_uuid"],
       [{ ...good, driver_id: "\u0000" }, "driver_id", "invalid_uuid"],
       [{ ...good, estimated_pickup_time: "soon" }, "estimated_pickup_time"],
@@ -188,7 +188,7 @@ describe("the doors", () => {
       [{ ...good, notes: "x".repeat(2001) }, "notes"],
     ]);
     await expectRefused(tenant.ops, { method: "POST", path: bulkPath }, [
-      [{ delivery_ids: [delivery_id] }, "driver_id", "invalid_uuid"],
+      [{ delivery_ids: [delivery_id] }, "driver_id", "validation_failed"],
       [{ driver_id: tenant.driver.id }, "delivery_ids"],
       [{ driver_id: tenant.driver.id, delivery_ids: [] }, "delivery_ids"],
       [{ driver_id: tenant.driver.id, delivery_ids: ["x"] }, "delivery_ids.0", "invalid_uuid"],

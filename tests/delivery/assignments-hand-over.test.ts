@@ -127,7 +127,7 @@ describe("handing a list over", () => {
       tenant.ops,
       { method: "POST", path: `${path}/driver/${from.id}/hand-over` },
       [
-        [{}, "to_driver_id", "invalid_uuid"],
+        [{}, "to_driver_id", "validation_failed"],
         [{ to_driver_id: to.id, delivery_ids: [] }, "delivery_ids"],
       ],
     );

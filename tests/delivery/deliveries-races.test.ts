@@ -55,7 +55,11 @@ describe("at the same moment", () => {
     const { "200": done, ...refused } = tally(answers);
     expect(done).toBe(1);
     // A driver whose assignment has just ended carries nothing any more.
-    expect(Object.keys(refused).every((key) => /^409 invalid|^403 forbidden/.test(key))).toBe(true);
+    expect(
+      Object.keys(refused).every((key) =>
+        /^409 invalid|^409 assignment_ended|^403 forbidden/.test(key)
+      ),
+    ).toBe(true);
     expect(await bookOf(tenant, "driver_cash", tenant.driver.id) - held).toBe(7000);
   });
 

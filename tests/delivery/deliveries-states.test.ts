@@ -293,8 +293,8 @@ describe("drafts", () => {
       where id = ${delivery.dropoff_address_id}`;
     expect(owner_user_id).toBe(tenant.customer.id);
     await moves(tenant.ops, draft.id, "submit");
-    expect(await tenant.ops.put(`${path}/${draft.id}`, { notes: "x" }))
-      .toFailWith(409, "invalid_status_transition");
+    expect(await tenant.ops.put(`${path}/${draft.id}`, { unit_size: 9 }))
+      .toFailWith(409, "delivery_already_ordered");
   });
 
   test("of staged deliveries get their legs when they are submitted", async () => {

@@ -158,7 +158,7 @@ describe("equipping a driver", () => {
 
     await expectGuarded({ method: "POST", path, body: { user_id: driver.id } }, { denied });
     await expectRefused(tenant.ops, { method: "POST", path }, [
-      [{}, "user_id", "invalid_uuid"],
+      [{}, "user_id", "validation_failed"],
       [{ user_id: "x" }, "user_id", "invalid_uuid"],
     ]);
     for (const { id: user_id } of [customer, institution, tenant.ops]) {

@@ -239,7 +239,7 @@ describe("wrong input names its field", () => {
   const whole = { institution_user_id: guid, source_branch_id: guid, creation_source: "form" };
   const item = { barcode_value: "DM0000000014IQ" };
   const cases: [string, unknown, string, string?][] = [
-    ["", {}, "institution_user_id", "invalid_uuid"],
+    ["", {}, "institution_user_id", "validation_failed"],
     ["", { ...whole, institution_user_id: "1" }, "institution_user_id", "invalid_uuid"],
     ["", { ...whole, creation_source: "guess" }, "creation_source"],
     ["", { ...whole, notes: "x".repeat(2001) }, "notes"],

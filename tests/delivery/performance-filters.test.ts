@@ -44,3 +44,43 @@ test.each([null, ""])("a column with %j is no filter", async (nothing) => {
   expect(await found({ total_deliveries: nothing, success_rate: nothing, driver_name: nothing }))
     .toEqual(["one", "two", "three"]);
 });
+
+test("the rows of all pages come as a file, filtered and sorted as asked", async () => {
+  const answer = await tenant.ops.get("/delivery/driver-performance", {
+    query: {
+      format: "csv",
+      page: "2",
+      page_size: "1",
+      sort_by: "total_deliveries",
+      sort_order: "asc",
+      column_filters: { total_deliveries: { min: 2 } },
+    },
+  });
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("content-type")).toBe("text/csv; charset=utf-8");
+  expect(answer.headers.get("content-disposition"))
+    .toBe('attachment; filename="driver-performance.csv"');
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(answer.body as Uint8Array);
+  const [heading, ...lines] = text.slice(1).trimEnd().split("\r\n");
+  expect(text[0]).toBe("\ufeff");
+  expect(heading).toBe(
+    "driver_id,driver_name,period_month,period_year,total_deliveries,successful_deliveries,failed_deliveries," +
+      "on_time_deliveries,late_deliveries,success_rate,on_time_rate,average_delivery_time_minutes," +
+      "total_delivery_value,total_distance_km,km_per_delivery",
+  );
+  expect(lines.map((line) => names.get(line.split(",")[0]))).toEqual(["two", "three"]);
+  expect(await tenant.ops.get("/delivery/driver-performance", { query: { format: "xml" } }))
+    .toFailWith(400, "validation_failed");
+  expect(await tenant.driver.get("/delivery/driver-performance", { query: { format: "csv" } }))
+    .toFailWith(403, "forbidden");
+});
+
+test("a page far behind the last is empty, however far", async () => {
+  for (const page of ["5000000000", "999999999999999"]) {
+    const { body } = await tenant.ops.get("/delivery/driver-performance", { query: { page } });
+    expect(body).toMatchObject({
+      data: [],
+      pagination: { page: Number(page), total_records: 3 },
+    });
+  }
+});

@@ -342,6 +342,6 @@ describe("the report", () => {
       Object.fromEntries(Object.keys(changes).map((name) => [name, null])),
     );
     expect(none.body.current_month).toMatchObject({ total_deliveries: 0, success_rate: null });
-    expect(await tenant.ops.get(`${path}/detail`)).toFailWith(400, "invalid_uuid");
+    expect(await tenant.ops.get(`${path}/detail`)).toFailWith(400, "validation_failed");
   });
 });

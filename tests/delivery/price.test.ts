@@ -227,7 +227,7 @@ describe("the legacy preview", () => {
       ["units", "-1", "validation_failed"],
       ["units", "many", "validation_failed"],
       ["units", "1e3", "validation_failed"],
-      ["delivery_service_id", undefined, "invalid_uuid"],
+      ["delivery_service_id", undefined, "validation_failed"],
       ["delivery_service_id", "x", "invalid_uuid"],
       ["pickup_lat", "91", "invalid_coordinates"],
       ["pickup_lng", "x", "invalid_coordinates"],
@@ -247,7 +247,7 @@ describe("the legacy preview", () => {
 describe("a preview", () => {
   test("of input that is none names the field", async () => {
     await expectRefused(tenant.staff, { method: "POST", path }, [
-      [{}, "delivery_service_id", "invalid_uuid"],
+      [{}, "delivery_service_id", "validation_failed"],
       [{ delivery_service_id: 7 }, "delivery_service_id", "invalid_uuid"],
       ...[0, -1, "x", true, {}, 1e12].map((unit_size) =>
         [{ delivery_service_id: service, unit_size }, "unit_size"] as const

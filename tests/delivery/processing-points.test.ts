@@ -116,7 +116,7 @@ describe("adding a point", () => {
       [wanted({ code: "" }), "code"],
       [wanted({ code: "x".repeat(65) }), "code"],
       [wanted({ code: {} }), "code"],
-      [wanted({ address_id: undefined }), "address_id", "invalid_uuid"],
+      [wanted({ address_id: undefined }), "address_id", "validation_failed"],
       [wanted({ address_id: "Baghdad" }), "address_id", "invalid_uuid"],
       [wanted({ metadata: "web" }), "metadata"],
       [wanted({ metadata: ["web"] }), "metadata"],

@@ -40,7 +40,7 @@ test("an adjustment is taken back once, by its mirror, and both stay in the book
   });
   const again = await reverse(a.admin.in("ar"), id, taken);
   expect(again).toFailWith(409, "adjustment_already_reversed");
-  expect(again.body.message).toBe("تم التراجع عن هذه التسوية من قبل.");
+  expect(again.body.message).toBe("تم التراجع عن هذا التعديل من قبل.");
   // A reversal is no adjustment that could be taken back.
   expect(await reverse(a.admin, id, answer.body.payment_id)).toFailWith(
     404,

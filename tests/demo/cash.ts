@@ -35,7 +35,7 @@ async function rowsOf({ barid }: Person, evenings: Map<string, Evening>): Promis
   const rows: Row[] = [];
   for (let page = 1, total = 1; rows.length < total; page++) {
     const { cod } = await done(barid.GET("/delivery/cod-collections", {
-      params: { query: { status: "collected", limit: "100", page } },
+      params: { query: { status: "collected", limit: 100, page } },
     }));
     total = cod.pagination.total;
     if (!cod.collections.length && rows.length < total) {

@@ -140,7 +140,7 @@ export async function settle(system: System, people: People, plan: Plan): Promis
     }),
   );
   const { deliveryServices } = await done(
-    barid.GET("/delivery/services", { params: { query: { limit: "100" } } }),
+    barid.GET("/delivery/services", { params: { query: { limit: 100 } } }),
   );
   const service = deliveryServices.find(({ code }) => code === "STD") ?? deliveryServices[0];
 

@@ -57,13 +57,13 @@ async function parcels(
   totals: Totals,
 ): Promise<void> {
   const manifests = await done(barid.GET("/delivery/transfer-manifests", {
-    params: { query: { institution_user_id: institution.id, limit: "1" } },
+    params: { query: { institution_user_id: institution.id, limit: 1 } },
   }));
   totals.one("manifests", numbers.manifests, manifests.pagination.total);
   const deliveries = async (query: { institution_user_id: string } | { customer_id: string }) =>
     (await done(barid.GET("/delivery/deliveries", {
       params: {
-        query: { ...query, limit: "1", column_filters: JSON.stringify({ is_leg: false }) },
+        query: { ...query, limit: 1, column_filters: JSON.stringify({ is_leg: false }) },
       },
     }))).total;
   totals.one(
@@ -77,7 +77,7 @@ async function parcels(
     await deliveries({ customer_id: merchant.id }),
   );
   const waybills = await done(barid.GET("/warehousing/waybills", {
-    params: { query: { source_warehouse_id: main.id, status: "closed", limit: "1" } },
+    params: { query: { source_warehouse_id: main.id, status: "closed", limit: 1 } },
   }));
   totals.one("waybills closed", numbers.waybills, waybills.total);
   const receiving = await done(barid.GET("/warehousing/receiving-orders", {
@@ -86,7 +86,7 @@ async function parcels(
         warehouse_id: main.id,
         source: "failed_delivery_return",
         status: "received",
-        limit: "1",
+        limit: 1,
       },
     },
   }));
@@ -106,7 +106,7 @@ async function drivers(world: World, count: Count, totals: Totals): Promise<void
       params: { query: { driver_id: id } },
     }));
     const { cod } = await done(own.GET("/delivery/cod-collections", {
-      params: { query: { limit: "1" } },
+      params: { query: { limit: 1 } },
     }));
     const { summary } = await done(own.GET("/delivery/cod-summary"));
     const position = book.drivers.find((one) => one.driver_id === id);
@@ -173,7 +173,7 @@ async function units({ manager: { barid } }: World, house: Warehouse): Promise<U
   const sum: Record<string, number> = {};
   for (let page = 1, left = 1; left > 0; page++) {
     const { inventory, total, limit } = await done(barid.GET("/warehousing/inventory", {
-      params: { query: { warehouse_id: house.id, limit: "100", page } },
+      params: { query: { warehouse_id: house.id, limit: 100, page } },
     }));
     left = total - page * limit;
     for (const { status, quantity } of inventory) sum[status] = (sum[status] ?? 0) + quantity;

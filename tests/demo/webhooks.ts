@@ -87,7 +87,7 @@ export async function listen(world: World): Promise<Subscriber | undefined> {
     let open = 0;
     for (let page = 1, left = 1; left > 0; page++) {
       const { events, total, limit } = await done(barid.GET("/webhooks/events/{subscriptionId}", {
-        params: { ...at.params, query: { limit: "100", page: String(page) } },
+        params: { ...at.params, query: { limit: 100, page } },
       }));
       left = total - page * limit;
       for (const { event_type, status, payload } of events) {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { listen } from "../../supabase/local/gateway.ts";
 import { parseStartOptions } from "../../supabase/local/options.ts";
-import { migrate } from "../../supabase/local/migrate.ts";
+import { migrate, seed } from "../../supabase/local/migrate.ts";
 import { startPostgres } from "../../supabase/local/postgres.ts";
 import { isAlive, processesIn } from "../../supabase/local/processes.ts";
 import { startStack } from "../../supabase/local/stack.ts";
@@ -32,6 +32,21 @@ test("an unknown function is 404 in the platform's shape", async () => {
   });
   const { error } = await client(rig.stack).functions.invoke("nothing");
   expect(error?.context.status).toBe(404);
+});
+
+test("a refusal arrives although the body is far too long for the function", async () => {
+  const long = JSON.stringify({ metadata: "x".repeat(8_000_000) });
+  const statuses = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const answer = await fetch(`${rig.stack.url}/functions/v1/tenants`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: long,
+      });
+      return [answer.status, (await answer.json()).code];
+    }),
+  );
+  expect(statuses).toEqual(Array(8).fill([401, "unauthorized"]));
 });
 
 test("a killed worker is replaced, and the other one serves meanwhile", async () => {
@@ -112,6 +127,21 @@ test("a migration runs once, and one that changed afterwards is refused", async 
     expect(await sql`select to_regclass('public.two') as two`).toEqual([{ two: null }]);
     writeFileSync(join(dir, "0001_one.sql"), "create table public.one (id bigint)");
     await expect(migrate(sql, dir)).rejects.toThrow("npm start -- --reset");
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});
+
+test("demo data that was interrupted goes on where it stopped", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "barid-seeds-"));
+  const { sql } = rig.stack;
+  try {
+    writeFileSync(join(dir, "10_people.sql"), "create table public.people (id integer)");
+    writeFileSync(join(dir, "20_places.sql"), "select nonsense");
+    await expect(seed(sql, dir)).rejects.toThrow("20_places.sql");
+    writeFileSync(join(dir, "20_places.sql"), "create table public.places (id integer)");
+    expect(await seed(sql, dir)).toEqual(["20_places.sql"]);
+    expect(await seed(sql, dir)).toEqual([]);
   } finally {
     rmSync(dir, { recursive: true });
   }

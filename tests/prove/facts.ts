@@ -18,6 +18,9 @@ const kinds = {
   corrected:
     `select reason as marker, reference_id || ' ' || sum(case when to_stock_id is null then -quantity else quantity end) as value
     from warehousing.inventory_transactions where tenant_id = $1 and reference_type = 'adjustment' group by reason, reference_id`,
+  shelved:
+    `select reason as marker, reference_id || ' ' || sum(quantity) as value from warehousing.inventory_transactions
+    where tenant_id = $1 and reference_type = 'move' group by reason, reference_id`,
   transferred:
     `select t.reference_number as marker, t.id || ' ' || sum(i.quantity) as value from warehousing.inventory_transfers t
     join warehousing.inventory_transfer_items i on i.tenant_id = t.tenant_id and i.transfer_id = t.id

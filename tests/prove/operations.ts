@@ -19,6 +19,7 @@ export const kinds = [
   "adjust",
   "receive",
   "correct",
+  "shelve",
   "transfer",
   "pick",
   "destine",
@@ -95,6 +96,25 @@ export class Actor extends Parcels {
       ["insufficient_stock"],
     );
     if (done) this.facts.told("corrected", reason, `${done.adjustment_id} ${delta}`);
+  }
+
+  /** Puts some aside, or what was put aside back. */
+  async shelve({ a, b, c }: Step): Promise<void> {
+    const { warehouse, bin } = this.place.shelves[c % 2];
+    const notes = randomUUID();
+    const [status, to_status] = a % 3 ? ["available", "checked"] : ["checked", "available"];
+    const items = this.lines(a, b, (line) => 1 + (b + line) % 10)
+      .map((line) => ({ ...line, from_bin_id: bin, to_bin_id: bin, status, to_status }));
+    const total = items.reduce((sum, { quantity }) => sum + quantity, 0);
+    const done = await this.ask(
+      this.place.ops,
+      "POST",
+      "/warehousing/inventory/moves",
+      { warehouse_id: warehouse, notes, items },
+      ({ transactions }) => sumOf(transactions) === total,
+      ["insufficient_stock"],
+    );
+    if (done) this.facts.told("shelved", notes, `${done.move_id} ${total}`);
   }
 
   async transfer({ a, b, c }: Step): Promise<void> {

@@ -29,7 +29,7 @@ import { figure, of, say, seed } from "./proof.ts";
 
 const random = randomFrom(seed);
 const chance = (share: number) => random() < share;
-const orders = of({ test: 20, short: 80, full: 1_200 });
+const orders = of({ test: 20, short: 80, full: 1_600 });
 
 let shop: Shop;
 let other: Shop;
@@ -130,9 +130,9 @@ test(`whatever comes in whatever order, orders end as they must (seed ${seed})`,
   });
   figure({
     what: "notifications",
-    asked: `at least ${of({ test: 50, short: 300, full: 5_000 })}`,
+    asked: `at least ${of({ test: 50, short: 300, full: 10_000 })}`,
     reached: total,
-    holds: total >= of({ test: 50, short: 300, full: 5_000 }),
+    holds: total >= of({ test: 50, short: 300, full: 10_000 }),
   });
   figure({
     what: "99th percentile of their answers, 8 at a time",

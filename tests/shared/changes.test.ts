@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Body } from "../support/api.ts";
+import { settled } from "../support/changes.ts";
 import { sql } from "../support/db.ts";
 import { type Everything, newEverything } from "../support/everything.ts";
 
@@ -20,22 +21,8 @@ const polled: [string, string, (body: Body) => Body[], Record<string, string>][]
 let all: Everything;
 beforeAll(async () => {
   all = await newEverything("received");
-  await settled();
+  await settled(all.tenant.id, polled.map(([, table]) => table));
 });
-
-/** Until no transaction of another test is open that began before our rows were committed: they wait for it. */
-async function settled(): Promise<void> {
-  const changed = polled.map(([, table]) => `select changed from ${table} where tenant_id = $1`);
-  for (;;) {
-    const [{ done }] = await sql.unsafe(
-      `select max(c.changed) < pg_snapshot_xmin(pg_current_snapshot())::text::bigint as done
-        from (${changed.join(" union all ")}) c`,
-      [all.tenant.id],
-    );
-    if (done) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 
 describe.each(polled)("%s", (path, table, rowsOf, nobodys) => {
   const poll = async (query: Record<string, string | number>) => {

@@ -117,6 +117,20 @@ describe("a file without faults", () => {
     expect(await count(to)).toBe(texts.length);
   });
 
+  test("may be the export of addresses that have nothing but their text", async () => {
+    const tenant = await newTenant();
+    await tenant.ops.post("/delivery/addresses", { full_address: "شارع ٦٢" });
+    const exported = await tenant.ops.get("/delivery/addresses", { query: { format: "csv" } });
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(exported.body as Uint8Array);
+    expect(text).toContain("{}");
+    expect(await sendFile(tenant.ops, "/delivery/addresses/import", text)).toSucceed(201);
+    const { body } = await tenant.ops.get("/delivery/addresses");
+    expect(body.data).toMatchObject([
+      { full_address: "شارع ٦٢", title: {}, contact_info: {} },
+      { full_address: "شارع ٦٢", title: {}, contact_info: {} },
+    ]);
+  });
+
   test("is imported once for a key, and the key stands for this file", async () => {
     const options = { headers: { "idempotency-key": randomUUID() } };
     const before = await count(tenant);

@@ -22,6 +22,8 @@ test("messages follow the query, then Accept-Language by weight, then the tenant
   };
   expect(await spoken(tenant.admin, "ku", "en")).toBe("ku");
   expect(await spoken(tenant.admin, "KU-IQ", "en")).toBe("ku");
+  expect(await spoken(tenant.admin, "ckb", "en")).toBe("ku");
+  expect(await spoken(tenant.admin, undefined, "ckb-IQ, en;q=0.5")).toBe("ku");
   expect(await spoken(tenant.admin, "xx", "en")).toBe("en");
   expect(await spoken(tenant.admin, undefined, "ku;q=0.2, en;q=0.9")).toBe("en");
   expect(await spoken(tenant.admin, undefined, "fr, de;q=0.9, ku-IQ;q=0.5, en;q=0.1")).toBe("ku");

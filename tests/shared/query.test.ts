@@ -46,3 +46,26 @@ test("who may not call is told so, whatever is wrong with his input", async () =
     ).toFailWith(403, "forbidden");
   }
 });
+
+test("numbers are found with the digits of any keyboard, and names as they are written", async () => {
+  const made = await tenant.admin.post(`/tenants/${tenant.id}/users`, {
+    email: `${crypto.randomUUID()}@demo.test`,
+    full_name: "شارع ٦٠",
+    phone: "٠٧٧٠ ۱۲۳ 4567",
+    tenant_user_type: "driver",
+  });
+  expect(made.body.user.phone).toBe("0770 123 4567");
+  for (const search of ["0770 123 4567", "٠٧٧٠ ١٢٣", "۰۷۷۰", "شارع ٦٠"]) {
+    const { body } = await tenant.admin.get(`/tenants/${tenant.id}/users`, { query: { search } });
+    expect([search, body.users.map((user: { id: string }) => user.id)])
+      .toEqual([search, [made.body.user.id]]);
+  }
+});
+
+test("a refusal says what is wrong, also of what only the database cannot keep", async () => {
+  const change = (body: unknown) => tenant.admin.put(`/tenants/${tenant.id}`, body);
+  const kept = await change({ metadata: { note: "\u0000" } });
+  expect(kept).toFailWith(400, "validation_failed");
+  expect(kept.body.message).toMatch(/has a wrong form/);
+  expect((await change({ metadata: null })).body.message).toBe("metadata must be of type object.");
+});

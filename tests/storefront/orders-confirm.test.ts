@@ -171,15 +171,15 @@ describe("where it goes", () => {
 
 describe("refused", () => {
   const wrong: [string, Record<string, unknown>, number, string, string?][] = [
-    ["no cart", { cartId: undefined }, 400, "invalid_uuid", "cartId"],
+    ["no cart", { cartId: undefined }, 400, "validation_failed", "cartId"],
     ["no id", { cartId: "x" }, 400, "invalid_uuid", "cartId"],
-    ["no market", { marketId: undefined }, 400, "invalid_uuid", "marketId"],
-    ["no service", { deliveryServiceId: undefined }, 400, "invalid_uuid", "deliveryServiceId"],
+    ["no market", { marketId: undefined }, 400, "validation_failed", "marketId"],
+    ["no service", { deliveryServiceId: undefined }, 400, "validation_failed", "deliveryServiceId"],
     [
       "no method",
       { paymentMethodTypeId: undefined },
       400,
-      "invalid_uuid",
+      "validation_failed",
       "paymentMethodTypeId",
     ],
     ["no address", { address: undefined }, 400, "validation_failed", "addressId"],

@@ -112,6 +112,7 @@ describe("filters", () => {
     [{ status: "delivered" }, [5, 11]],
     [{ search: "55-00" }, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11]],
     [{ search: "00%" }, [11]],
+    [{ search: "٥٥-۰۰" }, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11]],
     [{ date_from: day(18) }, [0, 1, 2]],
     [{ date_to: day(10) }, [10, 11]],
     [{ date_from: day(18), date_to: day(18) }, [2]],

@@ -115,6 +115,7 @@ describe("the open shop", () => {
       .toEqual([cake.id, nuts.id, tea.id]);
     expect(await ids({ search: "شاي" })).toEqual([tea.id]);
     expect(await ids({ search: "0% c" })).toEqual([cake.id]);
+    expect(await ids({ search: "١٠٠" })).toEqual([cake.id]);
     expect(await ids({ search: "_" })).toEqual([]);
     // The languages' own keys are no text of the product.
     expect(await ids({ search: "en" })).toEqual([]);

@@ -206,7 +206,10 @@ async function addTheRest(tenant: Tenant, made: Made) {
       account_id: wallet,
       delivery_id: delivery,
     });
-    await one("tenancy.notifications", { user_id: people.customer.id, type: "welcome" });
+    const notification = await one("tenancy.notifications", {
+      user_id: people.customer.id,
+      type: "assignment_created",
+    });
     await one("tenancy.active_tenants", { user_id: people.admin.id }, "user_id");
     await one("tenancy.api_keys", {
       name: "Key",
@@ -243,6 +246,7 @@ async function addTheRest(tenant: Tenant, made: Made) {
     }
     return {
       ...sections,
+      notification,
       zone,
       tag,
       delivery_type: delivery_type as string,

@@ -2,6 +2,9 @@
 import { expect } from "vitest";
 import type { Answer } from "./api.ts";
 
+/** Any id, as the interface writes them. */
+export const anId = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+
 expect.extend({
   /** 2xx and `success: true`. */
   toSucceed(answer: Answer, status?: number) {

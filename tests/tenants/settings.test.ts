@@ -196,6 +196,7 @@ const wrong: [Record<string, unknown>, string][] = [
     general("domestic_country", { name: "x".repeat(501) }),
     "general.domestic_country.settings.name",
   ],
+  [general("domestic_country", { code: "IRQ" }), "general.domestic_country.settings.code"],
 ];
 test.each(wrong)("%j is refused and names the field", async (body, field) => {
   const before =
@@ -206,6 +207,18 @@ test.each(wrong)("%j is refused and names the field", async (body, field) => {
   expect(
     await sql`select * from tenancy.tenant_settings where tenant_id = ${b.id} order by 1, 2, 3`,
   ).toEqual(before);
+});
+
+test("a country is its two letters, as barcodes end with them", async () => {
+  expect(await b.admin.put(pathOf(b), general("domestic_country", { code: " jo " }))).toSucceed();
+  expect(await stored(b, "general", "domestic_country")).toEqual({ code: "JO" });
+});
+
+test("what has to be more than a bound is not said to be allowed at it", async () => {
+  const { body } = await b.admin.put(pathOf(b), general("unit_size", { volumetric_divisor: 0 }));
+  expect(body.message).toBe(
+    "general.unit_size.settings.volumetric_divisor must be more than 0.",
+  );
 });
 
 test("a malformed id is refused as one, a NUL as wrong input", async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
+import { anId } from "../support/expect.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import { expectGuarded } from "../support/promises.ts";
 import { inTenant, newShelf, newWarehouse, type Shelf, stockIn } from "../support/warehouses.ts";
@@ -107,7 +108,7 @@ describe("the dashboard", () => {
     expect(body.recent_activity.map(({ type }: { type: string }) => type)).toEqual(shown);
     const location = { id: bin, code: expect.any(String) };
     expect(body.recent_activity[0]).toEqual({
-      id: expect.any(Number),
+      id: anId,
       type: "inventory_adjusted",
       label: "Adjusted",
       quantity: 2,

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
+import { anId } from "../support/expect.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import { expectGuarded, expectNoSuch, expectRefused, expectReplayed } from "../support/promises.ts";
 import {
@@ -52,7 +53,7 @@ describe("a transfer", () => {
     const bin = (id: string) => ({ id, code: expect.any(String), name: expect.any(String) });
     const item = { id: r.item_id, name: expect.any(String), sku: expect.any(String) };
     const movement = {
-      id: expect.any(Number),
+      id: anId,
       quantity: 4,
       lot_number: null,
       serial_number: null,
@@ -251,7 +252,7 @@ describe("a transfer", () => {
   test("refuses wrong input and the wrong people, in the caller's language", async () => {
     const r = await route();
     await expectRefused(tenant.ops, { method: "POST", path }, [
-      [{}, "source_warehouse_id", "invalid_uuid"],
+      [{}, "source_warehouse_id", "validation_failed"],
       [r.body({ items: [] }), "items"],
       [r.body({ items: undefined }), "items"],
       [r.body({}, r.line({ quantity: 0 })), "items.0.quantity"],
@@ -261,7 +262,7 @@ describe("a transfer", () => {
       [
         r.body({}, r.line({ destination_bin_id: undefined })),
         "items.0.destination_bin_id",
-        "invalid_uuid",
+        "validation_failed",
       ],
       [r.body({}, r.line({ lot_number: "" })), "items.0.lot_number"],
       [r.body({ reference_number: " " }), "reference_number"],

@@ -162,6 +162,8 @@ describe("the list", () => {
     });
     const number = made.waybill.waybill_number.toLowerCase();
     const found = await ask({ search: number, mode: "delivery_operation" });
+    const onAnotherKeyboard = number.replace(/\d/g, (digit: string) => "٠١٢٣٤٥٦٧٨٩"[Number(digit)]);
+    expect(await ask({ search: onAnotherKeyboard, mode: "delivery_operation" })).toEqual(found);
     expect(found).toMatchObject({
       total: 1,
       stats: { total: 1, system_only: 0, single_delivery: 0, waybill: 1 },

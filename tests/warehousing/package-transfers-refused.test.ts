@@ -264,7 +264,7 @@ describe("refusals", () => {
       [
         body("delivery_operation", { new_delivery_defaults: { payer_type: "uncle" } }),
         "new_delivery_defaults.customer_id",
-        "invalid_uuid",
+        "validation_failed",
       ],
       [body("system_only", { notes: "x".repeat(2001) }), "notes"],
     ]);

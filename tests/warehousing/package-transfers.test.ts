@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
+import { jobsDone } from "../support/jobs.ts";
 import { newPackage, newStagedPackage, newYard, whereIs, type Yard } from "../support/packages.ts";
 import { transferSteps } from "../support/package-transfers.ts";
 import { withKey } from "../support/waybills.ts";
@@ -92,6 +93,49 @@ describe("a single delivery", () => {
       });
       expect(given).toSucceed(201);
     }
+  });
+
+  test("is fetched in the one warehouse and brought to the other, as its driver is shown", async () => {
+    const place = async (warehouse: string) => {
+      const [row] = await sql`select a.id, a.latitude, a.longitude from warehousing.warehouses w
+        join delivery.addresses a on a.id = w.address_id where w.id = ${warehouse}`;
+      return row;
+    };
+    const [here, there] = await Promise.all([place(yard.warehouse), place(yard.there)]);
+    await sql`update delivery.addresses set latitude = 33.3, longitude = 44.3 where id = ${here.id}`;
+    await sql`update delivery.addresses set latitude = 36.2, longitude = 44.0 where id = ${there.id}`;
+    const parcel = await newPackage(yard);
+    const { body: sent } = await post(body("delivery_operation", {
+      package_barcodes: [parcel.barcode],
+    }));
+    expect(sent.operation_type).toBe("single_delivery");
+    const assignment = await tenant.ops.post("/delivery/assignments", {
+      delivery_id: parcel.id,
+      driver_id: tenant.driver.id,
+    });
+    expect(assignment).toSucceed(201);
+    const { body: list } = await tenant.driver.get("/delivery/assignments", {
+      query: { delivery_id: parcel.id, include: "delivery_details" },
+    });
+    expect(list.assignments[0].delivery_details).toMatchObject({
+      pickup: { id: here.id, latitude: 33.3 },
+      dropoff: { id: there.id, latitude: 36.2 },
+    });
+    const { body: suggested } = await tenant.driver.post(
+      `/delivery/assignments/driver/${tenant.driver.id}/sequence/suggest`,
+      {},
+    );
+    const stops = suggested.stops.filter(({ assignment_id }: { assignment_id: string }) =>
+      assignment_id === assignment.body.id
+    );
+    expect(stops).toMatchObject([
+      { type: "pickup", latitude: 33.3, longitude: 44.3 },
+      { type: "dropoff", latitude: 36.2, longitude: 44 },
+    ]);
+    await jobsDone(tenant.id);
+    const [{ route_details }] = await sql`select route_details from delivery.assignments
+      where id = ${assignment.body.id}`;
+    expect(route_details.distance_km).toBeGreaterThan(300);
   });
 });
 

@@ -127,7 +127,7 @@ describe("the list", () => {
   });
 
   test("finds references anywhere in any case, wildcards being characters", async () => {
-    for (const search of ["000103", "pko-000103", "0103", "103"]) {
+    for (const search of ["000103", "pko-000103", "0103", "103", "٠١٠٣"]) {
       expect(references(await list({ search })), search).toEqual(["PKO-000103"]);
     }
     for (const search of ["%", "50%_o", "X-50", "_"]) {

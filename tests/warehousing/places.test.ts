@@ -184,7 +184,7 @@ describe("staff", () => {
       expect(await tenant.ops.post(staff, { user_id })).toFailWith(404, "user_not_found");
     }
     await expectRefused(tenant.ops, { method: "POST", path: staff }, [
-      [{}, "user_id", "invalid_uuid"],
+      [{}, "user_id", "validation_failed"],
       [{ user_id: tenant.ops.id, employee_id: "" }, "employee_id"],
       [{ user_id: tenant.ops.id, role: 7 }, "role"],
     ]);

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
+import { handedTo, move, moves } from "../support/deliveries.ts";
 import { newAddress } from "../support/make.ts";
 import { newPackage, newStaff, newStagedPackage, newYard, type Yard } from "../support/packages.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
@@ -141,6 +142,44 @@ describe("a scan", () => {
       where id = ${b}`;
     const second = await scan(session, String(delivery_code));
     expect(second.body).toMatchObject({ scan_id: first.body.scan_id, already_sorted: true });
+  });
+
+  test("of a parcel that goes back is of its return, by either barcode", async () => {
+    const [from, to] = [
+      await newAddress(tenant, { city: "Najaf" }),
+      await newAddress(tenant, { city: "Basra" }),
+    ];
+    const { parent } = await newStagedPackage(yard, {
+      pickup_address_id: from,
+      dropoff_address_id: to,
+    });
+    const { delivery } = (await move(tenant.ops, parent.id, "operational-return")).body;
+    const session = await newSession(["city", "Basra"], ["city", "Najaf"]);
+    const first = await scan(session, parent.barcode);
+    expect(first).toSucceed(200);
+    expect(first.body).toMatchObject({
+      already_sorted: false,
+      put_to: { destination_value: "Najaf", filled_capacity: 1 },
+      delivery: { id: delivery.id, barcode: delivery.barcode },
+    });
+    const again = await scan(session, delivery.barcode);
+    expect(again.body).toEqual({ ...first.body, already_sorted: true });
+    expect(await filledOf(session.assignments[0].cage_location_id)).toBe(0);
+    // It was called off: the parcel goes on to where it was ordered.
+    expect(await move(tenant.ops, delivery.id, "cancel", { reason: "kept" })).toSucceed(200);
+    const onwards = await scan(session, parent.barcode);
+    expect(onwards.body).toMatchObject({
+      put_to: { destination_value: "Basra" },
+      delivery: { id: parent.id },
+    });
+    // Another one came home.
+    const { delivery: last } = (await move(tenant.ops, parent.id, "operational-return")).body;
+    const handoff = await handedTo(yard, last.id);
+    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+    await moves(tenant.driver, last.id, "depart", "complete");
+    const over = await scan(await newSession(["city", "Basra"]), parent.barcode);
+    expect(over).toFailWith(409, "package_not_sortable");
+    expect(over.body.status).toBe("returned");
   });
 
   test("is refused with the reason", async () => {

@@ -234,7 +234,7 @@ describe("refusals", () => {
     const [before] =
       await sql`select count(*) from warehousing.bins where tenant_id = ${tenant.id}`;
     await expectRefused(tenant.staff, { method: "POST", path }, [
-      [{}, "warehouse_id", "invalid_uuid"],
+      [{}, "warehouse_id", "validation_failed"],
       [{ warehouse_id: "no" }, "warehouse_id", "invalid_uuid"],
       [body({ assignments: {} }), "assignments"],
       [body({ assignments: [assigned("country", "Iraq")] }), "assignments.0.destination_type"],

@@ -3,9 +3,9 @@ import { beforeAll, expect, test } from "vitest";
 import type { Body } from "../support/api.ts";
 import { deliveryIn, move, moves, newDelivery } from "../support/deliveries.ts";
 import { newPackage, newYard, type Yard } from "../support/packages.ts";
-import { newTenant, type Tenant } from "../support/people.ts";
+import { newTenant, saveSettings, type Tenant } from "../support/people.ts";
 import { pickingOrders } from "../support/picking.ts";
-import { newShelf } from "../support/warehouses.ts";
+import { newShelf, newWarehouse } from "../support/warehouses.ts";
 import { waybillSteps } from "../support/waybills.ts";
 
 let tenant: Tenant;
@@ -79,4 +79,37 @@ test("a pick that is to be made", async () => {
   expect(await tenant.ops.put(`${pickingOrders}/${made.body.order.id}`, { status: "cancelled" }))
     .toSucceed(200);
   expect(await remove(at.warehouse)).toSucceed(200);
+});
+
+test("a sorting that is under way", async () => {
+  const at = await newWarehouse(tenant);
+  const sessions = "/warehousing/sorting-sessions";
+  const { session } = (await tenant.ops.post(sessions, { warehouse_id: at })).body;
+  await stands(at);
+  expect(await tenant.ops.put(`${sessions}/${session.id}`, { status: "completed" })).toSucceed(200);
+  expect(await remove(at)).toSucceed(200);
+});
+
+test("a parcel that was missing there and may turn up", async () => {
+  yard = await newYard(tenant);
+  const parcel = await newPackage(yard);
+  const { onTheRoad, step } = waybillSteps(tenant, yard);
+  const id = await onTheRoad(parcel.id);
+  const received = await step(id, "receive", { missing_delivery_ids: [parcel.id] });
+  const [{ id: discrepancy }] = received.body.waybill.discrepancies;
+  await stands(yard.there);
+  expect(await step(id, `discrepancies/${discrepancy}/resolve`, { resolution: "lost" }))
+    .toSucceed(200);
+  expect(await remove(yard.there)).toSucceed(200);
+});
+
+test("a setting that sends parcels through it", async () => {
+  const at = await newWarehouse(tenant);
+  await saveSettings(tenant.id, "general.warehouse", { default_warehouse_id: at });
+  const answer = await remove(at);
+  expect(answer).toFailWith(409, "warehouse_in_use_by_settings");
+  expect(answer.body.setting_references)
+    .toEqual([{ source: "general.warehouse", setting_key: "default_warehouse_id" }]);
+  await saveSettings(tenant.id, "general.warehouse", { default_warehouse_id: null });
+  expect(await remove(at)).toSucceed(200);
 });

@@ -134,7 +134,7 @@ describe("adding a warehouse", () => {
       [wanted({ name: " " }), "name"],
       [wanted({ code: undefined }), "code"],
       [wanted({ code: "x".repeat(65) }), "code"],
-      [wanted({ address_id: undefined }), "address_id", "invalid_uuid"],
+      [wanted({ address_id: undefined }), "address_id", "validation_failed"],
       [wanted({ address_id: "" }), "address_id", "invalid_uuid"],
       [wanted({ status: "closed" }), "status"],
       [wanted({ total_capacity: -1 }), "total_capacity"],

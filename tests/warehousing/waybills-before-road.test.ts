@@ -74,7 +74,7 @@ describe("before the road", () => {
     const vehicle = { driver_id: tenant.driver.id, vehicle_id: randomUUID() };
     expect(await step(id, "driver-handover", vehicle)).toFailWith(404, "vehicle_not_found");
     const missing = await step(id, "driver-handover");
-    expect(missing).toFailWith(400, "invalid_uuid");
+    expect(missing).toFailWith(400, "validation_failed");
     expect(missing.body.field).toBe("driver_id");
   });
 

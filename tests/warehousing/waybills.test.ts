@@ -152,8 +152,16 @@ describe("a waybill's way", () => {
       }
     };
     await refused("driver-handover", "receive", "close");
+    // It is drafted before and after it was sealed: people are told which of the two.
+    expect((await step(id, "driver-handover", { driver_id: tenant.driver.id })).body)
+      .toMatchObject({
+        status: "drafted",
+        message: "Not possible: the waybill is not sealed yet.",
+      });
     expect(await step(id, "seal")).toSucceed(200);
     await refused("seal", "receive", "close");
+    expect((await step(id, "seal")).body)
+      .toMatchObject({ status: "drafted", message: "Not possible: the waybill is sealed." });
     expect(await step(id, "driver-handover", { driver_id: tenant.driver.id })).toSucceed(200);
     await refused("seal", "driver-handover", "close");
     expect(await step(id, "receive")).toSucceed(200);

@@ -142,7 +142,7 @@ describe("addresses", () => {
 
 test("wrong input is refused with its field", async () => {
   const wrong: [Body, string, string][] = [
-    [{ ...valid(), module_id: undefined }, "invalid_uuid", "module_id"],
+    [{ ...valid(), module_id: undefined }, "validation_failed", "module_id"],
     [valid({ module_id: "x" }), "invalid_uuid", "module_id"],
     [valid({ module_id: randomUUID() }), "invalid_reference", "module_id"],
     [valid({ url: "x".repeat(2_001) }), "validation_failed", "url"],

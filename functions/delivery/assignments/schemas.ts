@@ -161,7 +161,7 @@ const assignments = defineList({
     external_reference_id: ofDelivery(
       contains("delivery"),
       "external_reference_id",
-      (value) => `ilike app.contains_pattern(${value})`,
+      (value) => `ilike any (app.contains_patterns(${value}))`,
     ),
     delivery_code: ofDelivery(
       {

@@ -27,6 +27,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     body: Pickup,
     errors: [
       "delivery_not_found",
+      "assignment_ended",
       "invalid_status_transition",
       "assignment_not_accepted",
       "pickup_by_handoff",
@@ -42,7 +43,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     path: "/deliveries/:delivery_id/depart",
     summary: "The driver is on his way: picked_up to in_transit",
     body: Depart,
-    errors: ["delivery_not_found", "invalid_status_transition"],
+    errors: ["delivery_not_found", "assignment_ended", "invalid_status_transition"],
     run: ({ db, params }) => db.call("delivery.delivery_depart", { id: params.delivery_id }),
   }),
   endpoint({
@@ -52,6 +53,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     body: Complete,
     errors: [
       "delivery_not_found",
+      "assignment_ended",
       "invalid_status_transition",
       "invalid_proof_url",
       "delivery_proof_required",
@@ -67,7 +69,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     path: "/deliveries/:delivery_id/fail",
     summary: "It did not come to its door: to failed",
     body: Fail,
-    errors: ["delivery_not_found", "invalid_status_transition"],
+    errors: ["delivery_not_found", "assignment_ended", "invalid_status_transition"],
     run: ({ db, params, body }) =>
       db.call("delivery.delivery_fail", { ...body, id: params.delivery_id }),
   }),
@@ -78,6 +80,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     body: Retry,
     errors: [
       "delivery_not_found",
+      "assignment_ended",
       "invalid_status_transition",
       "delivery_attempts_exhausted",
       "delivery_has_no_driver",
@@ -94,6 +97,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     response: Returned,
     errors: [
       "delivery_not_found",
+      "assignment_ended",
       "invalid_status_transition",
       "warehouse_not_found",
       "insufficient_wallet_balance",
@@ -110,7 +114,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     body: ProofUpload,
     response: ProofUploadResponse,
     status: 201,
-    errors: ["delivery_not_found"],
+    errors: ["delivery_not_found", "assignment_ended"],
     async run({ db, params, body }) {
       const { path } = await db.call<{ path: string }>("delivery.delivery_proof_place", {
         id: params.delivery_id,

@@ -56,12 +56,18 @@ const ordering: readonly ErrorCode[] = [
 ];
 
 const change = {
-  summary: "Change a draft",
+  summary: "Change a draft; or correct recipient, notes, reference and promised time of an order",
   access: orderers,
   params,
   body: UpdateDelivery,
   response: DeliveryMade,
-  errors: ["delivery_not_found", "invalid_status_transition", ...terms],
+  errors: [
+    "delivery_not_found",
+    "delivery_already_ordered",
+    "delivery_already_picked_up",
+    "delivery_ended",
+    ...terms,
+  ],
   path: "/deliveries/:delivery_id",
   version: row("delivery.deliveries", "delivery_id"),
 } as const;
@@ -164,6 +170,7 @@ export const deliveries: AnyEndpoint[] = [
     errors: [
       "delivery_not_found",
       "invalid_status_transition",
+      "delivery_goes_in_legs",
       "carrier_code_required",
       "shipment_with_other_carrier",
     ],

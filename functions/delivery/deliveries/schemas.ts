@@ -92,8 +92,13 @@ function inItsWords(
       dropoff: delivery_location,
       package: used,
       package_field: used === undefined ? undefined : legacy ? "package_details" : "package",
-    }).filter(([, value]) => value !== undefined && value !== null),
+    }).filter(([, value]) => value !== undefined),
   );
+}
+
+/** The same of something new, where null is nothing. */
+function saidInItsWords(sent: Sent) {
+  return Object.fromEntries(Object.entries(inItsWords(sent)).filter(([, value]) => value !== null));
 }
 
 export const CreateDelivery = z.object({
@@ -120,8 +125,9 @@ export const CreateDelivery = z.object({
   }
   if (isReturn !== Boolean(body.original_delivery_id)) refuse("original_delivery_id");
   if (isReturn && body.staged) refuse("staged");
-}).transform(inItsWords);
+}).transform(saidInItsWords);
 
+/** Null takes a value away. */
 export const UpdateDelivery = z.object(fields).partial().refine(
   (body) => Object.values(body).some((value) => value !== undefined),
   { error: "nothing to change" },

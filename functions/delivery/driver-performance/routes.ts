@@ -1,4 +1,7 @@
 import { can } from "../../../shared/access.ts";
+import { csvFile } from "../../../shared/csv.ts";
+import { csvLine } from "../../../shared/csv-cells.ts";
+import type { Database } from "../../../shared/db.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import {
   DetailResponse,
@@ -7,6 +10,7 @@ import {
   PerformanceResponse,
   Rebuild,
   Rebuilt,
+  Row,
 } from "./schemas.ts";
 
 const readers = can("view:tenant", "manage:operations:tenant");
@@ -21,7 +25,8 @@ export const driverPerformance: AnyEndpoint[] = [
     query: ListPerformance,
     response: PerformanceResponse,
     errors: ["driver_not_found", "invalid_column_filters", "month_and_year_together"],
-    run: ({ db, query }) => db.call("delivery.performance_list", query),
+    run: ({ db, query: { format, ...query } }) =>
+      format === "csv" ? file(db, query) : db.call("delivery.performance_list", query),
   }),
   endpoint({
     method: "get",
@@ -45,3 +50,15 @@ export const driverPerformance: AnyEndpoint[] = [
     run: ({ db, body }) => db.call("delivery.performance_rebuild", body),
   }),
 ];
+
+/** The report as a file: one row a driver, so it is read at once. */
+async function file(db: Database, query: object) {
+  const { data } = await db.call<{ data: Record<string, unknown>[] }>("delivery.performance_list", {
+    ...query,
+    page: 1,
+    page_size: 1_000_000,
+  });
+  const columns = Object.keys(Row.shape);
+  const lines = data.map((row) => csvLine(columns.map((name) => row[name])));
+  return csvFile("driver-performance.csv", csvLine(columns) + lines.join(""));
+}

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readColumnFilters } from "../../../shared/filters.ts";
+import { clamp, readColumnFilters } from "../../../shared/list.ts";
 import { Id, Timestamp } from "../../../shared/schemas.ts";
 
 const numbers = [
@@ -19,7 +19,8 @@ const numbers = [
 ] as const;
 
 const whole = (min: number, max: number) =>
-  z.string().regex(/^\d{1,9}$/).transform(Number).pipe(z.int().min(min).max(max));
+  z.string().regex(/^\d{1,9}$/).meta({ type: "integer", pattern: undefined }).transform(Number)
+    .pipe(z.int().min(min).max(max));
 const Month = z.int().min(1).max(12);
 const Year = z.int().min(2020).max(2100);
 
@@ -39,8 +40,8 @@ const together = {
 export const ListPerformance = z.object({
   month: whole(1, 12).optional(),
   year: whole(2020, 2100).optional(),
-  page: z.string().optional(),
-  page_size: z.string().optional(),
+  page: z.string().optional().meta({ type: "integer" }),
+  page_size: z.string().optional().meta({ type: "integer" }),
   search: z.string().max(200).optional(),
   sort_by: z.enum([
     "total_deliveries",
@@ -55,21 +56,18 @@ export const ListPerformance = z.object({
     description: `JSON object with any of: driver_name, ${numbers.join(", ")}`,
   }),
   driver_id: Id.optional(),
+  format: z.enum(["json", "csv"]).optional().meta({
+    description: "`csv`: the rows of all pages as a file, in the order asked for",
+  }),
 }).refine(together.check, together.refusal).transform((query) => ({
   ...query,
-  page: clamp(query.page, Number.MAX_SAFE_INTEGER, 1),
-  page_size: clamp(query.page_size, 100, 20),
+  page: clamp(query.page, 1, Number.MAX_SAFE_INTEGER, 1),
+  page_size: clamp(query.page_size, 1, 100, 20),
   search: query.search?.trim() || undefined,
   sort_by: query.sort_by ?? "total_deliveries",
   sort_order: query.sort_order ?? "desc",
   column_filters: readColumnFilters(query.column_filters, columns),
 }));
-
-/** Not a number or too small: the default. Too large: the maximum. */
-function clamp(text: string | undefined, max: number, fallback: number): number {
-  const value = text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  return value < 1 ? fallback : Math.min(value, max);
-}
 
 const count = z.int();
 const rate = z.number().nullable();
@@ -85,7 +83,7 @@ const Figures = {
   average_delivery_time_minutes: rate,
   total_delivery_value: z.number(),
 };
-const Row = z.object({
+export const Row = z.object({
   driver_id: Id,
   driver_name: z.string(),
   period_month: z.int().nullable(),

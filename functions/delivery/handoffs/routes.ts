@@ -69,6 +69,7 @@ export const handoffs: AnyEndpoint[] = [
       "handoff_not_found",
       "handoff_not_pending",
       "delivery_not_found",
+      "assignment_ended",
       "invalid_status_transition",
       "assignment_not_accepted",
       "invalid_proof_url",

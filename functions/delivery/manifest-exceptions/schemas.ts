@@ -87,7 +87,7 @@ const search: Filter = {
   schema: z.string().trim().max(200),
   condition: (value) =>
     ["r.barcode_value", "r.manifest_number", "(r.institution ->> 'full_name')", "r.notes"]
-      .map((text) => `${text} ilike app.contains_pattern(${value} #>> '{}')`).join(" or "),
+      .map((text) => `${text} ilike any (app.contains_patterns(${value} #>> '{}'))`).join(" or "),
 };
 
 const status = oneOf("status", ["open", "resolved"]);

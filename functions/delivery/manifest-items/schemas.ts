@@ -16,7 +16,9 @@ export const SearchQuery = z.object({
   q: z.string().max(100).optional().meta({
     description: "An item's id, or any part of its barcode; empty: the newest",
   }),
-  limit: z.string().optional().transform((text) => clamp(text, 1, 100, 20))
+  limit: z.string().optional().meta({ type: "integer" }).transform((text) =>
+    clamp(text, 1, 100, 20)
+  )
     .meta({ description: "Rows: 20, at most 100" }),
 });
 

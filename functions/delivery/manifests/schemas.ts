@@ -240,7 +240,7 @@ const search: Filter = {
   schema: z.string().trim().max(200),
   condition: (value) => {
     const text = `(${value} #>> '{}')`;
-    const matches = (column: string) => `${column} ilike app.contains_pattern(${text})`;
+    const matches = (column: string) => `${column} ilike any (app.contains_patterns(${text}))`;
     return [
       matches("r.manifest_number"),
       matches("(r.institution ->> 'full_name')"),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { Id, ids } from "../../../shared/schemas.ts";
 import { EnabledModules } from "../administration/schemas.ts";
 
@@ -15,11 +15,14 @@ const ModulesResponse = z.object({
   })),
 });
 
+const version = row("tenancy.modules_version", "tenantId", "tenant_id");
+
 /** Which parts of Barid a tenant has. */
 export const modules: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/:tenantId/modules",
+    version,
     summary: "List the modules, and which of them the tenant has",
     access: can("view:tenant"),
     tenant: "path",
@@ -30,6 +33,7 @@ export const modules: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/:tenantId/modules",
+    version,
     summary: "Give the tenant these modules and no others",
     access: can("manage:system"),
     tenant: "path",

@@ -106,7 +106,14 @@ const generalGroups = {
   }),
   timezone: settings({ name: Word }),
   language: settings({ default: z.enum(["en", "ar", "ku"]) }),
-  domestic_country: settings({ code: Word, name: Name, dial_code: Phone.min(1) }),
+  // The letters that barcodes end with: any other code would be kept and never be used.
+  domestic_country: settings({
+    code: z.string().trim().toUpperCase().regex(/^[A-Z]{2}$/).meta({
+      description: "ISO 3166-1, two letters; new barcodes end with them",
+    }),
+    name: Name,
+    dial_code: Phone.min(1),
+  }),
   driver: settings({
     mode: Word,
     percentage: settings({ percentage_of_delivery_fee: kept(z.number().min(0).max(100)) }),

@@ -1,14 +1,18 @@
 import { can, either, member } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { groupsNamed } from "./groups.ts";
 import { SaveSettings, SettingsQuery, SettingsResponse } from "./schemas.ts";
+
+/** All of them together: who sends If-Match has read what any of them was. */
+const version = row("tenancy.settings_version", "tenantId", "tenant_id");
 
 /** Settings of a tenant. Never behind a feature gate: clients read here whether a feature is on. */
 export const settings: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/:tenantId/settings",
+    version,
     summary: "Read settings groups",
     access: either(member(), can("view:tenant")),
     tenant: "path",
@@ -21,6 +25,7 @@ export const settings: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/:tenantId/settings",
+    version,
     summary: "Merge settings into their groups; null removes a key",
     access: can("manage:tenant"),
     tenant: "path",

@@ -30,7 +30,7 @@ const DashboardResponse = z.object({
     total_units: z.int(),
   }),
   recent_activity: z.array(z.object({
-    id: z.int(),
+    id: Id,
     type: z.enum(activityTypes),
     label: z.string(),
     quantity: z.int(),

@@ -42,6 +42,7 @@ export const inventoryTransfers: AnyEndpoint[] = [
       "bin_not_found",
       "bin_inactive",
       "inventory_item_not_found",
+      "item_of_parcel",
       "insufficient_stock",
       "transfer_reference_exists",
     ],

@@ -67,7 +67,7 @@ const Stock = z.object({
 export const InventoryResponse = z.object({ inventory: z.array(Stock), ...page });
 
 export const Movement = z.object({
-  id: z.int(),
+  id: Id,
   transaction_type: z.string(),
   quantity: z.int(),
   warehouse_id: Id,
@@ -107,6 +107,29 @@ export const CreateAdjustment = z.object({
   reason: Text,
 });
 export const AdjustmentResponse = z.object({ adjustment_id: Id, transactions: z.array(Movement) });
+
+/** From one place of a warehouse into another; the status changes where `to_status` says so. */
+export const CreateMove = z.object({
+  warehouse_id: Id,
+  notes: LongText.nullish(),
+  items: z.array(
+    z.object({
+      item_id: Id,
+      from_bin_id: Id,
+      to_bin_id: Id,
+      quantity: Units,
+      status: StockStatus.optional(),
+      to_status: StockStatus.optional(),
+      lot_number: Lot,
+      serial_number: Lot,
+    }).refine(
+      ({ from_bin_id, to_bin_id, status = "available", to_status = status }) =>
+        from_bin_id !== to_bin_id || status !== to_status,
+      { error: "changes nothing", path: ["to_bin_id"] },
+    ),
+  ).min(1).max(1_000),
+});
+export const MoveResponse = z.object({ move_id: Id, transactions: z.array(Movement) });
 
 export const itemList = defineList({
   view: "warehousing.inventory_items_list",

@@ -173,9 +173,9 @@ export const TransfersResponse = z.object({
 const search: Filter = {
   schema: z.string().trim().max(100),
   condition: (value) => {
-    const pattern = `(select app.contains_pattern(${value} #>> '{}'))`;
+    const patterns = `any ((select app.contains_patterns(${value} #>> '{}'))::text[])`;
     const found = `(select w.id from warehousing.warehouses w
-      where w.name ilike ${pattern} or w.code ilike ${pattern})`;
+      where w.name ilike ${patterns} or w.code ilike ${patterns})`;
     return `r.source_warehouse_id in ${found} or r.destination_warehouse_id in ${found}
       or r.waybill_id in (select private.waybills_with(${value} #>> '{}'))`;
   },

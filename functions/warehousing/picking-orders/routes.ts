@@ -14,6 +14,7 @@ const refusals: readonly ErrorCode[] = [
   "assignee_not_found",
   "inventory_item_not_found",
   "bin_not_found",
+  "item_of_parcel",
   "item_not_in_bin",
   "insufficient_stock",
   "picked_too_much",

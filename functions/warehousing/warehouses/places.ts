@@ -70,6 +70,7 @@ export const warehousePlaces: AnyEndpoint[] = [
       "default_receiving_exists",
       "bin_not_empty",
       "bin_full",
+      "bin_of_sorting_session",
     ],
     run: ({ db, params, body }) =>
       db.call("warehousing.bin_update", {

@@ -88,7 +88,12 @@ export const warehouses: AnyEndpoint[] = [
     access: operators,
     params: ids("warehouse_id"),
     response: Done,
-    errors: ["warehouse_not_found", "warehouse_has_inventory", "warehouse_in_use"],
+    errors: [
+      "warehouse_not_found",
+      "warehouse_has_inventory",
+      "warehouse_in_use",
+      "warehouse_in_use_by_settings",
+    ],
     run: ({ db, params }) => db.call("warehousing.warehouse_delete", { id: params.warehouse_id }),
   }),
   endpoint({

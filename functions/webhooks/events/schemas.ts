@@ -15,7 +15,7 @@ const rows: List = defineList({
 });
 
 /** Unlike in other lists, a page or limit that makes no sense is refused. */
-const Whole = z.string().regex(/^[1-9]\d{0,8}$/);
+const Whole = z.string().regex(/^[1-9]\d{0,8}$/).meta({ type: "integer", pattern: undefined });
 export const EventsQuery = z.object({
   page: Whole.optional().meta({ description: "Page, from 1" }),
   limit: Whole.refine((text) => Number(text) <= limits.max, { error: `at most ${limits.max}` })

@@ -12,6 +12,34 @@ join delivery.addresses t on t.tenant_id = d.tenant_id and t.id = d.dropoff_addr
 where (d.pickup_zone_id is not null or f.latitude is not null)
   and (d.dropoff_zone_id is not null or t.latitude is not null);
 
+-- The place of a warehouse as deliveries keep places, or what stands in its stead. A definer: a driver who brings a
+-- parcel to a warehouse or fetches it there has to know where that is.
+create or replace function private.warehouse_place(tenant uuid, warehouse uuid, otherwise jsonb) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return coalesce((
+    select to_jsonb(a) from warehousing.warehouses w join delivery.addresses_list a on a.id = w.address_id
+    where w.tenant_id = warehouse_place.tenant and w.id = warehouse_place.warehouse), otherwise);
+end $$;
+
+-- Where a driver fetches a delivery: in the warehouse it lies in, else where it was ordered from.
+create or replace function delivery.fetched_at(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when d.current_warehouse_id is null then d.pickup_snapshot
+    else private.warehouse_place(d.tenant_id, d.current_warehouse_id, d.pickup_snapshot) end;
+end $$;
+
+-- Where he brings it: to the warehouse it is transferred to first, else where it was ordered to.
+create or replace function delivery.brought_to(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when not delivery.is_transferred(d) then d.dropoff_snapshot
+    else private.warehouse_place(d.tenant_id, d.dropoff_warehouse_id, d.dropoff_snapshot) end;
+end $$;
+
+grant execute on function private.warehouse_place(uuid, uuid, jsonb) to barid_caller;
+
 -- Assignments as lists show them. What stands beside a row is looked up for the rows of a page only, so
 -- each is a sub-select. customer, delivery_details and route are shown when asked for (`include`). Ids are chosen by case
 -- and not by coalesce(), which PostgreSQL takes for leaky: under row-level security it would read every profile.
@@ -35,7 +63,7 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
   (select jsonb_build_object('status', d.status, 'barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg,
       'delivery_flow', d.delivery_flow, 'unit_size', d.unit_size, 'payer_type', d.payer_type, 'payment_method', d.payment_method,
       'cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'recipient', d.recipient, 'notes', d.notes,
-      'pickup', d.pickup_snapshot, 'dropoff', d.dropoff_snapshot, 'promised_at', d.promised_at, 'picked_up_at', d.picked_up_at)
+      'pickup', delivery.fetched_at(d), 'dropoff', delivery.brought_to(d), 'promised_at', d.promised_at, 'picked_up_at', d.picked_up_at)
     from delivery.deliveries d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery_details,
   a.route_details as route
 from delivery.assignments a;

@@ -55,4 +55,25 @@ begin
   perform set_config('app.expected_version', '', true);
 end $$;
 
-grant execute on function private.version_at(timestamptz), private.version_of(jsonb), private.version_expect(jsonb), private.version_held(jsonb, jsonb, oid) to barid_caller;
+-- For cores whose version is that of many rows, which no single change of a row can answer for: keeps out others who do
+-- the same until the end, and refuses when it is no longer what was expected. Called before the first change.
+-- Fails: version_conflict (current_version).
+create or replace function private.version_alone() returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_expected jsonb;
+  v_current text;
+begin
+  perform from tenancy.tenants t where t.id = app.tenant_id() for no key update;
+  v_expected := nullif(current_setting('app.expected_version', true), '')::jsonb;
+  if v_expected is null then
+    return;
+  end if;
+  v_current := private.version_of(jsonb_set(v_expected, '{table}', to_jsonb((v_expected ->> 'table')::oid::regclass::text)));
+  if v_current <> v_expected ->> 'version' then
+    perform app.fail('version_conflict', jsonb_build_object('current_version', v_current));
+  end if;
+end $$;
+
+grant execute on function private.version_at(timestamptz), private.version_of(jsonb), private.version_expect(jsonb),
+  private.version_held(jsonb, jsonb, oid), private.version_alone() to barid_caller;

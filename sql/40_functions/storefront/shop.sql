@@ -45,12 +45,12 @@ create or replace function storefront.shop_products(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_shop record := private.open_shop(input ->> 'store_name');
-  v_pattern text := app.contains_pattern(input ->> 'search');
+  v_patterns text[] := app.contains_patterns(input ->> 'search');
   v_category uuid := (input ->> 'category_id')::uuid;
   v_by text := case when input ->> 'sort_by' in ('title', 'min_price') then input ->> 'sort_by' else 'created_at' end;
   v_direction text := case when input ->> 'sort_order' = 'asc' then 'asc' else 'desc' end;
   v_where text := 'p.tenant_id = $1 and p.market_id = $2 and ($3 is null or p.category_id = $3)
-    and ($4 is null or exists (select from jsonb_each_text(p.name) n where n.value ilike $4))';
+    and ($4 is null or exists (select from jsonb_each_text(p.name) n where n.value ilike any ($4)))';
   v_found jsonb;
 begin
   execute format('select jsonb_build_object(
@@ -60,7 +60,7 @@ begin
           order by p.%2$I %3$s nulls last, p.id %3$s limit $5 offset $6) l) page),
       ''total'', (select count(*) from storefront.products_list p where %1$s))', v_where, v_by, v_direction)
   into v_found
-  using v_shop.tenant_id, v_shop.market_id, v_category, v_pattern, (input ->> 'limit')::bigint, (input ->> 'offset')::bigint;
+  using v_shop.tenant_id, v_shop.market_id, v_category, v_patterns, (input ->> 'limit')::bigint, (input ->> 'offset')::bigint;
   return v_found;
 end $$;
 

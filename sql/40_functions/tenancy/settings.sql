@@ -31,7 +31,7 @@ end $$;
 
 -- Merges patches into their groups; null removes a key. {patches: [{module, group, settings}]}
 -- -> the groups as settings_get shows them. Patches of different keys of one group, sent at the same
--- moment, both hold: the second waits for the row and merges into what the first made of it.
+-- moment, both hold: the second waits and merges into what the first made of it.
 -- Fails: invalid_reference, manifest_workflow_required, delivery_service_not_available, currency_in_use.
 create or replace function tenancy.settings_save(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -40,6 +40,7 @@ declare
   v_before jsonb := delivery.manifest_settings();
   v_groups jsonb;
 begin
+  perform private.version_alone();
   insert into tenancy.tenant_settings as s (tenant_id, module, group_key, settings, updated_by)
   select app.tenant_id(), p ->> 'module', p ->> 'group', app.merge_patch('{}', p -> 'settings'), app.user_id()
   from jsonb_array_elements(input -> 'patches') p

@@ -1,6 +1,6 @@
 // npm start: the whole backend on this machine.
 import { setInterval, setTimeout } from "node:timers";
-import { Failure, messageOf } from "../failure.ts";
+import { Failure } from "../failure.ts";
 import { parseStartOptions, startHelp, UsageFailure } from "../options.ts";
 import { type Stack, startStack } from "../stack.ts";
 import { welcome } from "../welcome.ts";
@@ -59,7 +59,8 @@ async function stop(): Promise<void> {
   stopping = true;
   // Whatever hangs, the process goes; Postgres and the workers end with it.
   setTimeout(() => process.exit(1), 2_900).unref();
-  await starting?.catch((error) => console.error(messageOf(error)));
+  // What the signal itself broke is no news to who sent it.
+  await starting?.catch(() => {});
   await stack?.stop();
   process.exit(0);
 }

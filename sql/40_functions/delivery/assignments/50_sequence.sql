@@ -87,9 +87,13 @@ begin
     order by a.sequence_number, a.assignment_time, a.id), '[]') into v_list
   from delivery.assignments a
   join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-  -- From the delivery's own snapshots: a driver does not see every address.
-  cross join lateral (select (d.pickup_snapshot ->> 'latitude')::double precision as latitude, (d.pickup_snapshot ->> 'longitude')::double precision as longitude) f
-  cross join lateral (select (d.dropoff_snapshot ->> 'latitude')::double precision as latitude, (d.dropoff_snapshot ->> 'longitude')::double precision as longitude) t
+  -- Not from the addresses: a driver does not see every one.
+  cross join lateral (
+    select (p.place ->> 'latitude')::double precision as latitude, (p.place ->> 'longitude')::double precision as longitude
+    from (select delivery.fetched_at(d) as place offset 0) p) f
+  cross join lateral (
+    select (p.place ->> 'latitude')::double precision as latitude, (p.place ->> 'longitude')::double precision as longitude
+    from (select delivery.brought_to(d) as place offset 0) p) t
   where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted');
   return jsonb_build_object('start', case when v_start is not null then jsonb_build_object(
     'latitude', v_start -> 'latitude', 'longitude', v_start -> 'longitude') end, 'assignments', v_list);

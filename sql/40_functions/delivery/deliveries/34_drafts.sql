@@ -37,34 +37,40 @@ begin
   end if;
 end $$;
 
--- Changes a draft; what is sent replaces what stands, and the price is worked out anew. {id, ...} -> the delivery
--- Fails: delivery_not_found, forbidden, invalid_status_transition, what delivery_create fails with.
+-- Changes a draft: what is sent replaces what stands, null takes it away, and the price is worked out anew. Of what is
+-- ordered already only delivery_correct's words. {id, ...} -> the delivery
+-- Fails: delivery_not_found, forbidden, what delivery_create and delivery_correct fail with.
 create or replace function delivery.delivery_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
+  v_sent jsonb := jsonb_strip_nulls(input);
   v_old jsonb;
   v_end text;
 begin
+  -- A leg that waits as a draft is part of an order.
+  if d.status <> 'draft' or d.parent_id is not null then
+    return delivery.delivery_correct(d, input);
+  end if;
   perform delivery.require_owner(d);
-  perform delivery.require_move(d, '{draft}', 'draft');
   v_old := jsonb_strip_nulls(jsonb_build_object('customer_id', d.customer_id, 'institution_user_id', d.institution_user_id,
     'delivery_service_id', d.delivery_service_id, 'payer_type', d.payer_type, 'payment_method', d.payment_method, 'cod_amount', d.cod_amount,
     'unit_size', case d.unit_size_source when 'unit_size' then d.unit_size end, 'package', d.package_details, 'recipient', d.recipient,
     'external_reference_id', d.external_reference_id, 'notes', d.notes, 'promised_at', d.promised_at, 'carrier_type', d.carrier_type,
     'carrier_code', d.carrier_code, 'pickup_address_id', d.pickup_address_id, 'dropoff_address_id', d.dropoff_address_id,
     'pickup_warehouse_id', d.pickup_warehouse_id, 'dropoff_warehouse_id', delivery.ends_in(d)));
+  v_old := v_old - array(select k.word from jsonb_object_keys(input) k (word) where not v_sent ? k.word);
   -- A place is said in one way: a new one takes the others away.
   foreach v_end in array '{pickup,dropoff}'::text[] loop
-    if input ?| array[v_end, v_end || '_address_id', v_end || '_warehouse_id'] then
+    if v_sent ?| array[v_end, v_end || '_address_id', v_end || '_warehouse_id'] then
       v_old := v_old - array[v_end || '_address_id', v_end || '_warehouse_id'];
     end if;
   end loop;
-  if input ?| '{customer_id,institution_user_id}' then
+  if v_sent ?| '{customer_id,institution_user_id}' then
     v_old := v_old - '{customer_id,institution_user_id}'::text[];
   end if;
-  input := v_old || input || jsonb_build_object('delivery_flow', case d.delivery_flow when 'pnd_parent' then 'standard' else d.delivery_flow end);
-  perform delivery.delivery_rewrite(d, delivery.delivery_terms(jsonb_strip_nulls(input)), input);
+  v_sent := v_old || v_sent || jsonb_build_object('delivery_flow', case d.delivery_flow when 'pnd_parent' then 'standard' else d.delivery_flow end);
+  perform delivery.delivery_rewrite(d, delivery.delivery_terms(v_sent), v_sent);
   return delivery.delivery_made(d.id);
 end $$;
 
@@ -120,7 +126,8 @@ begin
 end $$;
 
 -- Gives a waiting delivery to another company to carry, or takes it back. {id, carrier_type, carrier_code?} -> the delivery
--- Fails: delivery_not_found, invalid_status_transition, carrier_code_required, shipment_with_other_carrier (a carrier
+-- Fails: delivery_not_found, invalid_status_transition, delivery_goes_in_legs (a staged parcel is carried leg by leg),
+-- carrier_code_required, shipment_with_other_carrier (a carrier
 -- has it, who may collect its cash: the booking is called off first).
 create or replace function delivery.delivery_carrier(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -128,6 +135,10 @@ declare
   d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
 begin
   perform delivery.require_move(d, '{draft,pending}', d.status);
+  -- Its legs would be given to drivers of ours all the same.
+  if input ->> 'carrier_type' = 'external' and d.delivery_flow = 'pnd_parent' then
+    perform app.fail('delivery_goes_in_legs');
+  end if;
   if input ->> 'carrier_type' = 'external' and input ->> 'carrier_code' is null then
     perform app.fail('carrier_code_required', '{"field": "carrier_code"}');
   end if;

@@ -21,7 +21,8 @@ begin
 end $$;
 
 -- The live assignment of a delivery: the caller's own, or for operations whoever has it; null when nobody does.
--- Fails: forbidden (the caller neither carries it nor sends those who do).
+-- Fails: assignment_ended (it came to its end and the caller had it, such as a driver who repeats what he has done),
+-- forbidden (he neither carries it nor sends those who do).
 create or replace function delivery.require_carrier(d delivery.deliveries) returns delivery.assignments
 language plpgsql stable set search_path = '' as $$
 declare
@@ -30,7 +31,10 @@ begin
   select * into a from delivery.assignments x
   where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status in ('pending', 'assigned', 'accepted');
   if not app.has_permission('manage:operations:tenant') and a.driver_id is distinct from app.user_id() then
-    perform app.fail('forbidden');
+    perform app.fail(case when d.status in ('delivered', 'returned', 'cancelled') and exists (
+      select from delivery.assignments x
+      where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.driver_id = app.user_id() and x.status in ('completed', 'returned'))
+      then 'assignment_ended' else 'forbidden' end);
   end if;
   return a;
 end $$;

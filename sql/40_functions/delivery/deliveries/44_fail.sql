@@ -61,6 +61,9 @@ begin
   perform private.receipts_call_off(d.id);
   if v_reassign then
     perform delivery.assignment_end(a, 'returned');
+    insert into tenancy.notifications (tenant_id, user_id, type, payload)
+    select d.tenant_id, a.driver_id, 'assignment_returned', jsonb_build_object('assignment_id', a.id, 'delivery_id', d.id)
+    where a.driver_id is not null;
   end if;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id));
 end $$;

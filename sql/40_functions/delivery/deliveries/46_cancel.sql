@@ -52,8 +52,17 @@ begin
     returning p.id
   )
   select coalesce(array_agg(c.id order by c.id), '{}') into v_picks from cancelled c;
-  update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
-  where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.status in ('pending', 'assigned', 'accepted');
+  -- He may be on his way to fetch it: its driver is told, unless it was he who called it off.
+  with freed as (
+    update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
+    where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.status in ('pending', 'assigned', 'accepted')
+    returning a.id, a.driver_id, a.delivery_id
+  )
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select v_tenant, f.driver_id, 'delivery_cancelled', jsonb_build_object('assignment_id', f.id, 'delivery_id', f.delivery_id,
+    'delivery_code', d.delivery_code, 'reason', d.status_reason)
+  from freed f join delivery.deliveries d on d.tenant_id = v_tenant and d.id = f.delivery_id
+  where f.driver_id is distinct from app.user_id();
   -- Not sent back after all: the original leg may set out again.
   update delivery.deliveries o set status = 'pending', status_reason = null, status_notes = null
   from delivery.deliveries r

@@ -64,8 +64,8 @@ begin
   return query execute $query$
     select d.id from delivery.deliveries d where d.tenant_id = $1 and (d.delivery_code::text || ' ' || d.barcode || ' '
       || coalesce(d.external_reference_id, '') || ' ' || coalesce(d.recipient ->> 'name', '') || ' ' || coalesce(d.recipient ->> 'phone', ''))
-      operator(pg_catalog.~~*) $2
-  $query$ using app.tenant_id(), app.contains_pattern(part);
+      operator(pg_catalog.~~*) any ($2)
+  $query$ using app.tenant_id(), app.contains_patterns(part);
 end $$;
 
 grant execute on function private.deliveries_matching(text) to barid_caller;

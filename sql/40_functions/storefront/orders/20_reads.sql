@@ -137,10 +137,11 @@ create or replace function private.orders_matching(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  v_part text := app.ascii_digits(part);
   -- The code that all numbers of a market begin with is in the index once for each: what follows is looked up there.
-  v_rare text := case when part ~ '^[0-9]*-[0-9]{3,}$' and exists (
-      select from storefront.markets m where m.tenant_id = v_tenant and right(m.code::text, position('-' in part) - 1) = split_part(part, '-', 1))
-    then split_part(part, '-', 2) else part end;
+  v_rare text := case when v_part ~ '^[0-9]*-[0-9]{3,}$' and exists (
+      select from storefront.markets m where m.tenant_id = v_tenant and right(m.code::text, position('-' in v_part) - 1) = split_part(v_part, '-', 1))
+    then split_part(v_part, '-', 2) else v_part end;
 begin
   -- Executed as text, so that each search is planned for its own pattern. A number and an id have no space, so what
   -- matches both written together matches one of them, unless the text has one. What is asked in full is asked of an
@@ -149,6 +150,6 @@ begin
     select o.id from storefront.storefront_orders o
     where o.tenant_id = $1 and (o.order_number || ' ' || o.id::text) operator(pg_catalog.~~*) $2
       and (o.order_number || ' ' || o.id::text || '') operator(pg_catalog.~~*) $3 and $4 !~ ' '
-  $query$ using v_tenant, app.contains_pattern(v_rare), app.contains_pattern(part), part;
+  $query$ using v_tenant, app.contains_pattern(v_rare), app.contains_pattern(v_part), part;
 end $$;
 grant execute on function private.orders_matching(text) to barid_caller;

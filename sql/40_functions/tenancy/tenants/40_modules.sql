@@ -22,6 +22,7 @@ declare
   v_ids uuid[] := app.uuids(input -> 'enabled_module_ids');
   v_changed integer;
 begin
+  perform private.version_alone();
   if exists (select from unnest(v_ids) i (id) where not exists (select from tenancy.modules m where m.id = i.id)) then
     perform app.fail('invalid_reference', '{"field": "enabled_module_ids"}');
   end if;

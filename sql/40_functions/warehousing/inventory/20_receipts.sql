@@ -8,7 +8,7 @@ declare
   v_tenant uuid := app.tenant_id();
 begin
   return (
-    select coalesce(json_agg(json_build_object('id', t.id, 'transaction_type', t.transaction_type, 'quantity', t.quantity,
+    select coalesce(json_agg(json_build_object('id', t.movement_id, 'transaction_type', t.transaction_type, 'quantity', t.quantity,
       'warehouse_id', t.warehouse_id, 'lot_number', t.lot_number, 'serial_number', t.serial_number,
       'item', json_build_object('id', t.item_id, 'name', i.name, 'sku', i.sku),
       'from_bin', case when t.from_bin_id is not null then json_build_object('id', f.id, 'code', f.code, 'name', f.name) end,
@@ -38,6 +38,24 @@ begin
     perform app.fail('inventory_item_not_found', jsonb_build_object('field', format('%s.%s.item_id', list, v_bad.place), 'item_id', v_bad.item_id));
   elsif found then
     perform app.fail('bin_not_found', jsonb_build_object('field', format('%s.%s.%s', list, v_bad.place, bin_field)));
+  end if;
+end $$;
+
+-- Refuses what is in somebody's parcel, [{item_id}], naming <list>.<n>.item_id: it moves with its parcel, by waybills and deliveries,
+-- or the parcel would be looked for where it is not. Fails: item_of_parcel.
+create or replace function warehousing.require_goods(lines jsonb, list text) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_bad record;
+begin
+  select l.line - 1 as place, l.item_id into v_bad
+  from rows from (jsonb_to_recordset(lines) as (item_id uuid)) with ordinality l (item_id, line)
+  join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = l.item_id
+  where i.parcel_delivery_id is not null
+  order by l.line limit 1;
+  if found then
+    perform app.fail('item_of_parcel', jsonb_build_object('field', format('%s.%s.item_id', list, v_bad.place), 'item_id', v_bad.item_id));
   end if;
 end $$;
 

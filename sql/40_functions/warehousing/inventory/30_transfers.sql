@@ -72,7 +72,7 @@ end $$;
 -- reference_number?, notes?, items: [{item_id, quantity, source_bin_id, destination_bin_id, lot_number?, serial_number?}]}
 -- -> {inventory_transfer}
 -- Fails: warehouses_must_differ, warehouse_not_found, bin_not_found, bin_inactive, inventory_item_not_found,
--- insufficient_stock (item_id), transfer_reference_exists.
+-- item_of_parcel, insufficient_stock (item_id), transfer_reference_exists.
 create or replace function warehousing.inventory_transfer_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -90,6 +90,7 @@ begin
   perform warehousing.require_warehouse(v_destination, 'destination_warehouse_id');
   v_lines := warehousing.transfer_lines(input -> 'items');
   perform warehousing.require_ends(v_lines, v_source, v_destination);
+  perform warehousing.require_goods(input -> 'items', 'items');
   while v_reference is null or (not input ? 'reference_number' and exists (
       select from warehousing.inventory_transfers t where t.tenant_id = v_tenant and t.reference_number = v_reference)) loop
     v_reference := 'INT-' || app.padded(app.take_numbers('inventory_transfer'), 6);

@@ -29,7 +29,7 @@ begin
       from (select k.key as status, (k.value ->> 'amount')::bigint as units
         from jsonb_each(app.tally_by('stock', 'status', jsonb_build_object('warehouse_id', v_warehouse.id))) k) u),
     'recent_activity', (
-      select coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'type', case t.transaction_type
+      select coalesce(jsonb_agg(jsonb_build_object('id', t.movement_id, 'type', case t.transaction_type
           when 'initial_stock' then 'inventory_initial_stock' when 'receive' then 'inventory_received' when 'pick' then 'inventory_picked'
           when 'move' then 'inventory_moved' when 'adjust' then 'inventory_adjusted' when 'write_off' then 'inventory_adjusted'
           when 'return' then 'inventory_returned' when 'count' then 'inventory_counted' when 'transfer_in' then 'inventory_transferred_in'

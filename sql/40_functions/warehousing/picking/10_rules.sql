@@ -24,15 +24,16 @@ grant execute on function private.guard_picking_order() to barid_caller;
 create or replace function private.picking_orders_with(part text) returns setof uuid
 language plpgsql stable security definer rows 50 set search_path = '' as $$
 declare
+  v_part text := app.ascii_digits(part);
   -- What every reference begins with is in the index once for each: only what follows is looked up there.
-  v_rare text := regexp_replace(part, '^p?k?o?-?0*', '', 'i');
+  v_rare text := regexp_replace(v_part, '^p?k?o?-?0*', '', 'i');
 begin
   -- Executed as text, so that each search is planned for its own pattern. What is asked in full is asked of an
   -- expression, which the index does not know.
   return query execute $query$
     select o.id from warehousing.picking_orders o
     where o.tenant_id = $1 and o.reference_number operator(pg_catalog.~~*) $2 and (o.reference_number || '') operator(pg_catalog.~~*) $3
-  $query$ using app.tenant_id(), app.contains_pattern(v_rare), app.contains_pattern(part);
+  $query$ using app.tenant_id(), app.contains_pattern(v_rare), app.contains_pattern(v_part);
 end $$;
 
 grant execute on function private.picking_orders_with(text) to barid_caller;
@@ -58,9 +59,10 @@ begin
 end $$;
 
 -- Refuses lines that cannot be picked: an item or a bin that is none, an item that never lay in the bin, more than
--- lies there unreserved and available (lines of one place count together) or more picked than asked for.
+-- lies there unreserved and available (lines of one place count together), more picked than asked for, or what is in a parcel and the
+-- order not its delivery's.
 -- p_order: what this order has reserved itself counts as free.
--- Fails: inventory_item_not_found, bin_not_found, item_not_in_bin, insufficient_stock, picked_too_much.
+-- Fails: inventory_item_not_found, bin_not_found, item_of_parcel, item_not_in_bin, insufficient_stock, picked_too_much.
 create or replace function warehousing.picking_check(warehouse_id uuid, lines jsonb, p_order uuid default null) returns void
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
@@ -69,6 +71,9 @@ declare
   v_bad record;
 begin
   perform warehousing.require_places(picking_check.warehouse_id, lines, 'item_details');
+  if not exists (select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.id = p_order and o.delivery_id is not null) then
+    perform warehousing.require_goods(lines, 'item_details');
+  end if;
   select l.line - 1 as place, l.item_id, l.picked_quantity > l.quantity as too_much, s.holds into v_bad
   from (
     select r.*, sum(r.quantity) over (partition by r.item_id, r.bin_id) as wanted

@@ -18,6 +18,20 @@ begin
       where r.tenant_id = d.tenant_id and r.delivery_id = any (warehousing.scan_family(d)) and r.status = 'pending'));
 end $$;
 
+-- What a parcel's barcode stands for now: the return that is under way with it, which has a number of its own while the parcel still
+-- wears the old one; else the delivery itself.
+create or replace function warehousing.parcel_under_way(d delivery.deliveries) returns delivery.deliveries
+language plpgsql stable set search_path = '' as $$
+declare
+  v_return delivery.deliveries;
+begin
+  select n.* into v_return from delivery.deliveries n
+  where n.tenant_id = d.tenant_id and n.original_delivery_id = d.id and n.delivery_flow in ('operational_return', 'customer_return')
+    and warehousing.scan_is_active(n)
+  order by n.created_at desc limit 1;
+  return case when v_return.id is null then d else v_return end;
+end $$;
+
 -- A handoff that a driver may take now: his, answered, the pick complete, and nothing wrong with the parcel,
 -- its legs or what it comes back from.
 create or replace function warehousing.scan_handoff(deliveries uuid[]) returns delivery.package_handoffs

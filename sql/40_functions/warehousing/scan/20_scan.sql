@@ -73,11 +73,8 @@ begin
     return v_answer || jsonb_build_object('original_delivery', warehousing.scan_summary(x),
       'original_target', warehousing.scan_target(x, warehousing.scan_receipt(v_family), warehousing.scan_handoff(v_family)));
   end if;
-  select n.* into x from delivery.deliveries n
-  where n.tenant_id = v_tenant and n.original_delivery_id = d.id and n.delivery_flow in ('operational_return', 'customer_return')
-    and warehousing.scan_is_active(n)
-  order by n.created_at desc limit 1;
-  if found then
+  x := warehousing.parcel_under_way(d);
+  if x.id <> d.id then
     v_answer := v_answer || jsonb_build_object('return_delivery', warehousing.scan_summary(x),
       'return_target', warehousing.scan_target(x, warehousing.scan_receipt(array[x.id]), warehousing.scan_handoff(array[x.id])));
   end if;

@@ -41,6 +41,7 @@ declare
   v_id uuid;
 begin
   select f.id into v_id from warehousing.warehouse_staff f
+  join tenancy.tenant_users u on u.tenant_id = f.tenant_id and u.user_id = f.user_id and u.is_active
   where f.tenant_id = s.tenant_id and f.warehouse_id = s.warehouse_id and f.is_active and named in (f.id, f.user_id);
   if not found then
     perform app.fail(case when exists (select from warehousing.warehouse_staff f where f.tenant_id = s.tenant_id and named in (f.id, f.user_id))
@@ -109,6 +110,8 @@ begin
   insert into warehousing.sorting_sessions (tenant_id, warehouse_id, created_by)
   values (app.tenant_id(), (input ->> 'warehouse_id')::uuid, app.user_id())
   returning * into s;
+  -- It is held now, by the reference; who removed it a moment ago has been waited for.
+  perform warehousing.require_warehouse(s.warehouse_id);
   perform warehousing.sorting_assign(s, coalesce(nullif(input -> 'assignments', 'null'), '[]'));
   return jsonb_build_object('session', warehousing.sorting_session_row(s.id));
 end $$;

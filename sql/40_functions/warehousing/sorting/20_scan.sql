@@ -59,7 +59,7 @@ begin
     order by array_position(v_alike, a.id) limit 1), matches[1]);
 end $$;
 
--- Puts a parcel into the cage of its destination. Scanned again, it stays where it is and the answer is the same.
+-- Puts a parcel into the cage of its destination; one that goes back into that of its return. Scanned again, it stays where it is and the answer is the same.
 -- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
 -- assignment_id chooses among the cages that match; else it is the first with room of the most exact kind.
 -- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, delivery_not_found, sorting_assignment_not_found,
@@ -77,6 +77,7 @@ begin
   if not found then
     perform app.fail('delivery_not_found', '{"field": "delivery_barcode"}');
   end if;
+  d := warehousing.parcel_under_way(d);
   if v_chosen is not null and not exists (select from warehousing.sorting_assignments a
       where a.tenant_id = s.tenant_id and a.session_id = s.id and a.id = v_chosen) then
     perform app.fail('sorting_assignment_not_found', '{"field": "assignment_id"}');
@@ -85,7 +86,7 @@ begin
   if found then
     return warehousing.sorting_scan_answer(v_scan, true);
   end if;
-  if d.status in ('delivered', 'cancelled') then
+  if d.status in ('delivered', 'returned', 'cancelled') then
     perform app.fail('package_not_sortable', jsonb_build_object('status', d.status));
   end if;
   if d.current_warehouse_id <> s.warehouse_id then

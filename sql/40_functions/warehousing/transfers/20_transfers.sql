@@ -55,6 +55,8 @@ begin
   where d.tenant_id = v_tenant and d.id = any (v_parcels);
   insert into warehousing.package_transfers (id, tenant_id, mode, operation_type, source_warehouse_id, destination_warehouse_id, notes, performed_by)
   values (v_id, v_tenant, input ->> 'mode', input ->> 'operation_type', v_source, v_destination, input ->> 'notes', app.user_id());
+  -- Both ends are held now, by the references; who removed one a moment ago has been waited for.
+  perform warehousing.require_route(v_source, v_destination);
   insert into warehousing.package_transfer_deliveries (tenant_id, transfer_id, delivery_id, position)
   select v_tenant, v_id, p.id, p.place from unnest(v_parcels) with ordinality p (id, place);
   return jsonb_build_object('transfer_id', v_id, 'mode', input -> 'mode', 'operation_type', input -> 'operation_type',

@@ -72,7 +72,7 @@ language plpgsql stable security definer rows 20 set search_path = '' as $$
 begin
   return query execute $query$
     select w.id from warehousing.waybills w where w.tenant_id = $1 and w.waybill_number operator(pg_catalog.~~*) $2
-  $query$ using app.tenant_id(), app.contains_pattern(part);
+  $query$ using app.tenant_id(), app.contains_pattern(app.ascii_digits(part));
 end $$;
 
 grant execute on function private.waybills_with(text) to barid_caller;

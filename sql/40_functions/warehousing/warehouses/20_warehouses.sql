@@ -69,7 +69,7 @@ end $$;
 
 -- Removes a warehouse: nobody finds it any more and its code is free; the row stays for what names it.
 -- {id} -> {}. Fails: warehouse_not_found, warehouse_has_inventory (anything lies in it, whatever its status),
--- warehouse_in_use (something is still to come in, leave or be picked there).
+-- warehouse_in_use (something is still to come in, leave, be picked, sorted or found there), warehouse_in_use_by_settings.
 create or replace function warehousing.warehouse_delete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -87,11 +87,19 @@ begin
   if exists (select from warehousing.receiving_orders r where r.tenant_id = v_tenant and r.warehouse_id = v_id and r.status = 'pending')
     or exists (select from warehousing.picking_orders p
       where p.tenant_id = v_tenant and p.warehouse_id = v_id and p.status in ('pending', 'in_progress'))
+    or exists (select from warehousing.sorting_sessions n where n.tenant_id = v_tenant and n.warehouse_id = v_id and n.status = 'active')
     or exists (select from warehousing.waybills b where b.tenant_id = v_tenant and b.status in ('drafted', 'in_transit')
       and v_id in (b.source_warehouse_id, b.destination_warehouse_id))
+    -- A parcel that was missing may turn up.
+    or exists (select from warehousing.waybills b join warehousing.waybill_discrepancies x on x.tenant_id = b.tenant_id and x.waybill_id = b.id
+      where b.tenant_id = v_tenant and b.destination_warehouse_id = v_id and b.status = 'received' and x.status = 'open')
     or exists (select from delivery.deliveries d where d.tenant_id = v_tenant and d.status not in ('delivered', 'returned', 'cancelled')
       and v_id in (d.pickup_warehouse_id, d.dropoff_warehouse_id, d.ordered_to_warehouse_id, d.current_warehouse_id, d.staging_warehouse_id)) then
     perform app.fail('warehouse_in_use');
+  end if;
+  if (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid = v_id then
+    perform app.fail('warehouse_in_use_by_settings', jsonb_build_object('setting_references',
+      jsonb_build_array(jsonb_build_object('source', 'general.warehouse', 'setting_key', 'default_warehouse_id'))));
   end if;
   update warehousing.warehouses w set deleted_at = now() where w.id = v_id;
   return '{}';

@@ -31,7 +31,9 @@ begin
 end $$;
 
 -- Changes what is sent; null clears the capacity. {warehouse_id, id, any field of bin_create} -> {bin}
--- Fails: bin_not_found, bin_code_exists, default_receiving_exists, bin_not_empty (taken out of use with stock in it), bin_full.
+-- Of a cage or trolley of a sorting session only code and name: what it takes and how long it is in use is told there.
+-- Fails: bin_not_found, bin_code_exists, default_receiving_exists, bin_not_empty (taken out of use with stock in it), bin_full,
+-- bin_of_sorting_session.
 create or replace function warehousing.bin_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -45,6 +47,10 @@ begin
     perform app.fail('bin_not_found');
   end if;
   v_wanted := jsonb_populate_record(v_bin, input);
+  if v_bin.is_temporary and (v_wanted.location_type, v_wanted.capacity, v_wanted.is_default_receiving, v_wanted.is_active)
+      is distinct from (v_bin.location_type, v_bin.capacity, v_bin.is_default_receiving, v_bin.is_active) then
+    perform app.fail('bin_of_sorting_session');
+  end if;
   if v_bin.is_active and not v_wanted.is_active and exists (select from warehousing.stock s
       where s.tenant_id = v_bin.tenant_id and s.warehouse_id = v_bin.warehouse_id and s.bin_id = v_bin.id and s.quantity > 0) then
     perform app.fail('bin_not_empty');

@@ -123,6 +123,8 @@ begin
   insert into warehousing.waybills (tenant_id, waybill_number, source_warehouse_id, destination_warehouse_id, notes, created_by)
   values (app.tenant_id(), w.waybill_number, v_source, w.destination_warehouse_id, input ->> 'notes', app.user_id())
   returning * into w;
+  -- Both ends are held now, by the references; who removed one a moment ago has been waited for.
+  perform warehousing.require_route(v_source, w.destination_warehouse_id);
   insert into warehousing.waybill_deliveries (tenant_id, waybill_id, delivery_id, position)
   select w.tenant_id, w.id, p.id, p.place from unnest(v_reused || v_made) with ordinality p (id, place);
   -- Whoever put it on the list has it before him.

@@ -13,12 +13,21 @@ begin
   return w;
 end $$;
 
+-- Refuses what a waybill is not ready for, or done with. Fails: waybill_action_not_allowed.
+create or replace function warehousing.waybill_refuse(w warehousing.waybills) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  -- Drafted are both those that are sealed and those that are not: people are told which.
+  perform app.fail('waybill_action_not_allowed', jsonb_build_object('status', w.status, 'sealed_at', w.sealed_at,
+    'state', case when w.status <> 'drafted' then w.status when w.sealed_at is null then 'unsealed' else 'sealed' end));
+end $$;
+
 -- Fails: waybill_action_not_allowed.
 create or replace function warehousing.require_waybill(w warehousing.waybills, status text, sealed boolean) returns void
 language plpgsql stable set search_path = '' as $$
 begin
   if w.status <> require_waybill.status or (w.sealed_at is not null) <> sealed then
-    perform app.fail('waybill_action_not_allowed', jsonb_build_object('status', w.status, 'sealed_at', w.sealed_at));
+    perform warehousing.waybill_refuse(w);
   end if;
 end $$;
 

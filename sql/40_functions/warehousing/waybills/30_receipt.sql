@@ -81,7 +81,7 @@ begin
   if x.status = 'resolved' and x.resolution = v_resolution then
     return warehousing.waybill_get(input);
   elsif x.status = 'resolved' then
-    perform app.fail('waybill_action_not_allowed', jsonb_build_object('status', w.status, 'sealed_at', w.sealed_at));
+    perform warehousing.waybill_refuse(w);
   end if;
   perform private.deliveries_hold(array[x.delivery_id]);
   update warehousing.waybill_discrepancies y set status = 'resolved', resolution = v_resolution, notes = input ->> 'notes',

@@ -1,0 +1,89 @@
+import { z } from "zod";
+import { anyone } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type MessageKey, translate } from "../../../shared/i18n/index.ts";
+import { defineList, type Filter, flag, oneOf, pagination } from "../../../shared/list.ts";
+import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas.ts";
+
+/** What people are told, with the text they read. */
+const texts = {
+  assignment_created: "notification_assignment_created",
+  bulk_assignment_created: "notification_bulk_assignment_created",
+  assignment_returned: "notification_assignment_returned",
+  assignments_handed_over: "notification_assignments_handed_over",
+  delivery_cancelled: "notification_delivery_cancelled",
+  delivery_changed: "notification_delivery_changed",
+  market_submitted: "notification_market_submitted",
+  market_approved: "notification_market_approved",
+  market_rejected: "notification_market_rejected",
+} as const satisfies Record<string, MessageKey>;
+
+const types = Object.keys(texts) as [keyof typeof texts, ...(keyof typeof texts)[]];
+
+const unread: Filter = {
+  schema: flag("read_at").schema,
+  condition: (value) => `(r.read_at is null) = (${value} #>> '{}')::boolean`,
+};
+
+const notifications = defineList({
+  view: "tenancy.notifications_list",
+  sort: ["created_at"],
+  params: { unread, type: oneOf("type", types) },
+  limit: { default: 20, max: 100 },
+  summary: {
+    sql: () => "(select count(*) from tenancy.notifications_list l where l.read_at is null)",
+  },
+});
+
+const Notification = z.object({
+  id: Id,
+  tenant_id: Id.nullable(),
+  type: z.enum(types),
+  /** What it says, in the reader's language. */
+  message: z.string(),
+  /** What it is about: ids and numbers. */
+  payload: JsonObject,
+  read_at: Timestamp.nullable(),
+  created_at: Timestamp,
+});
+
+type Told = { type: keyof typeof texts; payload: Record<string, unknown> };
+
+/** What I was told and whether I have read it. */
+export const myNotifications: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/me/notifications",
+    summary: "What I was told: of the tenant I am in, and by the platform",
+    access: anyone(),
+    tenant: "optional",
+    query: notifications.query,
+    response: z.object({
+      notifications: z.array(Notification),
+      unread_count: z.int(),
+      pagination: Pagination,
+    }),
+    async run({ db, query, language }) {
+      const page = await notifications.run(db, query);
+      const rows = page.rows as (Record<string, unknown> & Told)[];
+      return {
+        notifications: rows.map((row) => ({
+          ...row,
+          message: translate(language(), texts[row.type], row.payload),
+        })),
+        unread_count: page.summary,
+        pagination: pagination(page),
+      };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/me/notifications/read",
+    summary: "I have read these, or all of them",
+    access: anyone(),
+    tenant: "optional",
+    body: z.object({ notification_ids: z.array(Id).min(1).max(1_000).nullish() }),
+    response: z.object({ updated_count: z.int(), unread_count: z.int() }),
+    run: ({ db, body }) => db.call("tenancy.notifications_read", body),
+  }),
+];

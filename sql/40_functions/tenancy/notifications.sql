@@ -1,0 +1,14 @@
+-- Notes that the caller has read what he was told: these of his notices, or without ids all of them. What was read
+-- before keeps its time; what is not his is passed over. {notification_ids?: [uuid]} -> {updated_count, unread_count}
+create or replace function tenancy.notifications_read(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_ids uuid[] := case when input ->> 'notification_ids' is not null then app.uuids(input -> 'notification_ids') end;
+  v_count integer;
+begin
+  update tenancy.notifications n set read_at = clock_timestamp()
+  where n.user_id = app.user_id() and n.read_at is null and (v_ids is null or n.id = any (v_ids));
+  get diagnostics v_count = row_count;
+  return jsonb_build_object('updated_count', v_count,
+    'unread_count', (select count(*) from tenancy.notifications_list l where l.read_at is null));
+end $$;

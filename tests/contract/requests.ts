@@ -25,7 +25,10 @@ export function sampleOf(operation: Operation, all: Things, slot?: Slot): Input 
     params: Object.fromEntries(
       [...operation.path.matchAll(/:(\w+)/g)].map((
         [, name],
-      ) => [name, String(things[kindOf(["params", name], operation) ?? "user"])]),
+      ) => [
+        name,
+        String(things[kindOf(["params", name], name === "id" ? operation : undefined) ?? "user"]),
+      ]),
     ),
     query: Object.fromEntries(Object.entries(query).map(([key, one]) => [key, String(one)])),
     body: body && fill("body"),

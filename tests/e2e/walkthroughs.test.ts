@@ -129,15 +129,24 @@ describe("a walk", () => {
 
 describe("what the documents say", () => {
   const told = pages.flatMap((page) => commandsOf(page).map((command) => [page, command] as const));
-  const scripts = Object.keys(JSON.parse(readFileSync("package.json", "utf8")).scripts);
+  const ours = JSON.parse(readFileSync("package.json", "utf8"));
 
   test.each(told)("%s: %s works", async (_page, command) => {
     const [program, ...words] = command.split(/\s+/);
     if (program === "npm") {
-      const [name, ...options] = words[0] === "run" ? words.slice(1) : words;
-      // `ci` is npm's own; that it takes the lock file is among the checks.
-      expect(["ci", ...scripts]).toContain(name);
+      const [name, ...options] = words[0] === "run"
+        ? words.slice(words.findIndex((word, place) => place > 0 && !word.startsWith("-")))
+        : words;
+      // `ci` and `install` are npm's own; that `ci` takes the lock file is among the checks.
+      expect(["ci", "install", ...Object.keys(ours.scripts)]).toContain(name);
       if (name === "start") parseStartOptions(options.filter((option) => option !== "--"));
+      if (name === "install") {
+        const [wanted] = command.split(/ install (?:--save-dev )?/).slice(1);
+        // What an integrator installs: us, for the types, and the client that our own tests use.
+        if (wanted === "<this clone>") {
+          expect(existsSync(ours.exports["./client"].types)).toBe(true);
+        } else expect(Object.keys(ours.devDependencies)).toContain(wanted);
+      }
     } else if (program === "node") {
       // Every walk is run above.
       expect(walks.map((walk) => `tests/walkthrough/${walk}`)).toContain(words[0]);

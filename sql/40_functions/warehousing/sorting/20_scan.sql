@@ -155,7 +155,7 @@ begin
     select to_jsonb(a) - 'tenant_id' from warehousing.sorting_assignments_list a where a.id = v_id));
 end $$;
 
--- Takes a destination away as long as nothing lies in its cage. {id, assignment_id} -> {}
+-- Takes a destination away as long as nothing was put into its cage. {id, assignment_id} -> {}
 -- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, sorting_assignment_not_found, cage_not_empty.
 create or replace function warehousing.sorting_assignment_remove(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -164,7 +164,8 @@ declare
   v_id uuid := (input ->> 'assignment_id')::uuid;
   v_cage warehousing.bins := warehousing.sorting_assignment_lock(s, v_id);
 begin
-  if v_cage.filled_capacity > 0 then
+  if v_cage.filled_capacity > 0 or exists (select from warehousing.sorting_scans n
+      where n.tenant_id = s.tenant_id and n.session_id = s.id and n.assignment_id = v_id) then
     perform app.fail('cage_not_empty');
   end if;
   delete from warehousing.sorting_assignments a where a.tenant_id = s.tenant_id and a.id = v_id;

@@ -23,7 +23,7 @@ export const proofs: Readonly<Record<string, Proof>> = {
     shows:
       "cash, wallets, stock and orders do what a model does; every invariant of the tenant after every step",
     files: ["tests/prove/model.test.ts"],
-    minutes: 45,
+    minutes: 115,
   },
   cash: {
     shows: "random histories of cash under cut connections, compared with every answer",

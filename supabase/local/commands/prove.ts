@@ -14,7 +14,6 @@ import { vitestStep } from "../proof/vitest.ts";
 const { names, size, seed, postgres } = readArguments(process.argv.slice(2));
 const dir = mkdtempSync(join(tmpdir(), "barid-prove-"));
 const total = { passed: 0, failed: 0, skipped: 0 };
-const results = readResults();
 try {
   for (const name of names) await run(name);
 } finally {
@@ -43,6 +42,8 @@ async function run(name: string): Promise<void> {
   for (const kind of ["passed", "failed", "skipped"] as const) total[kind] += outcome[kind];
   // What could not be tried here says nothing: the last result stays.
   if (outcome.passed + outcome.failed === 0) return;
+  // Read only now: another proof may have ended meanwhile.
+  const results = readResults();
   results[name] = {
     size,
     seed,

@@ -18,6 +18,17 @@ import {
 
 const params = ids("order_id");
 
+/** What ends an order before its customer has it, whether it left or not: the same is said and answered. */
+const ending = {
+  method: "put",
+  version: row("storefront.storefront_orders", "order_id"),
+  access: tenantAdmin,
+  params,
+  body: Cancel,
+  response: CancelResponse,
+  message: "order_cancelled",
+} as const;
+
 /** The shop's part in orders. */
 export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
@@ -83,15 +94,9 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
     },
   }),
   endpoint({
-    method: "put",
+    ...ending,
     path: "/orders/:order_id/cancel",
-    version: row("storefront.storefront_orders", "order_id"),
     summary: "Cancel an order that has not left; what was paid goes back to the customer's wallet",
-    access: tenantAdmin,
-    params,
-    body: Cancel,
-    response: CancelResponse,
-    message: "order_cancelled",
     errors: [
       "order_not_found",
       "order_not_cancellable",
@@ -131,16 +136,10 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
     }),
   }),
   endpoint({
-    method: "put",
+    ...ending,
     path: "/orders/:order_id/return",
-    version: row("storefront.storefront_orders", "order_id"),
     summary:
       "Say that a shipped order came back: it ends as cancelled, and what was paid is given back",
-    access: tenantAdmin,
-    params,
-    body: Cancel,
-    response: CancelResponse,
-    message: "order_cancelled",
     errors: [
       "order_not_found",
       "invalid_status_transition",

@@ -59,6 +59,9 @@ const definitions = {
   invalid_roles: { status: 400, fields: ["field"] },
   weak_password: { status: 400, fields: ["field"] },
   cannot_deactivate_self: 409,
+  api_key_not_found: 404,
+  api_key_scope_not_held: { status: 403, fields: ["field", "scopes"] },
+  api_key_expiry_past: { status: 400, fields: ["field"] },
   last_tenant_admin: 409,
 
   // The administration of tenants

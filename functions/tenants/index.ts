@@ -9,6 +9,7 @@ export default serve(
       ...(await import("./administration/routes.ts")).administration,
       ...(await import("./me/routes.ts")).me,
       ...(await import("./me/notifications.ts")).myNotifications,
+      ...(await import("./api-keys/routes.ts")).apiKeys,
       ...(await import("./users/routes.ts")).tenantUsers,
       ...(await import("./settings/routes.ts")).settings,
       ...(await import("./modules/routes.ts")).modules,

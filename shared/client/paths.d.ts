@@ -3792,6 +3792,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/tenants/me/api-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the API keys of my tenant; never the keys themselves
+         * @description Who: permission manage:tenant.
+         */
+        get: operations["get_tenants_me_api_keys"];
+        put?: never;
+        /**
+         * Make an API key for a program of my tenant; it is shown once
+         * @description Who: permission manage:tenant.
+         */
+        post: operations["post_tenants_me_api_keys"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tenants/me/api-keys/{api_key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End an API key, with the next call that uses it
+         * @description Who: permission manage:tenant.
+         */
+        delete: operations["delete_tenants_me_api_keys_api_key_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tenants/me/confirm": {
         parameters: {
             query?: never;
@@ -31629,6 +31673,281 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_tenants_me_api_keys: {
+        parameters: {
+            query?: {
+                format?: "json" | "csv";
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                limit?: number;
+                page?: number;
+                sort_by?: "created_at" | "name";
+                sort_order?: "asc" | "desc";
+                status?: "active" | "expired" | "revoked";
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success; with `format=csv` the rows as text/csv */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        api_keys: {
+                            /** Format: date-time */
+                            created_at: string;
+                            created_by: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            expires_at: string | null;
+                            /** @description The last four characters of the key */
+                            hint: string | null;
+                            /** Format: uuid */
+                            id: string;
+                            name: string;
+                            revoked_at: string | null;
+                            scopes: string[];
+                            /** @enum {string} */
+                            status: "active" | "expired" | "revoked";
+                        }[];
+                        message: string;
+                        pagination: {
+                            limit: number;
+                            page: number;
+                            total: number;
+                            total_pages: number;
+                        };
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_tenants_me_api_keys: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description When it ends by itself; never, if left out */
+                    expires_at?: string | null;
+                    /** @description What uses it, so that people know it again */
+                    name: string;
+                    scopes: ("view:tenant" | "manage:tenant" | "manage:operations:tenant" | "manage:module:warehouse")[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        api_key: {
+                            /** Format: date-time */
+                            created_at: string;
+                            created_by: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            expires_at: string | null;
+                            /** @description The last four characters of the key */
+                            hint: string | null;
+                            /** Format: uuid */
+                            id: string;
+                            name: string;
+                            revoked_at: string | null;
+                            scopes: string[];
+                            /** @enum {string} */
+                            status: "active" | "expired" | "revoked";
+                        };
+                        key: string;
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            /**
+             * @description `api_key_expiry_past`: {field} is not in the future.
+             *
+             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+             *
+             *     `validation_failed`: {field} {reason}.
+             *
+             *     `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "api_key_expiry_past" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            401: components["responses"]["401"];
+            /**
+             * @description `api_key_scope_not_held`: A key may do nothing that you may not do yourself: {scopes}.
+             *
+             *     `forbidden`: You are not allowed to do this.
+             *
+             *     `tenant_inactive`: This company's account is not active.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "api_key_scope_not_held" | "forbidden" | "tenant_inactive";
+                        field?: string;
+                        message: string;
+                        scopes?: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    delete_tenants_me_api_keys_api_key_id: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path: {
+                api_key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        api_key: {
+                            /** Format: date-time */
+                            created_at: string;
+                            created_by: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            expires_at: string | null;
+                            /** @description The last four characters of the key */
+                            hint: string | null;
+                            /** Format: uuid */
+                            id: string;
+                            name: string;
+                            revoked_at: string | null;
+                            scopes: string[];
+                            /** @enum {string} */
+                            status: "active" | "expired" | "revoked";
+                        };
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            400: components["responses"]["400_2"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            /**
+             * @description `api_key_not_found`: The API key was not found.
+             *
+             *     `tenant_not_found`: This company does not exist.
+             */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "api_key_not_found" | "tenant_not_found";
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];

@@ -111,6 +111,8 @@ create table if not exists tenancy.api_keys (
   name text not null,
   -- SHA-256 of the key; the key itself is shown once and never stored.
   key_hash bytea not null unique check (length(key_hash) = 32),
+  -- How the key ends, by which people tell one from another. Null: made by hand.
+  hint text check (length(hint) = 4),
   scopes text[] not null default '{}',
   is_system_capable boolean not null default false,
   created_by uuid references tenancy.profiles (id) on delete set null,
@@ -118,7 +120,7 @@ create table if not exists tenancy.api_keys (
   revoked_at timestamptz,
   created_at timestamptz not null default now()
 );
-create index if not exists api_keys_tenant on tenancy.api_keys (tenant_id);
+create index if not exists api_keys_recent on tenancy.api_keys (tenant_id, created_at desc nulls last, id desc);
 create index if not exists api_keys_created_by on tenancy.api_keys (created_by);
 
 -- Settings as module -> group -> settings, for example delivery -> transfer_manifest -> {enabled: true}.

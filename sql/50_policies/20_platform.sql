@@ -86,10 +86,20 @@ declare
   v_table regclass;
 begin
   foreach v_table in array array['app.idempotency_keys', 'app.jobs', 'app.rate_buckets', 'tenancy.system_users', 'tenancy.active_tenants',
-    'tenancy.api_keys', 'delivery.measured_ways']::regclass[] loop
+    'delivery.measured_ways']::regclass[] loop
     execute format('alter table %s enable row level security', v_table);
     execute format('alter table %s force row level security', v_table);
     execute format('drop policy if exists nobody on %s', v_table);
     execute format('create policy nobody on %s for all to barid_caller using (false)', v_table);
   end loop;
 end $$;
+
+-- Keys are made and seen by a tenant's administrators. What a key is, not even they read again.
+select app.tenant_table('tenancy.api_keys', own => '{}', writes => 'insert', hidden => 'key_hash',
+  writers => $$app.has_permission('manage:tenant')$$);
+drop policy if exists administrators on tenancy.api_keys;
+create policy administrators on tenancy.api_keys as restrictive for all to barid_caller
+  using ((select app.has_permission('manage:tenant')));
+revoke select on tenancy.api_keys from barid_caller;
+grant select (id, tenant_id, name, hint, scopes, created_by, expires_at, revoked_at, created_at), update (revoked_at)
+  on tenancy.api_keys to barid_caller;

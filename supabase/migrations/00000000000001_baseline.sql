@@ -533,6 +533,8 @@ create table if not exists tenancy.api_keys (
   name text not null,
   -- SHA-256 of the key; the key itself is shown once and never stored.
   key_hash bytea not null unique check (length(key_hash) = 32),
+  -- How the key ends, by which people tell one from another. Null: made by hand.
+  hint text check (length(hint) = 4),
   scopes text[] not null default '{}',
   is_system_capable boolean not null default false,
   created_by uuid references tenancy.profiles (id) on delete set null,
@@ -540,7 +542,7 @@ create table if not exists tenancy.api_keys (
   revoked_at timestamptz,
   created_at timestamptz not null default now()
 );
-create index if not exists api_keys_tenant on tenancy.api_keys (tenant_id);
+create index if not exists api_keys_recent on tenancy.api_keys (tenant_id, created_at desc nulls last, id desc);
 create index if not exists api_keys_created_by on tenancy.api_keys (created_by);
 
 -- Settings as module -> group -> settings, for example delivery -> transfer_manifest -> {enabled: true}.
@@ -4012,6 +4014,20 @@ select t.id as tenant_id, greatest(t.created_at, (
 from tenancy.tenants t;
 
 grant select on tenancy.settings_version, tenancy.modules_version to barid_caller;
+
+-- sql/30_views/tenancy/30_api_keys.sql
+
+drop view if exists tenancy.api_keys_list cascade;
+
+-- The tenant's keys as every response shows them, never the key itself.
+create view tenancy.api_keys_list with (security_invoker = true) as
+select k.id, k.name, k.hint, k.scopes,
+  case when k.revoked_at is not null then 'revoked' when k.expires_at <= now() then 'expired' else 'active' end as status,
+  (select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = k.created_by) as created_by,
+  k.expires_at, k.revoked_at, k.created_at
+from tenancy.api_keys k;
+
+grant select on tenancy.api_keys_list to barid_caller;
 
 -- sql/30_views/warehousing/10_warehouses.sql
 
@@ -17740,6 +17756,56 @@ begin
   end loop;
 end $$;
 
+-- sql/40_functions/tenancy/api_keys.sql
+
+-- API keys: what a company's programs call with. The function makes the key and sends its hash, and the key itself
+-- sealed, in `made`; the answer carries it sealed back to where it is opened, to be shown once.
+
+-- A key as clients see it. Fails: api_key_not_found.
+create or replace function tenancy.api_key_of(id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_key jsonb := (select to_jsonb(k) from tenancy.api_keys_list k where k.id = api_key_of.id);
+begin
+  if v_key is null then
+    perform app.fail('api_key_not_found');
+  end if;
+  return v_key;
+end $$;
+
+-- Makes a key that may do what its scopes, names of permissions, allow: nothing that its maker may not.
+-- {name, scopes, expires_at?, made: {id, hash (hex), hint, key (sealed)}} -> {api_key, key (sealed)}
+-- Fails: api_key_scope_not_held {scopes}, api_key_expiry_past.
+create or replace function tenancy.api_key_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input #>> '{made,id}')::uuid;
+  v_scopes text[] := array(select distinct s.value from jsonb_array_elements_text(input -> 'scopes') s order by s.value);
+  v_beyond text[] := array(select s from unnest(v_scopes) s where not app.has_permission(s));
+  v_expires timestamptz := app.instant(input ->> 'expires_at');
+begin
+  if cardinality(v_beyond) > 0 then
+    perform app.fail('api_key_scope_not_held', jsonb_build_object('field', 'scopes', 'scopes', v_beyond));
+  elsif v_expires <= now() then
+    perform app.fail('api_key_expiry_past', '{"field": "expires_at"}');
+  end if;
+  insert into tenancy.api_keys (id, tenant_id, name, key_hash, hint, scopes, created_by, expires_at)
+  values (v_id, app.tenant_id(), input ->> 'name', decode(input #>> '{made,hash}', 'hex'), input #>> '{made,hint}', v_scopes,
+    app.user_id(), v_expires);
+  return jsonb_build_object('api_key', tenancy.api_key_of(v_id), 'key', input #>> '{made,key}');
+end $$;
+
+-- Ends a key, for good and with the next call; one that ended before keeps its time. {id} -> {api_key}.
+-- Fails: api_key_not_found.
+create or replace function tenancy.api_key_revoke(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+begin
+  update tenancy.api_keys k set revoked_at = now() where k.id = v_id and k.revoked_at is null;
+  return jsonb_build_object('api_key', tenancy.api_key_of(v_id));
+end $$;
+
 -- sql/40_functions/tenancy/effective.sql
 
 -- Whether a tenant may be used now: neither suspended nor archived, and, while subscriptions are asked
@@ -22676,13 +22742,23 @@ declare
   v_table regclass;
 begin
   foreach v_table in array array['app.idempotency_keys', 'app.jobs', 'app.rate_buckets', 'tenancy.system_users', 'tenancy.active_tenants',
-    'tenancy.api_keys', 'delivery.measured_ways']::regclass[] loop
+    'delivery.measured_ways']::regclass[] loop
     execute format('alter table %s enable row level security', v_table);
     execute format('alter table %s force row level security', v_table);
     execute format('drop policy if exists nobody on %s', v_table);
     execute format('create policy nobody on %s for all to barid_caller using (false)', v_table);
   end loop;
 end $$;
+
+-- Keys are made and seen by a tenant's administrators. What a key is, not even they read again.
+select app.tenant_table('tenancy.api_keys', own => '{}', writes => 'insert', hidden => 'key_hash',
+  writers => $$app.has_permission('manage:tenant')$$);
+drop policy if exists administrators on tenancy.api_keys;
+create policy administrators on tenancy.api_keys as restrictive for all to barid_caller
+  using ((select app.has_permission('manage:tenant')));
+revoke select on tenancy.api_keys from barid_caller;
+grant select (id, tenant_id, name, hint, scopes, created_by, expires_at, revoked_at, created_at), update (revoked_at)
+  on tenancy.api_keys to barid_caller;
 
 -- sql/50_policies/30_storefront.sql
 

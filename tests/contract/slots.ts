@@ -67,6 +67,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/^from_user_id$/, "cashier"],
   [/^to_user_id$/, "colleague"],
   [/^notification_ids$/, "notification"],
+  [/^api_key_id$/, "api_key"],
   // Orders and payment gateways
   [/^order_id$/, "order"],
   [/^paymentMethodTypeId$/, "payment_method"],

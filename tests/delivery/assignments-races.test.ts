@@ -9,6 +9,7 @@ import {
 } from "../support/assignments.ts";
 import { sql } from "../support/db.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
+import { until } from "../support/receiver.ts";
 
 const path = "/delivery/assignments";
 let tenant: Tenant;
@@ -51,6 +52,32 @@ const deadlocks = async () =>
   );
 
 describe("at the same moment", () => {
+  test("two who fill one van: whoever comes second sees what the first took", async () => {
+    const driver = await newDriver(tenant, { capacity: 1 });
+    const [first, second] = await newDeliveries(tenant, 2);
+    const office = await sql.reserve();
+    try {
+      await office`begin`;
+      await office`select set_config('app.tenant_id', ${tenant.id}, true),
+        set_config('app.user_id', ${tenant.ops.id}, true), set_config('app.sees_tenant', 'on', true)`;
+      await office`select delivery.assignment_create(${
+        sql.json({ delivery_id: first, driver_id: driver.id })
+      })`;
+      const [{ pid }] = await office`select pg_backend_pid() as pid`;
+      const waits = tenant.ops.post(path, { delivery_id: second, driver_id: driver.id });
+      await until(async () =>
+        (await sql`select from pg_stat_activity where ${pid} = any (pg_blocking_pids(pid))`)
+          .length > 0
+      );
+      await office`commit`;
+      expect(await waits).toFailWith(409, "insufficient_vehicle_capacity");
+    } finally {
+      await office`rollback`;
+      office.release();
+    }
+    await expectSound([first, second]);
+  });
+
   test("fifty dispatchers and the same fifty deliveries: each ends with one driver, no van too full, no deadlock", async () => {
     const before = await deadlocks();
     const drivers = await Promise.all(

@@ -77,6 +77,16 @@ test("what is told in confidence stands nowhere", async () => {
       200,
     )).body.secret,
   );
+  const { key } = (await ask(
+    tenant.admin.post("/tenants/me/api-keys", { name: "Till", scopes: ["view:tenant"] }, {
+      headers: { "idempotency-key": randomUUID() },
+    }),
+    201,
+  )).body;
+  told("API key", key);
+  answers.push(
+    await ask(nobody.get(`/tenants/${tenant.id}`, { headers: { "x-api-key": key } }), 200),
+  );
   const carrier = (await ask(
     tenant.admin.patch("/carriers/tenant/simulated", {
       is_enabled: true,

@@ -211,7 +211,7 @@ async function addTheRest(tenant: Tenant, made: Made) {
       type: "assignment_created",
     });
     await one("tenancy.active_tenants", { user_id: people.admin.id }, "user_id");
-    await one("tenancy.api_keys", {
+    const api_key = await one("tenancy.api_keys", {
       name: "Key",
       key_hash: randomBytes(32),
     });
@@ -247,6 +247,7 @@ async function addTheRest(tenant: Tenant, made: Made) {
     return {
       ...sections,
       notification,
+      api_key,
       zone,
       tag,
       delivery_type: delivery_type as string,

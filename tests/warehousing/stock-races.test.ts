@@ -115,6 +115,56 @@ describe("one order at the same moment", () => {
   });
 });
 
+test(
+  "orders whose lines change to and fro, on the same places: no deadlock, no lost unit",
+  async () => {
+    const here = await newWarehouse(tenant);
+    const places = await Promise.all([1, 2, 3].map(async () => {
+      const { item } = await newShelf(tenant, 0);
+      const bin = await newBin(tenant, here);
+      await stockIn(tenant, { item_id: item, warehouse_id: here, bin_id: bin, quantity: 100 });
+      return { item_id: item, bin_id: bin };
+    }));
+    const made = await times(8, () =>
+      tenant.ops.post(orders, {
+        warehouse_id: here,
+        order_type: "individual",
+        status: "in_progress",
+        item_details: [{ ...places[0], quantity: 1 }],
+      }));
+    const failed: string[] = [];
+    // Each order changes one time after the other; the eight of them at once.
+    await times(8, async (order) => {
+      for (let turn = 0; turn < 40; turn++) {
+        const lines = [places[(order + turn) % 3], places[(order * 2 + turn + 1) % 3]];
+        try {
+          await inTenant(
+            tenant,
+            "select warehousing.picking_order_update($1::text::jsonb)",
+            [{
+              id: made[order].body.order.id,
+              item_details: [...new Set(lines)].map((line) => ({
+                ...line,
+                quantity: 1 + turn % 3,
+              })),
+            }],
+            many as unknown as typeof sql,
+          );
+        } catch (error) {
+          failed.push(String(error));
+        }
+      }
+    });
+    expect(failed).toEqual([]);
+    for (const { item_id } of places) {
+      const { available = 0, reserved = 0 } = await unitsOf(item_id);
+      expect(available + reserved).toBe(100);
+    }
+    await checkStock(tenant);
+  },
+  60_000,
+);
+
 describe("transfers in opposite directions", () => {
   test("forty through the API: none clashes, no unit is lost", async () => {
     const here = await newShelf(tenant, 200);

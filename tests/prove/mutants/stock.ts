@@ -2,13 +2,24 @@
 import type { Mutant } from "./mutant.ts";
 
 const post = "sql/40_functions/warehousing/stock/10_post.sql";
+const allocate = "sql/40_functions/warehousing/stock/20_allocate.sql";
 
 export const stock: Mutant[] = [
   {
     name: "places are held in any order",
-    file: "sql/40_functions/warehousing/stock/20_allocate.sql",
+    file: allocate,
     from: "s.id = any (v_rows) order by s.id for no key update;\nend $$;",
     to: "s.id = any (v_rows) order by random() for no key update;\nend $$;",
+    test: [
+      "tests/warehousing/stock-races.test.ts",
+      "orders whose lines change to and fro, on the same places: no deadlock, no lost unit",
+    ],
+  },
+  {
+    name: "what meets a demand is locked in any order",
+    file: allocate,
+    from: "s.id = any (v_rows || beside) order by s.id for no key update;",
+    to: "s.id = any (v_rows || beside) order by random() for no key update;",
     test: [
       "tests/warehousing/stock-races.test.ts",
       "a thousand at sixteen connections, several items each: no deadlock, no lost unit",

@@ -1,0 +1,82 @@
+import { Buffer } from "node:buffer";
+import type { z } from "zod";
+import { can } from "../../../shared/access.ts";
+import { sha256Hex } from "../../../shared/actor.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { defineList, oneOf, pagination } from "../../../shared/list.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { seal, unseal } from "../../../shared/secrets.ts";
+import {
+  ApiKeyCreated,
+  ApiKeyResponse,
+  ApiKeysResponse,
+  CreateApiKey,
+  statuses,
+} from "./schemas.ts";
+
+const list = defineList({
+  view: "tenancy.api_keys_list",
+  sort: ["created_at", "name"],
+  params: { status: oneOf("status", statuses) },
+  limit: { default: 20, max: 100 },
+});
+
+/** What the key of an answer is sealed for, while the answer may be asked for again. */
+const purpose = (id: string) => `api_key/${id}`;
+
+/** A new key: a name to find it by in a leaked file, and 32 random bytes. */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return `barid_${Buffer.from(bytes).toString("base64url")}`;
+}
+
+/** Keys that a company's programs call with, as `x-api-key`. */
+export const apiKeys: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/me/api-keys",
+    summary: "List the API keys of my tenant; never the keys themselves",
+    access: can("manage:tenant"),
+    query: list.query,
+    response: ApiKeysResponse,
+    async run({ db, query }) {
+      const page = await list.run(db, query);
+      return { api_keys: page.rows, pagination: pagination(page) };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/me/api-keys",
+    summary: "Make an API key for a program of my tenant; it is shown once",
+    access: can("manage:tenant"),
+    body: CreateApiKey,
+    response: ApiKeyCreated,
+    status: 201,
+    errors: ["api_key_scope_not_held", "api_key_expiry_past"],
+    async run({ db, body }) {
+      const [id, key] = [crypto.randomUUID(), newKey()];
+      const made = {
+        id,
+        hash: sha256Hex(key),
+        hint: key.slice(-4),
+        key: await seal(key, purpose(id)),
+      };
+      const answer = await db.call<z.infer<typeof ApiKeyCreated>>("tenancy.api_key_create", {
+        ...body,
+        made,
+      });
+      // Asked again with its Idempotency-Key, the answer is the first one, with the first key.
+      return { ...answer, key: await unseal(answer.key, purpose(answer.api_key.id)) };
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/me/api-keys/:api_key_id",
+    summary: "End an API key, with the next call that uses it",
+    access: can("manage:tenant"),
+    params: ids("api_key_id"),
+    response: ApiKeyResponse,
+    errors: ["api_key_not_found"],
+    run: ({ db, params }) => db.call("tenancy.api_key_revoke", { id: params.api_key_id }),
+  }),
+];

@@ -1,0 +1,38 @@
+import { z } from "zod";
+import { Id, Instant, Pagination, PersonRef, Text, Timestamp } from "../../../shared/schemas.ts";
+
+/** What a key of a tenant may do; permissions of the system are none of its business. */
+const Scope = z.enum([
+  "view:tenant",
+  "manage:tenant",
+  "manage:operations:tenant",
+  "manage:module:warehouse",
+]);
+
+export const statuses = ["active", "expired", "revoked"] as const;
+
+export const CreateApiKey = z.object({
+  name: Text.max(100).meta({ description: "What uses it, so that people know it again" }),
+  scopes: z.array(Scope).min(1).max(20),
+  expires_at: Instant.nullish().meta({ description: "When it ends by itself; never, if left out" }),
+});
+
+export const ApiKey = z.strictObject({
+  id: Id,
+  name: z.string(),
+  hint: z.string().nullable().meta({ description: "The last four characters of the key" }),
+  scopes: z.array(z.string()),
+  status: z.enum(statuses),
+  created_by: PersonRef.nullable(),
+  expires_at: Timestamp.nullable(),
+  revoked_at: Timestamp.nullable(),
+  created_at: Timestamp,
+});
+
+export const ApiKeyResponse = z.object({ api_key: ApiKey });
+/** The key is told here and never again. */
+export const ApiKeyCreated = ApiKeyResponse.extend({ key: z.string() });
+export const ApiKeysResponse = z.object({
+  api_keys: z.array(ApiKey),
+  pagination: Pagination,
+});

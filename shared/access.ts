@@ -56,6 +56,11 @@ export function member(): Access {
   };
 }
 
+/** Every member of the tenant, and programs with a key of it that may see it. */
+export function memberOrKey(): Access {
+  return either(member(), can("view:tenant"));
+}
+
 /** Everybody with a valid token, in a tenant or not. */
 export function anyone(): Access {
   return { any: ["anyone"], says: "any signed-in user" };

@@ -445,7 +445,7 @@ export interface paths {
         };
         /**
          * List who of the office holds how much cash
-         * @description Who: role dispatcher or tenant_admin.
+         * @description Who: role dispatcher or tenant_admin, or permission manage:tenant.
          */
         get: operations["get_delivery_cash_desks"];
         put?: never;
@@ -465,7 +465,7 @@ export interface paths {
         };
         /**
          * List the cash that left the desks
-         * @description Who: role dispatcher or tenant_admin.
+         * @description Who: role dispatcher or tenant_admin, or permission manage:tenant.
          */
         get: operations["get_delivery_cash_desks_transfers"];
         put?: never;
@@ -509,7 +509,7 @@ export interface paths {
         };
         /**
          * List collected cash, with sums over the same filters but the status
-         * @description Who: role driver or dispatcher or tenant_admin.
+         * @description Who: role driver or dispatcher or tenant_admin, or permission manage:tenant.
          */
         get: operations["get_delivery_cod_collections"];
         put?: never;
@@ -549,7 +549,7 @@ export interface paths {
         };
         /**
          * Collected cash as a CSV file, with the filters of the list
-         * @description Who: role driver or dispatcher or tenant_admin.
+         * @description Who: role driver or dispatcher or tenant_admin, or permission manage:tenant.
          */
         get: operations["get_delivery_cod_collections_export"];
         put?: never;
@@ -589,7 +589,7 @@ export interface paths {
         };
         /**
          * List cash handovers
-         * @description Who: role driver or dispatcher or tenant_admin.
+         * @description Who: role driver or dispatcher or tenant_admin, or permission manage:tenant.
          */
         get: operations["get_delivery_cod_collections_handovers"];
         put?: never;
@@ -709,7 +709,7 @@ export interface paths {
         };
         /**
          * Prove that no cash is missing, as of a day or a moment
-         * @description Who: role dispatcher or tenant_admin.
+         * @description Who: role dispatcher or tenant_admin, or permission manage:tenant.
          */
         get: operations["get_delivery_cod_reconciliation"];
         put?: never;
@@ -729,7 +729,7 @@ export interface paths {
         };
         /**
          * The reconciliation of each driver as a CSV file
-         * @description Who: role dispatcher or tenant_admin.
+         * @description Who: role dispatcher or tenant_admin, or permission manage:tenant.
          */
         get: operations["get_delivery_cod_reconciliation_export"];
         put?: never;
@@ -749,7 +749,7 @@ export interface paths {
         };
         /**
          * Open the receipt of a settlement
-         * @description Who: role driver or dispatcher or tenant_admin.
+         * @description Who: role driver or dispatcher or tenant_admin, or permission manage:tenant.
          */
         get: operations["get_delivery_cod_settlements_settlement_payment_id_receipt"];
         put?: never;
@@ -773,7 +773,7 @@ export interface paths {
         };
         /**
          * Whether a printed receipt says the truth: its QR code names this address
-         * @description Who: role driver or dispatcher or tenant_admin.
+         * @description Who: role driver or dispatcher or tenant_admin, or permission manage:tenant.
          */
         get: operations["get_delivery_cod_settlements_settlement_payment_id_verify"];
         put?: never;
@@ -793,7 +793,7 @@ export interface paths {
         };
         /**
          * What a driver, or all of them, still hold
-         * @description Who: role driver or dispatcher or tenant_admin.
+         * @description Who: role driver or dispatcher or tenant_admin, or permission manage:tenant.
          */
         get: operations["get_delivery_cod_summary"];
         put?: never;
@@ -1185,7 +1185,7 @@ export interface paths {
         };
         /**
          * List delivery types
-         * @description Who: any member of the tenant.
+         * @description Who: any member of the tenant, or permission view:tenant.
          */
         get: operations["get_delivery_delivery_types"];
         put?: never;
@@ -1521,13 +1521,13 @@ export interface paths {
         };
         /**
          * Price of a number of units (legacy)
-         * @description Who: any member of the tenant.
+         * @description Who: any member of the tenant, or permission view:tenant.
          */
         get: operations["get_delivery_price"];
         put?: never;
         /**
          * Price of a package
-         * @description Who: any member of the tenant.
+         * @description Who: any member of the tenant, or permission view:tenant.
          */
         post: operations["post_delivery_price"];
         delete?: never;
@@ -1545,7 +1545,7 @@ export interface paths {
         };
         /**
          * List delivery services; customers and institutions find those they may use
-         * @description Who: any member of the tenant.
+         * @description Who: any member of the tenant, or permission view:tenant.
          */
         get: operations["get_delivery_services"];
         put?: never;
@@ -1569,7 +1569,7 @@ export interface paths {
         };
         /**
          * Read a delivery service
-         * @description Who: any member of the tenant.
+         * @description Who: any member of the tenant, or permission view:tenant.
          */
         get: operations["get_delivery_services_serviceId"];
         /**

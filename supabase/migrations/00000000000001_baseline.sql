@@ -12086,11 +12086,11 @@ grant execute on function private.carrier_secret(text, uuid), private.carrier_re
 -- Settling collected cash. One function for both ways, all or nothing; a definer, since drivers settle
 -- too and nobody may write these tables otherwise: every statement names the caller's tenant.
 
--- True when the caller settles for the office; a driver settles what is his own.
+-- True when the caller settles, or with an administrator's key looks, for the office; a driver is about what is his own.
 create or replace function money.settles_for_office() returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  return app.grants() && '{role:dispatcher,role:tenant_admin,role:system_admin}';
+  return app.grants() && '{role:dispatcher,role:tenant_admin,role:system_admin,permission:manage:tenant}';
 end $$;
 
 -- Whose cash a call is about: a driver's own whatever he sends; the office's by name, or null.

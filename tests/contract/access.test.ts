@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
-import { nobody } from "../support/api.ts";
+import { nobody, type Person, withKey } from "../support/api.ts";
 import { sql } from "../support/db.ts";
 import { newTenant, type Part, type Tenant } from "../support/people.ts";
 import { type Operation, operations } from "./functions.ts";
@@ -26,10 +26,21 @@ type Column = keyof typeof people;
 const columns = Object.keys(people) as Column[];
 
 let tenant: Tenant;
-let grants: Record<Column | "system" | "service" | "mailbox", string[]>;
+let program: Person;
+let grants: Record<Column | "key" | "system" | "service" | "mailbox", string[]>;
+
+/** All that a key of a tenant may carry. */
+const scopes = [
+  "view:tenant",
+  "manage:tenant",
+  "manage:operations:tenant",
+  "manage:module:warehouse",
+];
 
 beforeAll(async () => {
   tenant = await newTenant();
+  const made = await tenant.admin.post("/tenants/me/api-keys", { name: "All", scopes });
+  program = withKey(made.body.key);
   const permissions = await sql<{ role_key: string; permission_key: string }[]>`
     select role_key, permission_key from tenancy.role_permissions`;
   const everything = await sql<{ key: string }[]>`select key from tenancy.permissions`;
@@ -44,6 +55,7 @@ beforeAll(async () => {
         ...own.map((row) => `permission:${row.permission_key}`),
       ]];
     })) as Record<Column, string[]>,
+    key: ["anyone", ...scopes.map((scope) => `permission:${scope}`)],
     system: ["anyone", "role:system_admin", ...everything.map(({ key }) => `permission:${key}`)],
     service: ["anyone", "service"],
     // Whoever signed in by a mail to his address, in addition to what he is.
@@ -76,19 +88,22 @@ test("without a token every endpoint that is not public answers 401", async () =
   expect(wrong).toEqual([]);
 });
 
-test.each(columns)("%s gets 403 wherever the table says so", async (column) => {
-  const refused = guarded.filter(({ endpoint }) => !isAdmitted(grants[column], endpoint));
-  const wrong = await tried(
-    refused,
-    (operation) => call(operation, tenant[column]),
-    (operation, { status, body }) => {
-      const { name, endpoint } = operation;
-      const code = told(operation, endpoint.access.denied ?? "forbidden");
-      return status === 403 && body.code === code ? [] : [`${name}: ${status} ${body.code}`];
-    },
-  );
-  expect(wrong).toEqual([]);
-});
+test.each([...columns, "key"] as const)(
+  "%s gets 403 wherever the table says so",
+  async (column) => {
+    const refused = guarded.filter(({ endpoint }) => !isAdmitted(grants[column], endpoint));
+    const wrong = await tried(
+      refused,
+      (operation) => call(operation, column === "key" ? program : tenant[column]),
+      (operation, { status, body }) => {
+        const { name, endpoint } = operation;
+        const code = told(operation, endpoint.access.denied ?? "forbidden");
+        return status === 403 && body.code === code ? [] : [`${name}: ${status} ${body.code}`];
+      },
+    );
+    expect(wrong).toEqual([]);
+  },
+);
 
 /** The code an answer comes with; two endpoints keep theirs to themselves. */
 function told({ endpoint }: Operation, code: string): string | undefined {
@@ -122,7 +137,7 @@ async function tried<A>(
 }
 
 function describeAccess(): string {
-  const who = [...columns, "system", "service"] as const;
+  const who = [...columns, "key", "system", "service"] as const;
   const wide = Math.max(...operations.map(({ name }) => name.length)) + 2;
   const head = "endpoint".padEnd(wide) + who.map((name) => name.padEnd(13)).join("") + "also";
   const rows = operations.map(({ name, endpoint }) => {

@@ -99,3 +99,19 @@ export function signedIn(id: string, tenantId: string | null): Person {
 export function withToken(token: string): Person {
   return new Person("", null, Promise.resolve(token));
 }
+
+class Program extends Person {
+  constructor(private readonly key: string) {
+    super("", null, null);
+  }
+
+  override send(method: string, path: string, body?: unknown, options: CallOptions = {}) {
+    const headers = { ...options.headers, "x-api-key": this.key };
+    return super.send(method, path, body, { ...options, headers });
+  }
+}
+
+/** A program with an API key. */
+export function withKey(key: string): Person {
+  return new Program(key);
+}

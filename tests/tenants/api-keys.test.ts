@@ -1,7 +1,9 @@
 /** A company's programs get their own keys: made once, seen by administrators, ended at once. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { nobody } from "../support/api.ts";
+import { nobody, withKey } from "../support/api.ts";
+import { newCash, remit } from "../support/cod.ts";
 import { sql } from "../support/db.ts";
+import { newGround, order } from "../support/deliveries.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 
 const path = "/tenants/me/api-keys";
@@ -19,9 +21,6 @@ async function newKey(more: Record<string, unknown> = {}) {
   return answer.body as { api_key: { id: string } & Record<string, unknown>; key: string };
 }
 
-/** What a program does with its key. */
-const call = (key: string, method = "GET", to = "/tenants/me/api-keys", body?: unknown) =>
-  nobody.send(method, to, body, { headers: { "x-api-key": key } });
 const addresses = "/delivery/addresses";
 
 describe("a new key", () => {
@@ -39,12 +38,12 @@ describe("a new key", () => {
       revoked_at: null,
       created_at: expect.any(String),
     });
-    expect(await call(key, "GET", addresses)).toSucceed(200);
-    expect(await call(key, "GET", `${addresses}?tenant_id=${other.id}`)).toFailWith(
+    expect(await withKey(key).get(addresses)).toSucceed(200);
+    expect(await withKey(key).get(`${addresses}?tenant_id=${other.id}`)).toFailWith(
       403,
       "forbidden",
     );
-    expect(await call(key)).toFailWith(403, "forbidden");
+    expect(await withKey(key).get(path)).toFailWith(403, "forbidden");
     const [kept] =
       await sql`select k::text as row from tenancy.api_keys k where id = ${api_key.id}`;
     expect(kept.row).not.toContain(key);
@@ -57,7 +56,7 @@ describe("a new key", () => {
     expect(first).toSucceed(201);
     expect(again.headers.get("idempotency-replayed")).toBe("true");
     expect(again.body).toEqual(first.body);
-    expect(await call(again.body.key, "GET", addresses)).toSucceed(200);
+    expect(await withKey(again.body.key).get(addresses)).toSucceed(200);
     const [{ kept }] = await sql`select count(*)::int as kept from app.idempotency_keys k
       where k::text like ${`%${first.body.key}%`}`;
     expect(kept).toBe(0);
@@ -73,7 +72,7 @@ describe("a new key", () => {
       expires_at: expect.stringMatching(/^2098-12-31T21:00/),
     });
     await sql`update tenancy.api_keys set expires_at = now() where id = ${api_key.id}`;
-    expect(await call(key, "GET", addresses)).toFailWith(401, "unauthorized");
+    expect(await withKey(key).get(addresses)).toFailWith(401, "unauthorized");
     const { body } = await tenant.admin.get(`${path}?status=expired`);
     expect(body.api_keys).toMatchObject([{ id: api_key.id, status: "expired" }]);
   });
@@ -105,13 +104,13 @@ describe("a key that may not be", () => {
 
   test("a key makes no key that may do more than itself", async () => {
     const { key } = await newKey({ scopes: ["manage:tenant"] });
-    const answer = await call(key, "POST", path, {
+    const answer = await withKey(key).post(path, {
       name: "More",
       scopes: ["manage:tenant", "view:tenant"],
     });
     expect(answer).toFailWith(403, "api_key_scope_not_held");
     expect(answer.body).toMatchObject({ field: "scopes", scopes: ["view:tenant"] });
-    const less = await call(key, "POST", path, { name: "Same", scopes: ["manage:tenant"] });
+    const less = await withKey(key).post(path, { name: "Same", scopes: ["manage:tenant"] });
     expect(less).toSucceed(201);
     expect(less.body.api_key.created_by).toBeNull();
   });
@@ -142,7 +141,7 @@ describe("the list", () => {
 describe("ending a key", () => {
   test("holds from the next call on, and keeps its time when it is said again", async () => {
     const { api_key, key } = await newKey();
-    expect(await call(key, "GET", addresses)).toSucceed(200);
+    expect(await withKey(key).get(addresses)).toSucceed(200);
     const ended = await tenant.admin.delete(`${path}/${api_key.id}`);
     expect(ended).toSucceed(200);
     expect(ended.body.api_key).toMatchObject({
@@ -150,7 +149,7 @@ describe("ending a key", () => {
       status: "revoked",
       revoked_at: expect.any(String),
     });
-    expect(await call(key, "GET", addresses)).toFailWith(401, "unauthorized");
+    expect(await withKey(key).get(addresses)).toFailWith(401, "unauthorized");
     const again = await tenant.admin.delete(`${path}/${api_key.id}`);
     expect(again.body.api_key).toEqual(ended.body.api_key);
   });
@@ -161,7 +160,7 @@ describe("ending a key", () => {
       expect(await tenant.admin.delete(`${path}/${id}`)).toFailWith(404, "api_key_not_found");
     }
     expect(await tenant.admin.delete(`${path}/none`)).toFailWith(400, "invalid_uuid");
-    expect(await call(foreign.key, "GET", addresses)).toSucceed(200);
+    expect(await withKey(foreign.key).get(addresses)).toSucceed(200);
   });
 });
 
@@ -178,4 +177,29 @@ test("only administrators of the company have anything to do with keys", async (
   for (const ask of asked(nobody as Tenant["admin"])) {
     expect(await ask()).toFailWith(401, "unauthorized");
   }
+});
+
+test("a shop's program orders with its key and reads the cash; what a person answers for it may not do", async () => {
+  const ground = await newGround(tenant);
+  const { key } = await newKey({ scopes: ["manage:tenant", ...scopes] });
+  const shop = withKey(key);
+  const listed = await shop.get("/delivery/services");
+  expect(listed.body.deliveryServices.map((row: { id: string }) => row.id))
+    .toContain(ground.service);
+  const price = { delivery_service_id: ground.service, unit_size: 1 };
+  expect(await shop.post("/delivery/price", price)).toSucceed(200);
+  const ordered = await shop.post("/delivery/deliveries", order(ground));
+  expect(ordered).toSucceed(201);
+  const { id } = await newCash(tenant);
+  const { body } = await shop.get("/delivery/cod-collections?status=collected");
+  expect(body.cod.collections.map((row: { id: string }) => row.id)).toEqual([id]);
+  expect(body.cod.summary.total_pending).toBe(1250);
+  expect((await shop.get("/delivery/cod-summary")).body.summary.total_unremitted).toBe(1250);
+  expect((await shop.get("/delivery/cod-reconciliation")).body.reconciled).toBe(true);
+  const all = { scope: "all", driver_id: tenant.driver.id };
+  expect(await shop.post(remit, all)).toFailWith(403, "forbidden");
+  expect(await tenant.dispatcher.post(remit, all)).toSucceed(200);
+  const [row] = (await shop.get("/delivery/cod-collections")).body.cod.collections;
+  const settlement = `/delivery/cod-settlements/${row.settlement_payment_id}`;
+  expect([200, 202]).toContain((await shop.get(`${settlement}/receipt`)).status);
 });

@@ -2,7 +2,7 @@ import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { type List, type ListQuery, pagination } from "../../../shared/list.ts";
 import { ids } from "../../../shared/schemas.ts";
 import type { Database } from "../../../shared/db.ts";
-import { office } from "../cod/people.ts";
+import { office, officeReaders } from "../cod/people.ts";
 import {
   desks,
   DesksResponse,
@@ -24,7 +24,7 @@ export const cashDesks: AnyEndpoint[] = [
     method: "get",
     path: "/cash-desks",
     summary: "List who of the office holds how much cash",
-    access: office,
+    access: officeReaders,
     query: desks.query,
     response: DesksResponse,
     errors: ["invalid_column_filters"],
@@ -34,7 +34,7 @@ export const cashDesks: AnyEndpoint[] = [
     method: "get",
     path: "/cash-desks/transfers",
     summary: "List the cash that left the desks",
-    access: office,
+    access: officeReaders,
     query: transfers.query,
     response: TransfersResponse,
     errors: ["invalid_column_filters"],

@@ -2,7 +2,7 @@ import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { defineList, id, oneOf, pagination, since, until } from "../../../shared/list.ts";
 import { ids, Pagination } from "../../../shared/schemas.ts";
 import { z } from "zod";
-import { cashPeople, office } from "./people.ts";
+import { cashPeople, cashReaders, office } from "./people.ts";
 import {
   CancelHandover,
   CountHandover,
@@ -30,7 +30,7 @@ export const cashHandovers: AnyEndpoint[] = [
     method: "get",
     path: "/cod-collections/handovers",
     summary: "List cash handovers",
-    access: cashPeople,
+    access: cashReaders,
     query: handovers.query,
     response: z.object({ data: z.array(Handover), pagination: Pagination }),
     errors: ["invalid_column_filters"],

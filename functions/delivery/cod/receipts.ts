@@ -2,7 +2,7 @@ import { type AnyEndpoint, endpoint, messageKey, status } from "../../../shared/
 import { AppError } from "../../../shared/errors.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { signReads } from "../../../shared/storage.ts";
-import { cashPeople } from "./people.ts";
+import { cashPeople, cashReaders } from "./people.ts";
 import { ReceiptResponse, VerifyQuery, VerifyResponse } from "./schemas.ts";
 
 export const receiptBucket = "settlement-receipts";
@@ -30,7 +30,7 @@ export const codReceipts: AnyEndpoint[] = [
     method: "get",
     path: "/cod-settlements/:settlement_payment_id/receipt",
     summary: "Open the receipt of a settlement",
-    access: cashPeople,
+    access: cashReaders,
     params: ids("settlement_payment_id"),
     response: ReceiptResponse,
     otherStatus: 202,
@@ -69,7 +69,7 @@ export const codReceipts: AnyEndpoint[] = [
     method: "get",
     path: "/cod-settlements/:settlement_payment_id/verify",
     summary: "Whether a printed receipt says the truth: its QR code names this address",
-    access: cashPeople,
+    access: cashReaders,
     params: ids("settlement_payment_id"),
     query: VerifyQuery,
     response: VerifyResponse,

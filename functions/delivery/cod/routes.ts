@@ -2,7 +2,7 @@ import { csvEndpoint, csvFile } from "../../../shared/csv.ts";
 import { csvLine } from "../../../shared/csv-cells.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { collections, shown } from "./list.ts";
-import { cashPeople, office } from "./people.ts";
+import { cashPeople, cashReaders, officeReaders } from "./people.ts";
 import {
   CollectionsResponse,
   ReconciliationQuery,
@@ -33,7 +33,7 @@ export const cod: AnyEndpoint[] = [
     method: "get",
     path: "/cod-collections",
     summary: "List collected cash, with sums over the same filters but the status",
-    access: cashPeople,
+    access: cashReaders,
     query: collections.query,
     response: CollectionsResponse,
     errors: ["invalid_column_filters"],
@@ -48,7 +48,7 @@ export const cod: AnyEndpoint[] = [
     method: "get",
     path: "/cod-summary",
     summary: "What a driver, or all of them, still hold",
-    access: cashPeople,
+    access: cashReaders,
     query: SummaryQuery,
     response: SummaryResponse,
     errors: ["driver_not_found"],
@@ -80,7 +80,7 @@ export const cod: AnyEndpoint[] = [
     method: "get",
     path: "/cod-reconciliation",
     summary: "Prove that no cash is missing, as of a day or a moment",
-    access: office,
+    access: officeReaders,
     query: ReconciliationQuery,
     response: ReconciliationResponse,
     run: ({ db, query }) => db.call("money.cod_reconciliation", query),
@@ -89,7 +89,7 @@ export const cod: AnyEndpoint[] = [
     method: "get",
     path: "/cod-reconciliation/export",
     summary: "The reconciliation of each driver as a CSV file",
-    access: office,
+    access: officeReaders,
     query: ReconciliationQuery,
     response: "csv",
     async run({ db, query }) {
@@ -114,7 +114,7 @@ export const cod: AnyEndpoint[] = [
   csvEndpoint({
     path: "/cod-collections/export",
     summary: "Collected cash as a CSV file, with the filters of the list",
-    access: cashPeople,
+    access: cashReaders,
     list: collections,
     filename: "cod-collections.csv",
     columns: {

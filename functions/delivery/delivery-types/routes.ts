@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { can, member } from "../../../shared/access.ts";
+import { can, memberOrKey } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { defineList, pagination } from "../../../shared/list.ts";
 import { Id, LocalizedText, Pagination, Text, Timestamp } from "../../../shared/schemas.ts";
@@ -26,7 +26,7 @@ export const deliveryTypes: AnyEndpoint[] = [
     method: "get",
     path: "/delivery-types",
     summary: "List delivery types",
-    access: member(),
+    access: memberOrKey(),
     query: types.query,
     response: z.object({ data: z.array(DeliveryType), pagination: Pagination }),
     async run({ db, query }) {

@@ -1,4 +1,4 @@
-import { member } from "../../../shared/access.ts";
+import { memberOrKey } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
 import { measureFirst } from "../../../shared/ways/measured.ts";
@@ -17,7 +17,7 @@ export const price: AnyEndpoint[] = [
     method: "get",
     path: "/price",
     summary: "Price of a number of units (legacy)",
-    access: member(),
+    access: memberOrKey(),
     query: PriceQuery,
     response: PriceResponse,
     message: "price_calculated",
@@ -31,7 +31,7 @@ export const price: AnyEndpoint[] = [
     method: "post",
     path: "/price",
     summary: "Price of a package",
-    access: member(),
+    access: memberOrKey(),
     body: PriceBody,
     response: PriceResponse,
     message: "price_calculated",

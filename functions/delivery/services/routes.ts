@@ -1,4 +1,4 @@
-import { can, denying, member } from "../../../shared/access.ts";
+import { can, denying, memberOrKey } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
 import { ids } from "../../../shared/schemas.ts";
@@ -34,7 +34,7 @@ export const services: AnyEndpoint[] = [
     method: "get",
     path: "/services",
     summary: "List delivery services; customers and institutions find those they may use",
-    access: member(),
+    access: memberOrKey(),
     query: serviceList.query,
     response: ServicesResponse,
     errors: ["invalid_column_filters"],
@@ -77,7 +77,7 @@ export const services: AnyEndpoint[] = [
     path: "/services/:serviceId",
     version: row("delivery.delivery_services", "serviceId"),
     summary: "Read a delivery service",
-    access: member(),
+    access: memberOrKey(),
     params: ids("serviceId"),
     query: GetService,
     response: ServiceResponse,

@@ -1,4 +1,4 @@
-import { anyone, can, either, mailboxOwner, member } from "../../../shared/access.ts";
+import { anyone, mailboxOwner, member, memberOrKey } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { confirmAccount } from "./confirm-account.ts";
@@ -45,7 +45,7 @@ export const me: AnyEndpoint[] = [
     path: "/:tenantId",
     version: row("tenancy.tenants", "tenantId"),
     summary: "Read a tenant: members their own, system administrators any",
-    access: either(member(), can("view:tenant")),
+    access: memberOrKey(),
     tenant: "path",
     params: ids("tenantId"),
     response: TenantResponse,

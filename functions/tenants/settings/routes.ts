@@ -1,4 +1,4 @@
-import { can, either, member } from "../../../shared/access.ts";
+import { can, memberOrKey } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { groupsNamed } from "./groups.ts";
@@ -14,7 +14,7 @@ export const settings: AnyEndpoint[] = [
     path: "/:tenantId/settings",
     version,
     summary: "Read settings groups",
-    access: either(member(), can("view:tenant")),
+    access: memberOrKey(),
     tenant: "path",
     params: ids("tenantId"),
     query: SettingsQuery,

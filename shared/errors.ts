@@ -299,6 +299,7 @@ const definitions = {
   remittance_exceeds_owed: { status: 409, fields: ["field", "owed", "currency"] },
   remittance_amount_mismatch: { status: 409, fields: ["field", "expected", "currency"] },
   remittance_reference_exists: 409,
+  remittance_already_reversed: 409,
   delivery_goes_in_legs: 409,
   delivery_not_external: 409,
   delivery_not_bookable: { status: 409, fields: ["status"] },

@@ -63,12 +63,12 @@ export function number(column: string): Filter {
   };
 }
 
-/** What a function finds that searches with the rights it needs, and answers a set of ids; a blank search is none. */
-export function foundBy(functionName: string): Filter {
+/** Rows whose `column` a function finds, which answers a set of ids; a blank search is none. */
+export function foundBy(functionName: string, column = "id"): Filter {
   return {
     schema: z.string().max(200).transform((text) => text.trim() || undefined),
     condition: (value, once) =>
-      `r.id in (select s.id from ${once(`${functionName}(${asText(value)})`)} s)`,
+      `r.${column} in (select s.id from ${once(`${functionName}(${asText(value)})`)} s)`,
   };
 }
 

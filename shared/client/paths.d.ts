@@ -144,6 +144,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/carriers/tenant/{carrier_code}/remittances/{remittance_id}/reverse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take back a payment that was entered wrongly; what it paid is owed again
+         * @description Who: permission manage:tenant.
+         */
+        post: operations["post_carriers_tenant_carrier_code_remittances_remittance_id_reverse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/carriers/tenant/{carrier_code}/rotate-secret": {
         parameters: {
             query?: never;
@@ -6192,11 +6212,30 @@ export interface components {
             };
         };
         /**
-         * @description `webhook_subscription_not_found`: The webhook subscription was not found.
+         * @description `remittance_not_found`: No such payment of this carrier.
          *
          *     `tenant_not_found`: This company does not exist.
          */
         "404_32": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "remittance_not_found" | "tenant_not_found";
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
+         * @description `webhook_subscription_not_found`: The webhook subscription was not found.
+         *
+         *     `tenant_not_found`: This company does not exist.
+         */
+        "404_33": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6215,7 +6254,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_33": {
+        "404_34": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6234,7 +6273,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_34": {
+        "404_35": {
             headers: {
                 [name: string]: unknown;
             };
@@ -7205,6 +7244,7 @@ export interface operations {
                 language?: components["parameters"]["language"];
                 limit?: number;
                 page?: number;
+                reversed?: boolean | ("true" | "false");
                 search?: string;
                 sort_by?: "remitted_at" | "amount";
                 sort_order?: "asc" | "desc";
@@ -7245,7 +7285,7 @@ export interface operations {
                                 full_name: string | null;
                                 /** Format: uuid */
                                 id: string;
-                            };
+                            } | null;
                             /** Format: uuid */
                             id: string;
                             notes: string | null;
@@ -7253,6 +7293,13 @@ export interface operations {
                             /** Format: date-time */
                             remitted_at: string;
                             remitted_count: number;
+                            reversal_reason: string | null;
+                            reversed_at: string | null;
+                            reversed_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
                         }[];
                         /** @constant */
                         success: true;
@@ -7304,7 +7351,7 @@ export interface operations {
                     /** @description The same by parcels, instead of `carrier_collection_ids` */
                     delivery_ids?: string[] | null;
                     notes?: string | null;
-                    /** @description The carrier's number of the payment; never entered twice */
+                    /** @description The carrier's number of the payment; entered once, unless it was taken back */
                     reference: string;
                 };
             };
@@ -7328,7 +7375,7 @@ export interface operations {
                                 full_name: string | null;
                                 /** Format: uuid */
                                 id: string;
-                            };
+                            } | null;
                             /** Format: uuid */
                             id: string;
                             notes: string | null;
@@ -7346,6 +7393,13 @@ export interface operations {
                                 delivery_id: string;
                             }[];
                             remitted_count: number;
+                            reversal_reason: string | null;
+                            reversed_at: string | null;
+                            reversed_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
                             still_owed: number;
                         };
                         /** @constant */
@@ -7469,7 +7523,7 @@ export interface operations {
                                 full_name: string | null;
                                 /** Format: uuid */
                                 id: string;
-                            };
+                            } | null;
                             /** Format: uuid */
                             id: string;
                             notes: string | null;
@@ -7487,6 +7541,13 @@ export interface operations {
                                 delivery_id: string;
                             }[];
                             remitted_count: number;
+                            reversal_reason: string | null;
+                            reversed_at: string | null;
+                            reversed_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
                         };
                         /** @constant */
                         success: true;
@@ -7497,25 +7558,117 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
+            404: components["responses"]["404_32"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_carriers_tenant_carrier_code_remittances_remittance_id_reverse: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path: {
+                carrier_code: string;
+                remittance_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        message: string;
+                        remittance: {
+                            amount: number;
+                            carrier_code: string;
+                            cod_amount: number;
+                            currency: string;
+                            delivery_fee_amount: number;
+                            entered_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            /** Format: uuid */
+                            id: string;
+                            notes: string | null;
+                            reference: string;
+                            /** Format: date-time */
+                            remitted_at: string;
+                            remitted_collections: {
+                                amount: number;
+                                /** Format: uuid */
+                                carrier_collection_id: string;
+                                cod_amount: number;
+                                delivery_code: number;
+                                delivery_fee_amount: number;
+                                /** Format: uuid */
+                                delivery_id: string;
+                            }[];
+                            remitted_count: number;
+                            reversal_reason: string | null;
+                            reversed_at: string | null;
+                            reversed_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            still_owed: number;
+                        };
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            400: components["responses"]["400_2"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_32"];
             /**
-             * @description `remittance_not_found`: No such payment of this carrier.
+             * @description `remittance_already_reversed`: This payment has already been taken back.
              *
-             *     `tenant_not_found`: This company does not exist.
+             *     `insufficient_desk_cash`: The desk holds {held} {currency}, less than the amount.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
-            404: {
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "remittance_not_found" | "tenant_not_found";
+                        code: "remittance_already_reversed" | "insufficient_desk_cash" | "idempotency_conflict";
+                        currency?: string;
+                        held?: string;
                         message: string;
                         /** @constant */
                         success: false;
                     };
                 };
             };
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -23125,7 +23278,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_34"];
+            404: components["responses"]["404_35"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -23406,7 +23559,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401_3"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_34"];
+            404: components["responses"]["404_35"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -32062,7 +32215,7 @@ export interface operations {
                 sort_order?: "asc" | "desc";
                 /** @description Another tenant of yours than the token's */
                 tenant_id?: components["parameters"]["tenant_id"];
-                type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "market_submitted" | "market_approved" | "market_rejected";
+                type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "market_submitted" | "market_approved" | "market_rejected";
                 unread?: boolean | ("true" | "false");
             };
             header?: {
@@ -32096,7 +32249,7 @@ export interface operations {
                             read_at: string | null;
                             tenant_id: string | null;
                             /** @enum {string} */
-                            type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "market_submitted" | "market_approved" | "market_rejected";
+                            type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "market_submitted" | "market_approved" | "market_rejected";
                         }[];
                         pagination: {
                             limit: number;
@@ -32594,6 +32747,7 @@ export interface operations {
                 limit?: number;
                 lot_number?: string;
                 page?: number;
+                search?: string;
                 serial_number?: string;
                 sort_by?: "created_at" | "quantity" | "updated_at";
                 sort_order?: "asc" | "desc";
@@ -39928,7 +40082,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_33"];
+            404: components["responses"]["404_34"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -39974,7 +40128,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_33"];
+            404: components["responses"]["404_34"];
             /**
              * @description `webhook_event_not_failed`: Only a failed event can be retried, and nobody else may be retrying it.
              *
@@ -40353,7 +40507,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_32"];
+            404: components["responses"]["404_33"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -40399,7 +40553,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_32"];
+            404: components["responses"]["404_33"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -40451,7 +40605,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_32"];
+            404: components["responses"]["404_33"];
             /**
              * @description `webhook_subscription_inactive`: The subscription is not active.
              *
@@ -40538,7 +40692,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_32"];
+            404: components["responses"]["404_33"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];

@@ -67,12 +67,19 @@ begin
     using errcode = 'integrity_constraint_violation';
 end $$;
 
--- Makes a table a log: rows can be added, never changed or removed, not even by its owner.
-create or replace function app.append_only(target regclass) returns void
+-- Makes a table a log: rows can be added, never changed or removed, not even by its owner. `once` are columns that are
+-- written once after that, all at the same time, by what takes the row back.
+create or replace function app.append_only(target regclass, once text[] default '{}') returns void
 language plpgsql set search_path = '' as $$
+declare
+  v_changed text := case when cardinality(once) = 0 then 'true' else format(
+    'not old.%I is null or to_jsonb(old) - %L::text[] is distinct from to_jsonb(new) - %L::text[]', once[1], once, once) end;
 begin
   execute format('drop trigger if exists append_only on %s', target);
-  execute format('create trigger append_only before update or delete on %s for each row execute function private.refuse_change()', target);
+  execute format('create trigger append_only before update on %s for each row when (%s) execute function private.refuse_change()',
+    target, v_changed);
+  execute format('drop trigger if exists append_only_delete on %s', target);
+  execute format('create trigger append_only_delete before delete on %s for each row execute function private.refuse_change()', target);
   execute format('drop trigger if exists append_only_truncate on %s', target);
   execute format('create trigger append_only_truncate before truncate on %s for each statement execute function private.refuse_change()', target);
 end $$;

@@ -1,5 +1,5 @@
 -- Cash that external carriers took at the door, and what they paid of it. Rows are written with the carrier's report
--- and with its remittance, never by hand.
+-- and with its remittance, never by hand; a remittance that was entered wrongly is reversed and stays.
 
 create table if not exists money.carrier_remittances (
   id uuid primary key default gen_random_uuid(),
@@ -13,18 +13,28 @@ create table if not exists money.carrier_remittances (
   -- The carrier's own number of the payment: the same one cannot be entered twice.
   reference text not null,
   notes text,
-  actor_id uuid not null,
+  -- Null: a program, with an API key.
+  actor_id uuid,
   remitted_at timestamptz not null default now(),
+  reversed_at timestamptz,
+  reversed_by uuid,
+  reversal_reason text,
   unique (tenant_id, id),
   constraint remittance_is_its_parts check (amount = cod_amount + delivery_fee_amount),
-  constraint remittance_reference_exists unique (tenant_id, carrier_code, reference),
+  constraint reversed_says_why check (
+    (reversed_at is null) = (reversal_reason is null) and (reversed_by is null or reversed_at is not null)),
   -- An administrator of the system enters payments of tenants he is no member of.
-  foreign key (actor_id) references tenancy.profiles (id) on delete restrict
+  foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
+  foreign key (reversed_by) references tenancy.profiles (id) on delete restrict
 );
+-- What was taken back may be entered again, rightly.
+create unique index if not exists remittance_reference_exists on money.carrier_remittances (tenant_id, carrier_code, reference)
+  where reversed_at is null;
 create index if not exists carrier_remittances_recent
   on money.carrier_remittances (tenant_id, carrier_code, remitted_at desc nulls last, id desc);
 create index if not exists carrier_remittances_amount on money.carrier_remittances (tenant_id, carrier_code, amount desc nulls last, id desc);
 create index if not exists carrier_remittances_actor on money.carrier_remittances (actor_id);
+create index if not exists carrier_remittances_reverser on money.carrier_remittances (reversed_by) where reversed_by is not null;
 create index if not exists carrier_remittances_carrier on money.carrier_remittances (carrier_code);
 create index if not exists carrier_remittances_currency on money.carrier_remittances (currency);
 
@@ -74,6 +84,21 @@ create index if not exists carrier_collections_shipment on money.carrier_collect
 create index if not exists carrier_collections_remittance on money.carrier_collections (tenant_id, remittance_id) where remittance_id is not null;
 create index if not exists carrier_collections_carrier on money.carrier_collections (carrier_code);
 create index if not exists carrier_collections_currency on money.carrier_collections (currency);
+
+-- Which collections a remittance paid, for good: the collections themselves name the one that counts now.
+create table if not exists money.carrier_remittance_items (
+  tenant_id uuid not null,
+  remittance_id uuid not null,
+  carrier_collection_id uuid not null,
+  amount numeric(18, 3) not null check (amount > 0),
+  cod_amount numeric(18, 3) not null,
+  delivery_fee_amount numeric(18, 3) not null,
+  primary key (tenant_id, remittance_id, carrier_collection_id),
+  constraint remittance_item_is_its_parts check (amount = cod_amount + delivery_fee_amount),
+  foreign key (tenant_id, remittance_id) references money.carrier_remittances (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, carrier_collection_id) references money.carrier_collections (tenant_id, id) on delete restrict
+);
+create index if not exists carrier_remittance_items_collection on money.carrier_remittance_items (tenant_id, carrier_collection_id);
 
 do $$
 begin

@@ -299,12 +299,19 @@ begin
     using errcode = 'integrity_constraint_violation';
 end $$;
 
--- Makes a table a log: rows can be added, never changed or removed, not even by its owner.
-create or replace function app.append_only(target regclass) returns void
+-- Makes a table a log: rows can be added, never changed or removed, not even by its owner. `once` are columns that are
+-- written once after that, all at the same time, by what takes the row back.
+create or replace function app.append_only(target regclass, once text[] default '{}') returns void
 language plpgsql set search_path = '' as $$
+declare
+  v_changed text := case when cardinality(once) = 0 then 'true' else format(
+    'not old.%I is null or to_jsonb(old) - %L::text[] is distinct from to_jsonb(new) - %L::text[]', once[1], once, once) end;
 begin
   execute format('drop trigger if exists append_only on %s', target);
-  execute format('create trigger append_only before update or delete on %s for each row execute function private.refuse_change()', target);
+  execute format('create trigger append_only before update on %s for each row when (%s) execute function private.refuse_change()',
+    target, v_changed);
+  execute format('drop trigger if exists append_only_delete on %s', target);
+  execute format('create trigger append_only_delete before delete on %s for each row execute function private.refuse_change()', target);
   execute format('drop trigger if exists append_only_truncate on %s', target);
   execute format('create trigger append_only_truncate before truncate on %s for each statement execute function private.refuse_change()', target);
 end $$;
@@ -3117,7 +3124,7 @@ create index if not exists carrier_events_carrier on integration.carrier_events 
 -- sql/20_tables/96_carrier_cash.sql
 
 -- Cash that external carriers took at the door, and what they paid of it. Rows are written with the carrier's report
--- and with its remittance, never by hand.
+-- and with its remittance, never by hand; a remittance that was entered wrongly is reversed and stays.
 
 create table if not exists money.carrier_remittances (
   id uuid primary key default gen_random_uuid(),
@@ -3131,18 +3138,28 @@ create table if not exists money.carrier_remittances (
   -- The carrier's own number of the payment: the same one cannot be entered twice.
   reference text not null,
   notes text,
-  actor_id uuid not null,
+  -- Null: a program, with an API key.
+  actor_id uuid,
   remitted_at timestamptz not null default now(),
+  reversed_at timestamptz,
+  reversed_by uuid,
+  reversal_reason text,
   unique (tenant_id, id),
   constraint remittance_is_its_parts check (amount = cod_amount + delivery_fee_amount),
-  constraint remittance_reference_exists unique (tenant_id, carrier_code, reference),
+  constraint reversed_says_why check (
+    (reversed_at is null) = (reversal_reason is null) and (reversed_by is null or reversed_at is not null)),
   -- An administrator of the system enters payments of tenants he is no member of.
-  foreign key (actor_id) references tenancy.profiles (id) on delete restrict
+  foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
+  foreign key (reversed_by) references tenancy.profiles (id) on delete restrict
 );
+-- What was taken back may be entered again, rightly.
+create unique index if not exists remittance_reference_exists on money.carrier_remittances (tenant_id, carrier_code, reference)
+  where reversed_at is null;
 create index if not exists carrier_remittances_recent
   on money.carrier_remittances (tenant_id, carrier_code, remitted_at desc nulls last, id desc);
 create index if not exists carrier_remittances_amount on money.carrier_remittances (tenant_id, carrier_code, amount desc nulls last, id desc);
 create index if not exists carrier_remittances_actor on money.carrier_remittances (actor_id);
+create index if not exists carrier_remittances_reverser on money.carrier_remittances (reversed_by) where reversed_by is not null;
 create index if not exists carrier_remittances_carrier on money.carrier_remittances (carrier_code);
 create index if not exists carrier_remittances_currency on money.carrier_remittances (currency);
 
@@ -3192,6 +3209,21 @@ create index if not exists carrier_collections_shipment on money.carrier_collect
 create index if not exists carrier_collections_remittance on money.carrier_collections (tenant_id, remittance_id) where remittance_id is not null;
 create index if not exists carrier_collections_carrier on money.carrier_collections (carrier_code);
 create index if not exists carrier_collections_currency on money.carrier_collections (currency);
+
+-- Which collections a remittance paid, for good: the collections themselves name the one that counts now.
+create table if not exists money.carrier_remittance_items (
+  tenant_id uuid not null,
+  remittance_id uuid not null,
+  carrier_collection_id uuid not null,
+  amount numeric(18, 3) not null check (amount > 0),
+  cod_amount numeric(18, 3) not null,
+  delivery_fee_amount numeric(18, 3) not null,
+  primary key (tenant_id, remittance_id, carrier_collection_id),
+  constraint remittance_item_is_its_parts check (amount = cod_amount + delivery_fee_amount),
+  foreign key (tenant_id, remittance_id) references money.carrier_remittances (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, carrier_collection_id) references money.carrier_collections (tenant_id, id) on delete restrict
+);
+create index if not exists carrier_remittance_items_collection on money.carrier_remittance_items (tenant_id, carrier_collection_id);
 
 do $$
 begin
@@ -3777,9 +3809,13 @@ grant select on money.carrier_collections_list to barid_caller;
 drop view if exists money.carrier_remittances_list cascade;
 create view money.carrier_remittances_list with (security_invoker = true) as
 select r.id, r.carrier_code, r.amount, r.cod_amount, r.delivery_fee_amount, r.currency, r.reference, r.notes, r.remitted_at,
-  r.collections as remitted_count, jsonb_build_object('id', r.actor_id, 'full_name', p.full_name) as entered_by
+  r.collections as remitted_count, case when r.actor_id is not null then jsonb_build_object('id', r.actor_id, 'full_name', p.full_name) end
+    as entered_by,
+  r.reversed_at, case when r.reversed_by is not null then jsonb_build_object('id', r.reversed_by, 'full_name', b.full_name) end as reversed_by,
+  r.reversal_reason
 from money.carrier_remittances r
-left join tenancy.profiles p on p.id = r.actor_id;
+left join tenancy.profiles p on p.id = r.actor_id
+left join tenancy.profiles b on b.id = r.reversed_by;
 grant select on money.carrier_remittances_list to barid_caller;
 
 -- sql/30_views/money/40_cash_handovers.sql
@@ -12819,14 +12855,25 @@ end $$;
 
 -- What carriers took, owe and have paid: the rows, the remittances and the ledger have to say the same.
 
+-- The collections that were paid as of a moment, by remittances that were not taken back by then.
+create or replace function money.carrier_paid(tenant uuid, as_of timestamptz) returns table (carrier_collection_id uuid, remittance_id uuid)
+language sql stable security definer set search_path = '' as $$
+  select i.carrier_collection_id, i.remittance_id
+  from money.carrier_remittances r
+  join money.carrier_remittance_items i on i.tenant_id = r.tenant_id and i.remittance_id = r.id
+  where r.tenant_id = tenant and r.remitted_at <= as_of and (r.reversed_at is null or r.reversed_at > as_of)
+$$;
+
 -- The cash of a tenant's carriers as of a moment, by carrier and currency, from the rows and from the ledger.
 create or replace function money.carrier_positions(tenant uuid, as_of timestamptz)
 returns table (carrier_code text, currency text, collected numeric, remitted numeric, owed numeric, ledger numeric)
 language sql stable security definer set search_path = '' as $$
   with by_row as (
     select c.carrier_code, c.currency::text as currency, sum(c.amount) as collected,
-      coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0) as remitted
-    from money.carrier_collections c where c.tenant_id = tenant and c.collected_at <= as_of
+      coalesce(sum(c.amount) filter (where p.carrier_collection_id is not null), 0) as remitted
+    from money.carrier_collections c
+    left join money.carrier_paid(tenant, as_of) p on p.carrier_collection_id = c.id
+    where c.tenant_id = tenant and c.collected_at <= as_of
     group by c.carrier_code, c.currency
   ), by_entry as (
     select a.carrier_code, a.currency::text as currency, sum(e.amount) as held
@@ -12844,15 +12891,17 @@ $$;
 --   carrier_cash                a carrier's owed rows are not what the ledger says it owes
 --   carrier_collection          a delivered parcel's cash was not booked, or is not what the carrier was told to collect
 --   carrier_collection_journal  a row was not booked as cash taken, or with another amount
---   carrier_remittance_rows     a remittance is not the sum of its rows
---   carrier_remittance_journal  a remittance took another amount from the carrier in the ledger
+--   carrier_remittance_rows     a remittance is not the sum of its rows, or they are not closed by it; or one that was taken
+--                               back still has some
+--   carrier_remittance_journal  a remittance took another amount from the carrier in the ledger; one that was taken back has
+--                               to leave nothing
 create or replace function money.carrier_differences(tenant uuid, as_of timestamptz)
 returns table (kind text, carrier_code text, currency text, expected numeric, found numeric, rows uuid[])
 language sql stable security definer set search_path = '' as $$
   select 'carrier_cash', p.carrier_code, p.currency, p.owed, p.ledger, array(
       select c.id from money.carrier_collections c
       where c.tenant_id = tenant and c.carrier_code = p.carrier_code and c.currency = p.currency and c.collected_at <= as_of
-        and coalesce(c.remitted_at, 'infinity') > as_of
+        and c.id not in (select p.carrier_collection_id from money.carrier_paid(tenant, as_of) p)
       order by c.collected_at, c.id limit 100)
   from money.carrier_positions(tenant, as_of) p where p.owed <> p.ledger
   union all
@@ -12876,23 +12925,34 @@ language sql stable security definer set search_path = '' as $$
   select 'carrier_remittance_rows', r.carrier_code, r.currency, r.amount, i.total, i.rows
   from money.carrier_remittances r
   left join lateral (
-    select sum(c.amount) as total, sum(c.delivery_fee_amount) as fees, count(*) as entries, (array_agg(c.id order by c.id))[1:100] as rows,
-      coalesce(bool_and(c.carrier_code = r.carrier_code and c.currency = r.currency and c.remitted_at = r.remitted_at), false) as alike
-    from money.carrier_collections c where c.tenant_id = tenant and c.remittance_id = r.id
+    select sum(i.amount) as total, sum(i.delivery_fee_amount) as fees, count(*) as entries,
+      (array_agg(c.id order by c.id))[1:100] as rows,
+      coalesce(bool_and(c.carrier_code = r.carrier_code and c.currency = r.currency and c.amount = i.amount
+        and (r.reversed_at is not null or c.remittance_id = r.id and c.remitted_at = r.remitted_at)), false) as alike
+    from money.carrier_remittance_items i
+    join money.carrier_collections c on c.tenant_id = i.tenant_id and c.id = i.carrier_collection_id
+    where i.tenant_id = tenant and i.remittance_id = r.id
   ) i on true
+  cross join lateral (
+    select count(*) as entries from money.carrier_collections c where c.tenant_id = tenant and c.remittance_id = r.id) c
   where r.tenant_id = tenant and r.remitted_at <= as_of
     and (r.amount is distinct from i.total or r.delivery_fee_amount is distinct from i.fees or r.collections is distinct from i.entries
-      or not i.alike)
+      or not i.alike or c.entries <> case when r.reversed_at is null then r.collections else 0 end)
   union all
-  select 'carrier_remittance_journal', r.carrier_code, r.currency, -r.amount, b.amount, array[r.id]
+  select 'carrier_remittance_journal', r.carrier_code, r.currency, e.taken, b.taken, array[r.id]
   from money.carrier_remittances r
+  cross join lateral (
+    select case when r.reversed_at <= as_of then 0 else -r.amount end as taken, case when r.reversed_at <= as_of then 2 else 1 end as journals
+  ) e
   left join lateral (
-    select sum(e.amount) as amount from money.ledger_transactions t
-    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
-    join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'carrier_cash' and a.carrier_code = r.carrier_code
-    where t.tenant_id = tenant and t.kind = 'carrier_remittance' and t.reference_id = r.id
+    select coalesce(sum(l.amount), 0) as taken, count(distinct j.kind) as journals
+    from money.ledger_transactions j
+    join money.ledger_entries l on l.tenant_id = j.tenant_id and l.transaction_id = j.id
+    join money.accounts a on a.tenant_id = l.tenant_id and a.id = l.account_id and a.kind = 'carrier_cash' and a.carrier_code = r.carrier_code
+    where j.tenant_id = tenant and j.kind in ('carrier_remittance', 'carrier_remittance_REVERSAL')
+      and j.reference_type = 'carrier_remittance' and j.reference_id = r.id and j.created_at <= as_of
   ) b on true
-  where r.tenant_id = tenant and r.remitted_at <= as_of and b.amount is distinct from -r.amount
+  where r.tenant_id = tenant and r.remitted_at <= as_of and (b.taken, b.journals) is distinct from (e.taken, e.journals::bigint)
 $$;
 
 -- Where the caller's tenant stands with each carrier as of a moment, [{carrier_code, carrier_name, currency, collected,
@@ -12906,7 +12966,7 @@ begin
     join integration.carriers c on c.code = p.carrier_code);
 end $$;
 
-revoke execute on function money.carrier_positions(uuid, timestamptz), money.carrier_differences(uuid, timestamptz) from barid_caller;
+revoke execute on function money.carrier_paid(uuid, timestamptz), money.carrier_positions(uuid, timestamptz), money.carrier_differences(uuid, timestamptz) from barid_caller;
 
 -- sql/40_functions/money/cod/57_desks_reconciled.sql
 
@@ -12931,7 +12991,8 @@ language sql stable security definer set search_path = '' as $$
     where s.tenant_id = tenant and s.method = 'remit' and not s.historical and s.settled_at <= as_of
     union all
     select 'tenant', null, r.currency::text, r.amount, 0, 0, 0, 0
-    from money.carrier_remittances r where r.tenant_id = tenant and r.remitted_at <= as_of
+    from money.carrier_remittances r
+    where r.tenant_id = tenant and r.remitted_at <= as_of and (r.reversed_at is null or r.reversed_at > as_of)
     union all
     -- Whose desk it was is what the journal says: the counter's, or the till when he is no member of the tenant.
     select a.owner_type, a.owner_user_id, h.currency::text, 0, h.declared_amount - h.counted_amount, 0, 0, 0
@@ -13283,40 +13344,85 @@ begin
     input ->> 'reference', input ->> 'notes', app.user_id()
   from unnest(v_rows) c
   returning * into r;
+  insert into money.carrier_remittance_items (tenant_id, remittance_id, carrier_collection_id, amount, cod_amount, delivery_fee_amount)
+  select v_tenant, r.id, c.id, c.amount, c.cod_amount, c.delivery_fee_amount from unnest(v_rows) c;
   update money.carrier_collections c set status = 'remitted', remitted_at = r.remitted_at, remittance_id = r.id
   where c.tenant_id = v_tenant and c.id = any (select x.id from unnest(v_rows) x);
-  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'carrier_remittance.created', 'source_module', 'carriers',
-    'entity_type', 'carrier_remittance', 'entity_id', r.id, 'event_data', jsonb_build_object('carrier_remittance_id', r.id,
-      'carrier_code', r.carrier_code, 'currency', r.currency, 'amount', r.amount, 'collections', r.collections, 'reference', r.reference,
-      'actor_id', r.actor_id))));
+  perform money.carrier_remittance_tell('carrier_remittance.created', r);
   perform money.post_journal('carrier_remittance', 'carrier_remittance', r.id, 'Cash remitted by ' || r.carrier_code,
     array[money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code),
       money.account_of('cash_on_hand', 'tenant', null, r.currency::text)],
     array[-r.amount, r.amount]);
-  return money.carrier_remittance(r.id) || jsonb_build_object(
-    'still_owed', (select a.balance from money.accounts a
-      where a.tenant_id = v_tenant and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
+  return money.carrier_remittance_left(r);
 end $$;
 
--- A carrier's payment with what it paid, in the order the cash was taken; null for one that the caller does not see.
--- -> {id, carrier_code, amount, cod_amount, delivery_fee_amount, currency, reference, notes, remitted_at, remitted_count, entered_by,
---     remitted_collections: [{carrier_collection_id, delivery_id, delivery_code, amount, cod_amount, delivery_fee_amount}]}
-create or replace function money.carrier_remittance(remittance_id uuid) returns jsonb
-language plpgsql stable set search_path = '' as $$
+-- Takes back a payment that was entered wrongly, once, by the mirror of its journal: what it covered is owed again.
+-- {carrier_code, remittance_id, reason} -> as money.carrier_remit
+-- Fails: forbidden, remittance_not_found, remittance_already_reversed, insufficient_desk_cash (the till has given the cash on).
+create or replace function money.carrier_remittance_reverse(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  r money.carrier_remittances;
+begin
+  if not app.has_permission('manage:tenant') then
+    perform app.fail('forbidden');
+  end if;
+  select x.* into r from money.carrier_remittances x
+  where x.tenant_id = v_tenant and x.id = (input ->> 'remittance_id')::uuid and x.carrier_code = input ->> 'carrier_code'
+  for no key update;
+  if r.id is null then
+    perform app.fail('remittance_not_found');
+  elsif r.reversed_at is not null then
+    perform app.fail('remittance_already_reversed');
+  end if;
+  -- In the order of their ids, as whoever enters a payment holds them.
+  perform from money.carrier_collections c where c.tenant_id = v_tenant and c.remittance_id = r.id order by c.id for no key update;
+  update money.carrier_collections c set status = 'owed', remitted_at = null, remittance_id = null
+  where c.tenant_id = v_tenant and c.remittance_id = r.id;
+  update money.carrier_remittances x set reversed_at = now(), reversed_by = app.user_id(), reversal_reason = input ->> 'reason'
+  where x.tenant_id = v_tenant and x.id = r.id
+  returning * into r;
+  perform money.carrier_remittance_tell('carrier_remittance.reversed', r);
+  perform money.cash_desk_hold(money.account_of('cash_on_hand', 'tenant', null, r.currency::text),
+    money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code), r.amount, r.currency::text);
+  perform money.reverse('carrier_remittance', 'carrier_remittance', r.id, input ->> 'reason');
+  return money.carrier_remittance_left(r);
+end $$;
+
+-- Tells of a carrier's payment by a system event.
+create or replace function money.carrier_remittance_tell(event_type text, r money.carrier_remittances) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', event_type, 'source_module', 'carriers',
+    'entity_type', 'carrier_remittance', 'entity_id', r.id, 'event_data', jsonb_build_object('carrier_remittance_id', r.id,
+      'carrier_code', r.carrier_code, 'currency', r.currency, 'amount', r.amount, 'collections', r.collections, 'reference', r.reference,
+      'actor_id', app.user_id()))));
+end $$;
+
+-- A carrier's payment, as carrier_remittance() has it, and still_owed: what the carrier owes now in its currency.
+create or replace function money.carrier_remittance_left(r money.carrier_remittances) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+begin
+  return money.carrier_remittance(r.id) || jsonb_build_object(
+    'still_owed', (select a.balance from money.accounts a
+      where a.tenant_id = r.tenant_id and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
+end $$;
+
+-- A carrier's payment as the list has it, with what it paid, in the order the cash was taken, also when it was taken back
+-- since; null for one that the caller does not see.
+-- -> {…, remitted_collections: [{carrier_collection_id, delivery_id, delivery_code, amount, cod_amount, delivery_fee_amount}]}
+create or replace function money.carrier_remittance(remittance_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select jsonb_build_object('id', r.id, 'carrier_code', r.carrier_code, 'amount', r.amount, 'cod_amount', r.cod_amount,
-      'delivery_fee_amount', r.delivery_fee_amount, 'currency', r.currency, 'reference', r.reference, 'notes', r.notes,
-      'remitted_at', r.remitted_at, 'remitted_count', r.collections,
-      'entered_by', jsonb_build_object('id', r.actor_id, 'full_name', (select p.full_name from tenancy.profiles p where p.id = r.actor_id)),
-      'remitted_collections', (
+    select to_jsonb(r) || jsonb_build_object('remitted_collections', (
         select coalesce(jsonb_agg(jsonb_build_object('carrier_collection_id', c.id, 'delivery_id', c.delivery_id, 'delivery_code', c.delivery_code,
-          'amount', c.amount, 'cod_amount', c.cod_amount, 'delivery_fee_amount', c.delivery_fee_amount) order by c.collected_at, c.id), '[]')
-        from money.carrier_collections c where c.tenant_id = r.tenant_id and c.remittance_id = r.id))
-    from money.carrier_remittances r
-    where r.tenant_id = v_tenant and r.id = carrier_remittance.remittance_id);
+          'amount', i.amount, 'cod_amount', i.cod_amount, 'delivery_fee_amount', i.delivery_fee_amount) order by c.collected_at, c.id), '[]')
+        from money.carrier_remittance_items i
+        join money.carrier_collections c on c.tenant_id = i.tenant_id and c.id = i.carrier_collection_id
+        where i.tenant_id = app.tenant_id() and i.remittance_id = r.id))
+    from money.carrier_remittances_list r where r.id = carrier_remittance.remittance_id);
 end $$;
 
 -- {carrier_code, remittance_id} -> see carrier_remittance(). Fails: remittance_not_found (unknown, or another carrier's).
@@ -13389,7 +13495,7 @@ begin
     else money.account_of('external', 'tenant', null, t.currency::text) end;
 end $$;
 
--- Tells of a transfer by a system event.
+-- Tells of a transfer by a system event, and whose desk got the cash, or gives it back, if somebody else entered it.
 create or replace function money.cash_transfer_tell(event_type text, t money.cash_transfers) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -13397,6 +13503,11 @@ begin
     'entity_type', 'cash_transfer', 'entity_id', t.id, 'event_data', jsonb_build_object('cash_transfer_id', t.id, 'kind', t.kind,
       'from_owner_type', t.from_owner_type, 'from_user_id', t.from_user_id, 'to_user_id', t.to_user_id, 'currency', t.currency,
       'amount', t.amount, 'reference', t.reference, 'actor_id', app.user_id()))));
+  if t.to_user_id <> app.user_id() then
+    insert into tenancy.notifications (tenant_id, user_id, type, payload)
+    values (t.tenant_id, t.to_user_id, case when t.reversed_at is null then 'cash_handed_over' else 'cash_handover_reversed' end,
+      jsonb_build_object('cash_transfer_id', t.id, 'from_user_id', t.from_user_id, 'amount', t.amount, 'currency', t.currency));
+  end if;
 end $$;
 
 -- Moves cash of a desk by one journal; answers the transfer's id, also to a repetition of its key, for good.
@@ -19059,6 +19170,17 @@ begin
   return warehousing.inventory_item_get(input);
 end $$;
 
+-- The items that a search finds: by a part of their name, SKU or barcode.
+create or replace function warehousing.items_found(search text) returns setof uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_patterns text[] := app.contains_patterns(search);
+begin
+  return query
+    select i.id from warehousing.inventory_items i
+    where i.tenant_id = app.tenant_id() and (i.name ilike any (v_patterns) or i.sku ilike any (v_patterns) or i.barcode ilike any (v_patterns));
+end $$;
+
 -- sql/40_functions/warehousing/inventory/20_receipts.sql
 
 -- Stock comes into a warehouse, or turns out to be more or less than it was thought.
@@ -22448,6 +22570,7 @@ select app.tenant_table('money.settlement_receipts', own => '{}', writes => '', 
 select app.tenant_table('money.cash_handovers', own => '{driver_id}', writes => '');
 select app.tenant_table('money.carrier_collections', own => '{}', writes => '', audit => false);
 select app.tenant_table('money.carrier_remittances', own => '{}', writes => '', audit => false);
+select app.tenant_table('money.carrier_remittance_items', own => '{}', writes => '', audit => false);
 select app.tenant_table('money.cash_transfers', own => '{}', writes => '');
 
 -- Logs.
@@ -22460,7 +22583,8 @@ select app.append_only('delivery.delivery_proofs');
 select app.append_only('warehousing.inventory_transactions');
 select app.append_only('money.cod_settlements');
 select app.append_only('money.cod_settlement_items');
-select app.append_only('money.carrier_remittances');
+select app.append_only('money.carrier_remittances', '{reversed_at,reversed_by,reversal_reason}');
+select app.append_only('money.carrier_remittance_items');
 
 select app.touched(t) from unnest(array[
   'tenancy.profiles', 'tenancy.tenants', 'tenancy.tenant_users', 'tenancy.tenant_settings', 'tenancy.tenant_modules', 'tenancy.subscriptions', 'delivery.zones', 'delivery.addresses',
@@ -22560,19 +22684,21 @@ create policy tenant on money.payments for all to barid_caller
     or exists (select from money.accounts a where a.tenant_id = payments.tenant_id and a.id = payments.account_id)
     or exists (select from delivery.deliveries d where d.tenant_id = payments.tenant_id and d.id = payments.delivery_id)));
 
--- A delivery is seen by its people and by every driver who carries or carried it, not by one who said no.
+-- A delivery is seen by its people and by every driver who carries or carried it, not by one who said no. `exists`, which
+-- PostgreSQL asks of each row or of all at once, whichever is cheaper; `in` it asks of all, and then, for a few deliveries
+-- by their ids, reads the table to the end rather than prepare that for each.
 drop policy tenant on delivery.deliveries;
 create policy tenant on delivery.deliveries for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant())
     or customer_id = (select app.user_id()) or institution_user_id = (select app.user_id())
-    or id in (select a.delivery_id from delivery.assignments a
-      where a.tenant_id = (select app.tenant_id()) and a.driver_id = (select app.user_id()) and a.status <> 'rejected')));
+    or exists (select from delivery.assignments a where a.tenant_id = deliveries.tenant_id and a.delivery_id = deliveries.id
+      and a.driver_id = (select app.user_id()) and a.status <> 'rejected')));
 -- A driver changes what he carries now, not what he carried once.
 drop policy writers_change on delivery.deliveries;
 create policy writers_change on delivery.deliveries as restrictive for update to barid_caller using (true)
   with check ((select app.sees_tenant()) or customer_id = (select app.user_id()) or institution_user_id = (select app.user_id())
-    or id in (select a.delivery_id from delivery.assignments a
-      where a.tenant_id = (select app.tenant_id()) and a.driver_id = (select app.user_id()) and a.status in ('pending', 'assigned', 'accepted')));
+    or exists (select from delivery.assignments a where a.tenant_id = deliveries.tenant_id and a.delivery_id = deliveries.id
+      and a.driver_id = (select app.user_id()) and a.status in ('pending', 'assigned', 'accepted')));
 
 -- What belongs to a delivery is seen, and written, by whoever sees the delivery. What is in a parcel
 -- stands with the parent; its driver sees a leg.

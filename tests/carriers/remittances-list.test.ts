@@ -87,6 +87,9 @@ describe("the list", () => {
       remitted_at: expect.stringContaining("2026-05-18T12:00:00"),
       remitted_count: 1,
       entered_by: { id: side.tenant.admin.id, full_name: expect.any(String) },
+      reversed_at: null,
+      reversed_by: null,
+      reversal_reason: null,
     });
     expect(rest).toMatchObject({
       page: 1,

@@ -61,6 +61,9 @@ describe("a payment", () => {
       remitted_at: expect.any(String),
       remitted_count: 2,
       entered_by: { id: tenant.admin.id, full_name: expect.any(String) },
+      reversed_at: null,
+      reversed_by: null,
+      reversal_reason: null,
       remitted_collections: [row(one, 9_000, 7_000), row(two, 2_000, 0)],
       still_owed: owed - 11_000,
     });

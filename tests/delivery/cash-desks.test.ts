@@ -91,6 +91,29 @@ describe("a transfer", () => {
     await sound(tenant);
   });
 
+  test("is told to whose desk it came, and when it is taken back, in his language", async () => {
+    const tenant = await withCash(900);
+    const told = async () => {
+      const { body } = await tenant.warehouse.in("ar").get("/tenants/me/notifications?unread=true");
+      return body.notifications.map(({ type, message }: Record<string, string>) => [type, message]);
+    };
+    const given = { kind: "handover", to_user_id: tenant.warehouse.id, amount: 400 };
+    const { id } = (await transfer(tenant.dispatcher, given)).body.data;
+    const handed = ["cash_handed_over", "سُلِّم إليك نقد بمبلغ 400 IQD."];
+    expect(await told()).toEqual([handed]);
+    await tenant.dispatcher.post(`${path}/${id}/reverse`, { reason: "Another's" }, key());
+    const reversed = ["cash_handover_reversed", "تم التراجع عن تسليم 400 IQD إليك."];
+    expect(await told()).toEqual([reversed, handed]);
+    // Whoever takes it himself, and the bank, need no telling.
+    await transfer(tenant.admin, {
+      ...given,
+      from_user_id: tenant.dispatcher.id,
+      to_user_id: tenant.admin.id,
+    });
+    await transfer(tenant.dispatcher, { amount: 100 });
+    expect((await tenant.admin.get("/tenants/me/notifications")).body.notifications).toEqual([]);
+  });
+
   test("never gives more than the desk holds, and a refusal leaves nothing", async () => {
     const tenant = await withCash(1000);
     const refused = await transfer(tenant.dispatcher, { amount: 1001 });

@@ -123,7 +123,8 @@ export const ofTenant: readonly Invariant[] = [
         select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency, s.total
         from money.cod_settlements s where s.tenant_id = $1 and s.method = 'remit' and not s.historical
         union all
-        select 'tenant', null, r.currency, r.amount from money.carrier_remittances r where r.tenant_id = $1
+        select 'tenant', null, r.currency, r.amount from money.carrier_remittances r
+        where r.tenant_id = $1 and r.reversed_at is null
         union all
         select case when u.user_id is null then 'tenant' else 'staff' end, u.user_id, h.currency, h.counted_amount - h.declared_amount
         from money.cash_handovers h
@@ -161,14 +162,21 @@ export const ofTenant: readonly Invariant[] = [
         group by t.actor_id, t.idempotency_key having count(*) > 1)`,
   },
   {
-    name: "cash: a carrier's payment is the sum of its rows, all its own, once in the books",
+    name:
+      "cash: a carrier's payment is the sum of what it paid, closed by it alone, once in the books, its mirror exactly when it was taken back",
     sql: `select m.id from money.carrier_remittances m
-      left join lateral (select count(*) as n, sum(c.amount) as amount, sum(c.cod_amount) as cod,
-          bool_and(c.status = 'remitted' and c.carrier_code = m.carrier_code and c.currency = m.currency) as own
-        from money.carrier_collections c where c.tenant_id = m.tenant_id and c.remittance_id = m.id) c on true
-      where m.tenant_id = $1 and ((c.n, c.amount, c.cod, c.own) is distinct from (m.collections::bigint, m.amount, m.cod_amount, true)
-        or 1 <> (select count(*) from money.ledger_transactions t where t.tenant_id = m.tenant_id
-          and t.kind = 'carrier_remittance' and t.reference_id = m.id))`,
+      left join lateral (select count(*) as n, sum(i.amount) as amount, sum(i.cod_amount) as cod,
+          bool_and(c.carrier_code = m.carrier_code and c.currency = m.currency
+            and (m.reversed_at is not null or c.status = 'remitted' and c.remittance_id = m.id)) as own
+        from money.carrier_remittance_items i
+        join money.carrier_collections c on c.tenant_id = i.tenant_id and c.id = i.carrier_collection_id
+        where i.tenant_id = m.tenant_id and i.remittance_id = m.id) i on true
+      where m.tenant_id = $1 and ((i.n, i.amount, i.cod, i.own) is distinct from (m.collections::bigint, m.amount, m.cod_amount, true)
+        or (select count(*) from money.carrier_collections c where c.tenant_id = m.tenant_id and c.remittance_id = m.id)
+          <> case when m.reversed_at is null then m.collections else 0 end
+        or (select array_agg(t.kind order by t.kind) from money.ledger_transactions t
+            where t.tenant_id = m.tenant_id and t.reference_type = 'carrier_remittance' and t.reference_id = m.id)
+          is distinct from array['carrier_remittance'] || case when m.reversed_at is not null then array['carrier_remittance_REVERSAL'] end)`,
   },
   {
     name:

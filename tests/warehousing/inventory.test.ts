@@ -321,6 +321,15 @@ test("the inventory tells what lies where, and nothing of other tenants", async 
   for (const query of [{ item_id: at.item }, { bin_id: at.bin }]) {
     expect((await list(query)).total).toBe(1);
   }
+  const { name, sku } = found.inventory[0].item;
+  const barcode = `B${Date.now()}`;
+  await tenant.ops.put(`/warehousing/inventory-items/${at.item}`, { barcode });
+  const [letter] = "٠١٢٣٤٥٦٧٨٩".slice(Number(barcode.at(-1)));
+  for (const search of [name, sku.toLowerCase().slice(1), barcode, barcode.slice(0, -1) + letter]) {
+    expect((await list({ warehouse_id: at.warehouse, search })).total, search).toBe(1);
+  }
+  expect((await list({ warehouse_id: at.warehouse, search: " " })).total).toBe(1);
+  expect((await list({ warehouse_id: at.warehouse, search: "%" })).total).toBe(0);
   expect((await list({ item_id: at.item, status: "reserved" })).total).toBe(0);
   expect((await list({ item_id: foreign.item })).total).toBe(0);
   expect((await list({ limit: 1_000 })).limit).toBe(100);

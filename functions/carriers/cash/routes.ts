@@ -10,7 +10,10 @@ import {
   remittancesOf,
   RemittancesResponse,
   RemittedResponse,
+  Reverse,
 } from "./schemas.ts";
+
+const OfRemittance = CarrierParams.extend(ids("remittance_id").shape);
 
 /** Cash that external carriers took at the door: what they owe, and what they pay of it. */
 export const carrierCash: AnyEndpoint[] = [
@@ -47,7 +50,7 @@ export const carrierCash: AnyEndpoint[] = [
     path: "/tenant/:carrier_code/remittances/:remittance_id",
     summary: "Read a payment of a carrier with the collections it paid",
     access: can("view:tenant", "manage:tenant"),
-    params: CarrierParams.extend(ids("remittance_id").shape),
+    params: OfRemittance,
     response: RemittanceResponse,
     errors: ["remittance_not_found"],
     run: async ({ db, params }) => ({
@@ -75,6 +78,19 @@ export const carrierCash: AnyEndpoint[] = [
     ],
     run: async ({ db, params, body }) => ({
       remittance: await db.call("money.carrier_remit", { ...body, ...params }),
+    }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/tenant/:carrier_code/remittances/:remittance_id/reverse",
+    summary: "Take back a payment that was entered wrongly; what it paid is owed again",
+    access: can("manage:tenant"),
+    params: OfRemittance,
+    body: Reverse,
+    response: RemittedResponse,
+    errors: ["remittance_not_found", "remittance_already_reversed", "insufficient_desk_cash"],
+    run: async ({ db, params, body }) => ({
+      remittance: await db.call("money.carrier_remittance_reverse", { ...body, ...params }),
     }),
   }),
 ];

@@ -7,6 +7,8 @@ import {
   days,
   defineList,
   equal,
+  type Filter,
+  flag,
   id,
   type List,
   type ListDeclaration,
@@ -126,7 +128,9 @@ export const collectionsOf = ofCarrier(declared);
 export const Remit = z.object({
   amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }),
   currency: Currency,
-  reference: Text.meta({ description: "The carrier's number of the payment; never entered twice" }),
+  reference: Text.meta({
+    description: "The carrier's number of the payment; entered once, unless it was taken back",
+  }),
   notes: LongText.nullish(),
   carrier_collection_ids: z.array(Id).min(1).max(2_000).nullish().meta({
     description: "What it pays; without this and `delivery_ids`, the oldest that are owed",
@@ -153,6 +157,11 @@ function ordered(field: string, ids: string[] | null | undefined): Record<string
   return { [field]: distinct };
 }
 
+/** Why a payment is taken back. */
+export const Reverse = z.object({ reason: Text });
+
+const Person = z.strictObject({ id: Id, full_name: z.string().nullable() });
+
 export const Remittance = z.strictObject({
   id: Id,
   carrier_code: CarrierCode,
@@ -167,7 +176,12 @@ export const Remittance = z.strictObject({
   remitted_at: Timestamp,
   /** How many collections it paid. */
   remitted_count: z.int(),
-  entered_by: z.strictObject({ id: Id, full_name: z.string().nullable() }),
+  /** Null: a program, with an API key. */
+  entered_by: Person.nullable(),
+  /** Null unless it was taken back. */
+  reversed_at: Timestamp.nullable(),
+  reversed_by: Person.nullable(),
+  reversal_reason: z.string().nullable(),
 });
 
 const WithCollections = Remittance.extend({
@@ -190,13 +204,19 @@ export const RemittedResponse = z.object({
   }),
 });
 
-/** The payments of one carrier, the newest first. */
+const reversed: Filter = {
+  schema: flag("reversed_at").schema,
+  condition: (value) => `(r.reversed_at is not null) = (${value} #>> '{}')::boolean`,
+};
+
+/** The payments of one carrier, the newest first, also those that were taken back. */
 export const remittancesOf = ofCarrier({
   view: "money.carrier_remittances_list",
   search: ["reference"],
   sort: ["remitted_at", "amount"],
   params: {
     currency: { ...equal("currency"), schema: Currency },
+    reversed,
     from_date: sinceDay("remitted_at"),
     to_date: untilDay("remitted_at"),
   },
@@ -209,6 +229,7 @@ export const remittancesOf = ofCarrier({
     delivery_fee_amount: number("delivery_fee_amount"),
     remitted_count: number("remitted_count"),
     remitted_at: days("remitted_at"),
+    reversed_at: days("reversed_at"),
   },
   readBy: "remitted_at",
   limit: { default: 20, max: 100 },
@@ -216,7 +237,8 @@ export const remittancesOf = ofCarrier({
     sql: (rows) =>
       `(select jsonb_build_object('remitted', coalesce(jsonb_agg(jsonb_build_object('currency', p.currency,
         'amount', p.amount, 'remittances', p.remittances) order by p.currency), '[]')) from (
-        select r.currency, sum(r.amount) as amount, count(*) as remittances from ${rows} group by r.currency) p)`,
+        select r.currency, sum(r.amount) as amount, count(*) as remittances from ${rows} and r.reversed_at is null
+          group by r.currency) p)`,
   },
 });
 
@@ -225,7 +247,7 @@ export const RemittancesResponse = z.object({
   page: z.int(),
   limit: z.int(),
   total: z.int(),
-  /** Over the same filters. */
+  /** Over the same filters, without what was taken back. */
   summary: z.object({
     remitted: z.array(
       z.strictObject({ currency: z.string(), amount: z.number(), remittances: z.int() }),

@@ -13,6 +13,8 @@ const texts = {
   assignments_handed_over: "notification_assignments_handed_over",
   delivery_cancelled: "notification_delivery_cancelled",
   delivery_changed: "notification_delivery_changed",
+  cash_handed_over: "notification_cash_handed_over",
+  cash_handover_reversed: "notification_cash_handover_reversed",
   market_submitted: "notification_market_submitted",
   market_approved: "notification_market_approved",
   market_rejected: "notification_market_rejected",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, equal, flag, id } from "../../../shared/list.ts";
+import { defineList, equal, flag, foundBy, id } from "../../../shared/list.ts";
 import { Id, LongText, NamedRef, Text, Timestamp } from "../../../shared/schemas.ts";
 
 const Word = z.string().trim().min(1).max(200);
@@ -154,6 +154,7 @@ export const inventoryList = defineList({
     status: equal("status"),
     lot_number: equal("lot_number"),
     serial_number: equal("serial_number"),
+    search: foundBy("warehousing.items_found", "item_id"),
   },
   limit: { default: 20, max: 100 },
 });

@@ -6,6 +6,7 @@ const reports = "sql/40_functions/integration/80_reports.sql";
 const payments = "sql/40_functions/money/cod/70_carriers.sql";
 const booksTest = "tests/carriers/cash.test.ts";
 const paysTest = "tests/carriers/remittances.test.ts";
+const reversedTest = "tests/carriers/remittances-reversed.test.ts";
 const refused = "is refused, and nothing is written, when it does not fit what is owed";
 
 export const carriers: Mutant[] = [
@@ -66,5 +67,32 @@ export const carriers: Mutant[] = [
     from: "where c.currency <> input ->> 'currency' limit 1",
     to: "where false limit 1",
     test: [paysTest, refused],
+  },
+  {
+    name: "a carrier's payment is taken back again and again",
+    file: payments,
+    from: "elsif r.reversed_at is not null then",
+    to: "elsif false then",
+    test: [
+      reversedTest,
+      "is taken back once, whoever and how many ask",
+    ],
+  },
+  {
+    name: "the till gives a carrier back what it has given on",
+    file: payments,
+    from: "r.carrier_code), r.amount, r.currency::text);",
+    to: "r.carrier_code), 0, r.currency::text);",
+    test: [reversedTest, "because the till gave the cash on"],
+  },
+  {
+    name: "what was paid and taken back counts as paid",
+    file: "sql/40_functions/money/cod/55_carriers_reconciled.sql",
+    from: " and (r.reversed_at is null or r.reversed_at > as_of)\n$$;",
+    to: "\n$$;",
+    test: [
+      reversedTest,
+      "counts in no sum, and as of a moment before it was taken back as it did then",
+    ],
   },
 ];

@@ -78,8 +78,8 @@ export const money: Mutant[] = [
   {
     name: "logs can be changed",
     file: "sql/10_foundation/50_tables.sql",
-    from: "before update or delete on %s",
-    to: "before delete on %s",
+    from: "before update on %s for each row when (%s)",
+    to: "before update on %s for each row when (false and (%s))",
     test: [ledgerTest, "nobody changes, removes or truncates what is booked, not even the owner"],
   },
   {

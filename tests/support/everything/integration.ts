@@ -47,6 +47,13 @@ export async function addIntegration({ tenant, tx, one, made, next }: Adding): A
     shipment_id: shipment,
     delivery_code: next(),
   });
+  await one("money.carrier_remittance_items", {
+    remittance_id: remittance,
+    carrier_collection_id: carrier_collection,
+    amount: owed.amount,
+    cod_amount: owed.cod_amount,
+    delivery_fee_amount: owed.delivery_fee_amount,
+  }, "remittance_id");
   await one("integration.carrier_events", {
     carrier_code: "simulated",
     carrier_event_id: `event-${next()}`,

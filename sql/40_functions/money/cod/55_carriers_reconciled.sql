@@ -1,13 +1,24 @@
 -- What carriers took, owe and have paid: the rows, the remittances and the ledger have to say the same.
 
+-- The collections that were paid as of a moment, by remittances that were not taken back by then.
+create or replace function money.carrier_paid(tenant uuid, as_of timestamptz) returns table (carrier_collection_id uuid, remittance_id uuid)
+language sql stable security definer set search_path = '' as $$
+  select i.carrier_collection_id, i.remittance_id
+  from money.carrier_remittances r
+  join money.carrier_remittance_items i on i.tenant_id = r.tenant_id and i.remittance_id = r.id
+  where r.tenant_id = tenant and r.remitted_at <= as_of and (r.reversed_at is null or r.reversed_at > as_of)
+$$;
+
 -- The cash of a tenant's carriers as of a moment, by carrier and currency, from the rows and from the ledger.
 create or replace function money.carrier_positions(tenant uuid, as_of timestamptz)
 returns table (carrier_code text, currency text, collected numeric, remitted numeric, owed numeric, ledger numeric)
 language sql stable security definer set search_path = '' as $$
   with by_row as (
     select c.carrier_code, c.currency::text as currency, sum(c.amount) as collected,
-      coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0) as remitted
-    from money.carrier_collections c where c.tenant_id = tenant and c.collected_at <= as_of
+      coalesce(sum(c.amount) filter (where p.carrier_collection_id is not null), 0) as remitted
+    from money.carrier_collections c
+    left join money.carrier_paid(tenant, as_of) p on p.carrier_collection_id = c.id
+    where c.tenant_id = tenant and c.collected_at <= as_of
     group by c.carrier_code, c.currency
   ), by_entry as (
     select a.carrier_code, a.currency::text as currency, sum(e.amount) as held
@@ -25,15 +36,17 @@ $$;
 --   carrier_cash                a carrier's owed rows are not what the ledger says it owes
 --   carrier_collection          a delivered parcel's cash was not booked, or is not what the carrier was told to collect
 --   carrier_collection_journal  a row was not booked as cash taken, or with another amount
---   carrier_remittance_rows     a remittance is not the sum of its rows
---   carrier_remittance_journal  a remittance took another amount from the carrier in the ledger
+--   carrier_remittance_rows     a remittance is not the sum of its rows, or they are not closed by it; or one that was taken
+--                               back still has some
+--   carrier_remittance_journal  a remittance took another amount from the carrier in the ledger; one that was taken back has
+--                               to leave nothing
 create or replace function money.carrier_differences(tenant uuid, as_of timestamptz)
 returns table (kind text, carrier_code text, currency text, expected numeric, found numeric, rows uuid[])
 language sql stable security definer set search_path = '' as $$
   select 'carrier_cash', p.carrier_code, p.currency, p.owed, p.ledger, array(
       select c.id from money.carrier_collections c
       where c.tenant_id = tenant and c.carrier_code = p.carrier_code and c.currency = p.currency and c.collected_at <= as_of
-        and coalesce(c.remitted_at, 'infinity') > as_of
+        and c.id not in (select p.carrier_collection_id from money.carrier_paid(tenant, as_of) p)
       order by c.collected_at, c.id limit 100)
   from money.carrier_positions(tenant, as_of) p where p.owed <> p.ledger
   union all
@@ -57,23 +70,34 @@ language sql stable security definer set search_path = '' as $$
   select 'carrier_remittance_rows', r.carrier_code, r.currency, r.amount, i.total, i.rows
   from money.carrier_remittances r
   left join lateral (
-    select sum(c.amount) as total, sum(c.delivery_fee_amount) as fees, count(*) as entries, (array_agg(c.id order by c.id))[1:100] as rows,
-      coalesce(bool_and(c.carrier_code = r.carrier_code and c.currency = r.currency and c.remitted_at = r.remitted_at), false) as alike
-    from money.carrier_collections c where c.tenant_id = tenant and c.remittance_id = r.id
+    select sum(i.amount) as total, sum(i.delivery_fee_amount) as fees, count(*) as entries,
+      (array_agg(c.id order by c.id))[1:100] as rows,
+      coalesce(bool_and(c.carrier_code = r.carrier_code and c.currency = r.currency and c.amount = i.amount
+        and (r.reversed_at is not null or c.remittance_id = r.id and c.remitted_at = r.remitted_at)), false) as alike
+    from money.carrier_remittance_items i
+    join money.carrier_collections c on c.tenant_id = i.tenant_id and c.id = i.carrier_collection_id
+    where i.tenant_id = tenant and i.remittance_id = r.id
   ) i on true
+  cross join lateral (
+    select count(*) as entries from money.carrier_collections c where c.tenant_id = tenant and c.remittance_id = r.id) c
   where r.tenant_id = tenant and r.remitted_at <= as_of
     and (r.amount is distinct from i.total or r.delivery_fee_amount is distinct from i.fees or r.collections is distinct from i.entries
-      or not i.alike)
+      or not i.alike or c.entries <> case when r.reversed_at is null then r.collections else 0 end)
   union all
-  select 'carrier_remittance_journal', r.carrier_code, r.currency, -r.amount, b.amount, array[r.id]
+  select 'carrier_remittance_journal', r.carrier_code, r.currency, e.taken, b.taken, array[r.id]
   from money.carrier_remittances r
+  cross join lateral (
+    select case when r.reversed_at <= as_of then 0 else -r.amount end as taken, case when r.reversed_at <= as_of then 2 else 1 end as journals
+  ) e
   left join lateral (
-    select sum(e.amount) as amount from money.ledger_transactions t
-    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
-    join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'carrier_cash' and a.carrier_code = r.carrier_code
-    where t.tenant_id = tenant and t.kind = 'carrier_remittance' and t.reference_id = r.id
+    select coalesce(sum(l.amount), 0) as taken, count(distinct j.kind) as journals
+    from money.ledger_transactions j
+    join money.ledger_entries l on l.tenant_id = j.tenant_id and l.transaction_id = j.id
+    join money.accounts a on a.tenant_id = l.tenant_id and a.id = l.account_id and a.kind = 'carrier_cash' and a.carrier_code = r.carrier_code
+    where j.tenant_id = tenant and j.kind in ('carrier_remittance', 'carrier_remittance_REVERSAL')
+      and j.reference_type = 'carrier_remittance' and j.reference_id = r.id and j.created_at <= as_of
   ) b on true
-  where r.tenant_id = tenant and r.remitted_at <= as_of and b.amount is distinct from -r.amount
+  where r.tenant_id = tenant and r.remitted_at <= as_of and (b.taken, b.journals) is distinct from (e.taken, e.journals::bigint)
 $$;
 
 -- Where the caller's tenant stands with each carrier as of a moment, [{carrier_code, carrier_name, currency, collected,
@@ -87,4 +111,4 @@ begin
     join integration.carriers c on c.code = p.carrier_code);
 end $$;
 
-revoke execute on function money.carrier_positions(uuid, timestamptz), money.carrier_differences(uuid, timestamptz) from barid_caller;
+revoke execute on function money.carrier_paid(uuid, timestamptz), money.carrier_positions(uuid, timestamptz), money.carrier_differences(uuid, timestamptz) from barid_caller;

@@ -19,7 +19,8 @@ language sql stable security definer set search_path = '' as $$
     where s.tenant_id = tenant and s.method = 'remit' and not s.historical and s.settled_at <= as_of
     union all
     select 'tenant', null, r.currency::text, r.amount, 0, 0, 0, 0
-    from money.carrier_remittances r where r.tenant_id = tenant and r.remitted_at <= as_of
+    from money.carrier_remittances r
+    where r.tenant_id = tenant and r.remitted_at <= as_of and (r.reversed_at is null or r.reversed_at > as_of)
     union all
     -- Whose desk it was is what the journal says: the counter's, or the till when he is no member of the tenant.
     select a.owner_type, a.owner_user_id, h.currency::text, 0, h.declared_amount - h.counted_amount, 0, 0, 0

@@ -100,40 +100,85 @@ begin
     input ->> 'reference', input ->> 'notes', app.user_id()
   from unnest(v_rows) c
   returning * into r;
+  insert into money.carrier_remittance_items (tenant_id, remittance_id, carrier_collection_id, amount, cod_amount, delivery_fee_amount)
+  select v_tenant, r.id, c.id, c.amount, c.cod_amount, c.delivery_fee_amount from unnest(v_rows) c;
   update money.carrier_collections c set status = 'remitted', remitted_at = r.remitted_at, remittance_id = r.id
   where c.tenant_id = v_tenant and c.id = any (select x.id from unnest(v_rows) x);
-  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'carrier_remittance.created', 'source_module', 'carriers',
-    'entity_type', 'carrier_remittance', 'entity_id', r.id, 'event_data', jsonb_build_object('carrier_remittance_id', r.id,
-      'carrier_code', r.carrier_code, 'currency', r.currency, 'amount', r.amount, 'collections', r.collections, 'reference', r.reference,
-      'actor_id', r.actor_id))));
+  perform money.carrier_remittance_tell('carrier_remittance.created', r);
   perform money.post_journal('carrier_remittance', 'carrier_remittance', r.id, 'Cash remitted by ' || r.carrier_code,
     array[money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code),
       money.account_of('cash_on_hand', 'tenant', null, r.currency::text)],
     array[-r.amount, r.amount]);
-  return money.carrier_remittance(r.id) || jsonb_build_object(
-    'still_owed', (select a.balance from money.accounts a
-      where a.tenant_id = v_tenant and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
+  return money.carrier_remittance_left(r);
 end $$;
 
--- A carrier's payment with what it paid, in the order the cash was taken; null for one that the caller does not see.
--- -> {id, carrier_code, amount, cod_amount, delivery_fee_amount, currency, reference, notes, remitted_at, remitted_count, entered_by,
---     remitted_collections: [{carrier_collection_id, delivery_id, delivery_code, amount, cod_amount, delivery_fee_amount}]}
-create or replace function money.carrier_remittance(remittance_id uuid) returns jsonb
-language plpgsql stable set search_path = '' as $$
+-- Takes back a payment that was entered wrongly, once, by the mirror of its journal: what it covered is owed again.
+-- {carrier_code, remittance_id, reason} -> as money.carrier_remit
+-- Fails: forbidden, remittance_not_found, remittance_already_reversed, insufficient_desk_cash (the till has given the cash on).
+create or replace function money.carrier_remittance_reverse(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  r money.carrier_remittances;
+begin
+  if not app.has_permission('manage:tenant') then
+    perform app.fail('forbidden');
+  end if;
+  select x.* into r from money.carrier_remittances x
+  where x.tenant_id = v_tenant and x.id = (input ->> 'remittance_id')::uuid and x.carrier_code = input ->> 'carrier_code'
+  for no key update;
+  if r.id is null then
+    perform app.fail('remittance_not_found');
+  elsif r.reversed_at is not null then
+    perform app.fail('remittance_already_reversed');
+  end if;
+  -- In the order of their ids, as whoever enters a payment holds them.
+  perform from money.carrier_collections c where c.tenant_id = v_tenant and c.remittance_id = r.id order by c.id for no key update;
+  update money.carrier_collections c set status = 'owed', remitted_at = null, remittance_id = null
+  where c.tenant_id = v_tenant and c.remittance_id = r.id;
+  update money.carrier_remittances x set reversed_at = now(), reversed_by = app.user_id(), reversal_reason = input ->> 'reason'
+  where x.tenant_id = v_tenant and x.id = r.id
+  returning * into r;
+  perform money.carrier_remittance_tell('carrier_remittance.reversed', r);
+  perform money.cash_desk_hold(money.account_of('cash_on_hand', 'tenant', null, r.currency::text),
+    money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code), r.amount, r.currency::text);
+  perform money.reverse('carrier_remittance', 'carrier_remittance', r.id, input ->> 'reason');
+  return money.carrier_remittance_left(r);
+end $$;
+
+-- Tells of a carrier's payment by a system event.
+create or replace function money.carrier_remittance_tell(event_type text, r money.carrier_remittances) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', event_type, 'source_module', 'carriers',
+    'entity_type', 'carrier_remittance', 'entity_id', r.id, 'event_data', jsonb_build_object('carrier_remittance_id', r.id,
+      'carrier_code', r.carrier_code, 'currency', r.currency, 'amount', r.amount, 'collections', r.collections, 'reference', r.reference,
+      'actor_id', app.user_id()))));
+end $$;
+
+-- A carrier's payment, as carrier_remittance() has it, and still_owed: what the carrier owes now in its currency.
+create or replace function money.carrier_remittance_left(r money.carrier_remittances) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+begin
+  return money.carrier_remittance(r.id) || jsonb_build_object(
+    'still_owed', (select a.balance from money.accounts a
+      where a.tenant_id = r.tenant_id and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
+end $$;
+
+-- A carrier's payment as the list has it, with what it paid, in the order the cash was taken, also when it was taken back
+-- since; null for one that the caller does not see.
+-- -> {…, remitted_collections: [{carrier_collection_id, delivery_id, delivery_code, amount, cod_amount, delivery_fee_amount}]}
+create or replace function money.carrier_remittance(remittance_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select jsonb_build_object('id', r.id, 'carrier_code', r.carrier_code, 'amount', r.amount, 'cod_amount', r.cod_amount,
-      'delivery_fee_amount', r.delivery_fee_amount, 'currency', r.currency, 'reference', r.reference, 'notes', r.notes,
-      'remitted_at', r.remitted_at, 'remitted_count', r.collections,
-      'entered_by', jsonb_build_object('id', r.actor_id, 'full_name', (select p.full_name from tenancy.profiles p where p.id = r.actor_id)),
-      'remitted_collections', (
+    select to_jsonb(r) || jsonb_build_object('remitted_collections', (
         select coalesce(jsonb_agg(jsonb_build_object('carrier_collection_id', c.id, 'delivery_id', c.delivery_id, 'delivery_code', c.delivery_code,
-          'amount', c.amount, 'cod_amount', c.cod_amount, 'delivery_fee_amount', c.delivery_fee_amount) order by c.collected_at, c.id), '[]')
-        from money.carrier_collections c where c.tenant_id = r.tenant_id and c.remittance_id = r.id))
-    from money.carrier_remittances r
-    where r.tenant_id = v_tenant and r.id = carrier_remittance.remittance_id);
+          'amount', i.amount, 'cod_amount', i.cod_amount, 'delivery_fee_amount', i.delivery_fee_amount) order by c.collected_at, c.id), '[]')
+        from money.carrier_remittance_items i
+        join money.carrier_collections c on c.tenant_id = i.tenant_id and c.id = i.carrier_collection_id
+        where i.tenant_id = app.tenant_id() and i.remittance_id = r.id))
+    from money.carrier_remittances_list r where r.id = carrier_remittance.remittance_id);
 end $$;
 
 -- {carrier_code, remittance_id} -> see carrier_remittance(). Fails: remittance_not_found (unknown, or another carrier's).

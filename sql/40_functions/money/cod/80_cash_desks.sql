@@ -44,7 +44,7 @@ begin
     else money.account_of('external', 'tenant', null, t.currency::text) end;
 end $$;
 
--- Tells of a transfer by a system event.
+-- Tells of a transfer by a system event, and whose desk got the cash, or gives it back, if somebody else entered it.
 create or replace function money.cash_transfer_tell(event_type text, t money.cash_transfers) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -52,6 +52,11 @@ begin
     'entity_type', 'cash_transfer', 'entity_id', t.id, 'event_data', jsonb_build_object('cash_transfer_id', t.id, 'kind', t.kind,
       'from_owner_type', t.from_owner_type, 'from_user_id', t.from_user_id, 'to_user_id', t.to_user_id, 'currency', t.currency,
       'amount', t.amount, 'reference', t.reference, 'actor_id', app.user_id()))));
+  if t.to_user_id <> app.user_id() then
+    insert into tenancy.notifications (tenant_id, user_id, type, payload)
+    values (t.tenant_id, t.to_user_id, case when t.reversed_at is null then 'cash_handed_over' else 'cash_handover_reversed' end,
+      jsonb_build_object('cash_transfer_id', t.id, 'from_user_id', t.from_user_id, 'amount', t.amount, 'currency', t.currency));
+  end if;
 end $$;
 
 -- Moves cash of a desk by one journal; answers the transfer's id, also to a repetition of its key, for good.

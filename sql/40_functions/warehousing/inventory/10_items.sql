@@ -58,3 +58,14 @@ begin
   where i.id = v_item.id;
   return warehousing.inventory_item_get(input);
 end $$;
+
+-- The items that a search finds: by a part of their name, SKU or barcode.
+create or replace function warehousing.items_found(search text) returns setof uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_patterns text[] := app.contains_patterns(search);
+begin
+  return query
+    select i.id from warehousing.inventory_items i
+    where i.tenant_id = app.tenant_id() and (i.name ilike any (v_patterns) or i.sku ilike any (v_patterns) or i.barcode ilike any (v_patterns));
+end $$;

@@ -215,6 +215,14 @@ describe("functions", () => {
   });
 });
 
+test("policies ask with exists: what `in` finds is prepared anew for each row that is looked up by its id", async () => {
+  expect(
+    await names(sql`
+    select p.polrelid::regclass || ' ' || p.polname as name from pg_policy p
+    where concat(pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)) ~* ' in \\( *select'`),
+  ).toEqual([]);
+});
+
 describe("views", () => {
   test("read with the rights of their caller", async () => {
     expect(

@@ -7660,7 +7660,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "remittance_already_reversed" | "insufficient_desk_cash" | "idempotency_conflict";
                         currency?: string;
-                        held?: string;
+                        held?: number;
                         message: string;
                         /** @constant */
                         success: false;
@@ -9853,7 +9853,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "insufficient_desk_cash" | "idempotency_conflict";
                         currency?: string;
-                        held?: string;
+                        held?: number;
                         message: string;
                         /** @constant */
                         success: false;
@@ -10008,7 +10008,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "cash_transfer_already_reversed" | "insufficient_desk_cash" | "idempotency_conflict";
                         currency?: string;
-                        held?: string;
+                        held?: number;
                         message: string;
                         /** @constant */
                         success: false;
@@ -32012,7 +32012,7 @@ export interface operations {
                         code: "api_key_scope_not_held" | "forbidden" | "tenant_inactive";
                         field?: string;
                         message: string;
-                        scopes?: string;
+                        scopes?: string[];
                         /** @constant */
                         success: false;
                     };

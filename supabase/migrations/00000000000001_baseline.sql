@@ -13392,7 +13392,7 @@ end $$;
 
 -- Tells of a carrier's payment by a system event.
 create or replace function money.carrier_remittance_tell(event_type text, r money.carrier_remittances) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', event_type, 'source_module', 'carriers',
     'entity_type', 'carrier_remittance', 'entity_id', r.id, 'event_data', jsonb_build_object('carrier_remittance_id', r.id,
@@ -13402,11 +13402,11 @@ end $$;
 
 -- A carrier's payment, as carrier_remittance() has it, and still_owed: what the carrier owes now in its currency.
 create or replace function money.carrier_remittance_left(r money.carrier_remittances) returns jsonb
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   return money.carrier_remittance(r.id) || jsonb_build_object(
     'still_owed', (select a.balance from money.accounts a
-      where a.tenant_id = r.tenant_id and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
+      where a.tenant_id = app.tenant_id() and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
 end $$;
 
 -- A carrier's payment as the list has it, with what it paid, in the order the cash was taken, also when it was taken back
@@ -13505,7 +13505,7 @@ begin
       'amount', t.amount, 'reference', t.reference, 'actor_id', app.user_id()))));
   if t.to_user_id <> app.user_id() then
     insert into tenancy.notifications (tenant_id, user_id, type, payload)
-    values (t.tenant_id, t.to_user_id, case when t.reversed_at is null then 'cash_handed_over' else 'cash_handover_reversed' end,
+    values (app.tenant_id(), t.to_user_id, case when t.reversed_at is null then 'cash_handed_over' else 'cash_handover_reversed' end,
       jsonb_build_object('cash_transfer_id', t.id, 'from_user_id', t.from_user_id, 'amount', t.amount, 'currency', t.currency));
   end if;
 end $$;

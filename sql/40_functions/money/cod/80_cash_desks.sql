@@ -54,7 +54,7 @@ begin
       'amount', t.amount, 'reference', t.reference, 'actor_id', app.user_id()))));
   if t.to_user_id <> app.user_id() then
     insert into tenancy.notifications (tenant_id, user_id, type, payload)
-    values (t.tenant_id, t.to_user_id, case when t.reversed_at is null then 'cash_handed_over' else 'cash_handover_reversed' end,
+    values (app.tenant_id(), t.to_user_id, case when t.reversed_at is null then 'cash_handed_over' else 'cash_handover_reversed' end,
       jsonb_build_object('cash_transfer_id', t.id, 'from_user_id', t.from_user_id, 'amount', t.amount, 'currency', t.currency));
   end if;
 end $$;

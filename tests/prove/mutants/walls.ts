@@ -194,4 +194,14 @@ export const walls: Mutant[] = [
       "a call whose client left while it waited for its turn is not made; its repetition is, once",
     ],
   },
+  {
+    name: "a key may do what its maker may not",
+    file: "sql/40_functions/tenancy/api_keys.sql",
+    from: "where not app.has_permission(s)",
+    to: "where false",
+    test: [
+      "tests/tenants/api-keys.test.ts",
+      "a key makes no key that may do more than itself",
+    ],
+  },
 ];

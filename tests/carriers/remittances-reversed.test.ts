@@ -70,6 +70,7 @@ describe("a payment that is taken back", () => {
   });
 
   test("counts in no sum, and as of a moment before it was taken back as it did then", async () => {
+    await paid(2_000);
     const { remittance } = await paid(1_000);
     const remitted = async (query: string) =>
       (await tenant.admin.get(`${proof}${query}`)).body.carriers[0].remitted as number;

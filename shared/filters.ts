@@ -49,6 +49,15 @@ export function flag(column: string): Filter {
   };
 }
 
+/** Whether a column says something; `when` is what `true` asks for. */
+export function said(column: string, when: "set" | "unset"): Filter {
+  return {
+    schema: flag(column).schema,
+    condition: (value) =>
+      `(r.${column} is ${when === "set" ? "not null" : "null"}) = ${asText(value)}::boolean`,
+  };
+}
+
 const Numeric = z.union([z.number(), z.string().regex(/^-?\d{1,15}(\.\d{1,6})?$/)]);
 
 /** A number, or `{min, max}` with either end open. */

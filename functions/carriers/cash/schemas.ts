@@ -7,8 +7,6 @@ import {
   days,
   defineList,
   equal,
-  type Filter,
-  flag,
   id,
   type List,
   type ListDeclaration,
@@ -16,6 +14,7 @@ import {
   type ListQuery,
   number,
   oneOf,
+  said,
   sinceDay,
   untilDay,
 } from "../../../shared/list.ts";
@@ -204,11 +203,6 @@ export const RemittedResponse = z.object({
   }),
 });
 
-const reversed: Filter = {
-  schema: flag("reversed_at").schema,
-  condition: (value) => `(r.reversed_at is not null) = (${value} #>> '{}')::boolean`,
-};
-
 /** The payments of one carrier, the newest first, also those that were taken back. */
 export const remittancesOf = ofCarrier({
   view: "money.carrier_remittances_list",
@@ -216,7 +210,7 @@ export const remittancesOf = ofCarrier({
   sort: ["remitted_at", "amount"],
   params: {
     currency: { ...equal("currency"), schema: Currency },
-    reversed,
+    reversed: said("reversed_at", "set"),
     from_date: sinceDay("remitted_at"),
     to_date: untilDay("remitted_at"),
   },

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { anyone } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { type MessageKey, translate } from "../../../shared/i18n/index.ts";
-import { defineList, type Filter, flag, oneOf, pagination } from "../../../shared/list.ts";
+import { defineList, oneOf, pagination, said } from "../../../shared/list.ts";
 import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas.ts";
 
 /** What people are told, with the text they read. */
@@ -22,15 +22,10 @@ const texts = {
 
 const types = Object.keys(texts) as [keyof typeof texts, ...(keyof typeof texts)[]];
 
-const unread: Filter = {
-  schema: flag("read_at").schema,
-  condition: (value) => `(r.read_at is null) = (${value} #>> '{}')::boolean`,
-};
-
 const notifications = defineList({
   view: "tenancy.notifications_list",
   sort: ["created_at"],
-  params: { unread, type: oneOf("type", types) },
+  params: { unread: said("read_at", "unset"), type: oneOf("type", types) },
   limit: { default: 20, max: 100 },
   summary: {
     sql: () => "(select count(*) from tenancy.notifications_list l where l.read_at is null)",

@@ -50,6 +50,9 @@ export async function listen(port: number): Promise<Gateway> {
   });
   // Uploads and long answers decide for themselves how long they take.
   server.requestTimeout = 0;
+  // Longer than Deno keeps an idle connection (90 s): whoever ends it first must be the one who asks, or a
+  // call sent at that moment is lost.
+  server.keepAliveTimeout = 120_000;
   const bound = await listening(server, port);
   const url = `http://127.0.0.1:${bound}`;
   return {

@@ -36,6 +36,9 @@ end $$;
 alter role barid_api set statement_timeout = '20s';
 alter role barid_api set lock_timeout = '5s';
 alter role barid_api set idle_in_transaction_session_timeout = '10s';
+-- A statement of a function finds its rows by what it names, whatever the values are: planning it for each of them
+-- costs more than it saves. Statements put together at run time are planned for their values nevertheless.
+alter role barid_api set plan_cache_mode = 'force_generic_plan';
 
 create schema if not exists app;
 create schema if not exists private;
@@ -4956,13 +4959,15 @@ declare
   v_codes text[] := '{}';
   v_line record;
 begin
+  -- Rows are looked up one by one (`offset 0` keeps each lookup to itself): PostgreSQL takes a list from JSON for a
+  -- hundred entries and would rather read all deliveries of a tenant who has not many thousands.
   select jsonb_agg(to_jsonb(a) order by a.place) into v_lines
   from (
     select asked.place, asked.id as requested_id, d.id as known_id,
       case when d.delivery_flow = 'pnd_parent' then l.id when d.parent_id is null or d.status <> 'draft' then d.id end as delivery_id,
       row_number() over (partition by asked.id order by asked.place) as time
     from unnest(delivery_ids) with ordinality asked (id, place)
-    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = asked.id
+    left join lateral (select x.* from delivery.deliveries x where x.tenant_id = v_tenant and x.id = asked.id offset 0) d on true
     left join lateral (
       select g.id from delivery.deliveries g
       where g.tenant_id = d.tenant_id and g.parent_id = d.id and g.status not in ('draft', 'delivered', 'returned', 'cancelled')
@@ -4984,9 +4989,10 @@ begin
         when d.status <> 'pending' then 'delivery_status_changed'
       end as code
     from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, known_id uuid, delivery_id uuid, "time" integer)
-    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id
-    left join delivery.assignments l on l.tenant_id = v_tenant and l.delivery_id = r.delivery_id
-      and l.status in ('pending', 'assigned', 'accepted')
+    left join lateral (select x.* from delivery.deliveries x where x.tenant_id = v_tenant and x.id = r.delivery_id offset 0) d on true
+    left join lateral (
+      select x.id from delivery.assignments x
+      where x.tenant_id = v_tenant and x.delivery_id = r.delivery_id and x.status in ('pending', 'assigned', 'accepted') offset 0) l on true
   ) a;
 
   for v_line in
@@ -5021,7 +5027,7 @@ begin
       where o.tenant_id = v_tenant and o.delivery_id = d.id and o.status = 'completed'), false),
     coalesce(d.delivery_flow = 'pnd_inbound' and d.manifest_id is not null, false)
   from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, delivery_id uuid)
-  left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id
+  left join lateral (select x.* from delivery.deliveries x where x.tenant_id = v_tenant and x.id = r.delivery_id offset 0) d on true
   left join delivery.zones_of(v_ids) z on z.delivery_id = r.delivery_id
   order by r.place;
 end $$;
@@ -5054,8 +5060,8 @@ begin
   if locked then
     perform private.deliveries_hold(delivery_ids);
     perform from warehousing.picking_orders o
-    where o.tenant_id = v_tenant and o.delivery_id in (
-      select d.id from delivery.deliveries d where d.tenant_id = v_tenant and (d.id = any (delivery_ids) or d.parent_id = any (delivery_ids)))
+    where o.tenant_id = v_tenant and o.delivery_id = any (delivery_ids || array(
+      select g.id from delivery.deliveries g where g.tenant_id = v_tenant and g.parent_id = any (delivery_ids)))
     order by o.id for share;
     perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = assignments_plan.driver_id for no key update;
   end if;
@@ -5894,11 +5900,13 @@ end $$;
 
 -- The open exceptions of deliveries, newest first.
 create or replace function delivery.open_exceptions(delivery_ids uuid[]) returns setof delivery.delivery_exceptions
-language sql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
   select e.* from delivery.delivery_exceptions e
   where e.tenant_id = app.tenant_id() and e.delivery_id = any (delivery_ids) and e.status = 'open'
-  order by e.created_at desc, e.id
-$$;
+  order by e.created_at desc, e.id;
+end $$;
 
 -- What is true of a parcel does not depend on who asks: the next three are definers, each statement names the
 -- caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.
@@ -6738,9 +6746,14 @@ end $$;
 
 -- The parcel of a delivery as it is, also for a driver who sees a leg of it: for what the parcel's terms decide.
 create or replace function private.parcel_terms(d delivery.deliveries) returns delivery.deliveries
-language sql stable security definer set search_path = '' as $$
-  select p.* from delivery.deliveries p where p.tenant_id = app.tenant_id() and p.id = coalesce(d.parent_id, d.id)
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_terms delivery.deliveries;
+begin
+  select p.* into v_terms from delivery.deliveries p where p.tenant_id = v_tenant and p.id = coalesce(d.parent_id, d.id);
+  return v_terms;
+end $$;
 
 -- Notes where a parcel is, on itself and its legs; null: somebody carries it.
 create or replace function private.parcel_at(parcel uuid, warehouse uuid) returns void
@@ -7949,10 +7962,12 @@ grant execute on function private.guard_manifest(), private.guard_manifest_item(
 
 -- Locks manifests of the tenant, in the order of their ids.
 create or replace function delivery.manifests_lock(manifest_ids uuid[]) returns setof delivery.transfer_manifests
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
+  return query
   select m.* from delivery.transfer_manifests m
-  where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) order by m.id for no key update
-$$;
+  where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) order by m.id for no key update;
+end $$;
 
 -- Adds events to the history of manifests: [{manifest_id, event_type, manifest_item_id?, payload?}].
 -- Manifest number, actor and processing point are filled in. Events that happen once are not repeated.
@@ -8159,7 +8174,9 @@ end $$;
 -- Only items that the caller reaches are answered.
 create or replace function delivery.items_judged(item_ids uuid[])
 returns table (id uuid, manifest_id uuid, obstacle text)
-language sql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
   select i.id, i.manifest_id, case
       when i.status = 'order_created' or i.delivery_id is not null then 'item_already_has_order'
       when i.status = 'void' then 'item_void'
@@ -8171,8 +8188,8 @@ language sql stable set search_path = '' as $$
     end
   from delivery.transfer_manifest_items i
   join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
-  where i.id = any (items_judged.item_ids)
-$$;
+  where i.id = any (items_judged.item_ids);
+end $$;
 
 -- Checks a scanned batch without changing anything.
 -- {identifiers: [{item_id} or {barcode} or {}, ...]} -> one row per entry, in order:
@@ -9594,14 +9611,16 @@ end $$;
 -- caller's. An item named twice, or by its exception as well, stands at its first place only.
 create or replace function delivery.exception_targets(sent uuid[])
 returns table (place integer, sent_id uuid, item_id uuid, manifest_id uuid)
-language sql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
   select distinct on (coalesce(i.id, x.manifest_item_id, s.id))
     s.position::integer, s.id, coalesce(i.id, x.manifest_item_id), coalesce(i.manifest_id, x.manifest_id)
   from unnest(sent) with ordinality s (id, position)
   left join delivery.transfer_manifest_items i on i.tenant_id = app.tenant_id() and i.id = s.id
   left join delivery.transfer_manifest_exceptions x on x.tenant_id = app.tenant_id() and x.id = s.id
-  order by coalesce(i.id, x.manifest_item_id, s.id), s.position
-$$;
+  order by coalesce(i.id, x.manifest_item_id, s.id), s.position;
+end $$;
 
 -- received_with_exceptions -> received for those of these locked manifests that have no open exception left.
 create or replace function delivery.manifests_clear_exceptions(manifest_ids uuid[]) returns void
@@ -9983,7 +10002,9 @@ end $$;
 -- unit is. units is null then, and when a measurement is missing or zero; wrong when one is negative, no
 -- number or too large, or a quantity is no positive whole number.
 create or replace function delivery.package_units(package jsonb, unit_settings jsonb, out units numeric, out wrong boolean)
-language sql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = '' as $$
+#variable_conflict use_column
+begin
   with item as (
     select q.measure as quantity, w.measure as weight, l.measure as length, d.measure as width, h.measure as height,
       q.wrong or w.wrong or l.wrong or d.wrong or h.wrong
@@ -10006,8 +10027,9 @@ language sql immutable set search_path = '' as $$
         greatest(t.weight, coalesce(t.length * t.width * t.height / s.divisor, 0)) / s.weight,
         greatest(t.length, t.width, t.height) / s.length)))
     end, t.wrong
-  from total t, setting s
-$$;
+  into units, wrong
+  from total t, setting s;
+end $$;
 
 -- sql/40_functions/delivery/pricing/15_ways.sql
 
@@ -10814,11 +10836,13 @@ end $$;
 
 -- A ring [[longitude, latitude], ...] as a polygon. The closing position is left out: a polygon closes itself.
 create or replace function delivery.ring_outline(ring jsonb) returns polygon
-language sql immutable strict parallel safe set search_path = '' as $$
-  select string_agg('(' || (p.place ->> 0) || ',' || (p.place ->> 1) || ')', ',' order by p.position)::polygon
-  from jsonb_array_elements(ring) with ordinality p (place, position)
-  where p.position < jsonb_array_length(ring)
-$$;
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return (
+    select string_agg('(' || (p.place ->> 0) || ',' || (p.place ->> 1) || ')', ',' order by p.position)::polygon
+    from jsonb_array_elements(ring) with ordinality p (place, position)
+    where p.position < jsonb_array_length(ring));
+end $$;
 
 -- The area inside a ring in square degrees (shoelace formula); only good for comparing.
 create or replace function delivery.ring_area(ring jsonb) returns double precision
@@ -12222,11 +12246,8 @@ end $$;
 -- money.cod_settled. A repetition of the same key is answered with the settlement it made, for good.
 -- Fails: see cod_rows_locked, cod_receiver; settlement_amount_mismatch, insufficient_wallet_balance,
 -- cash_handover_required, settlement_idempotency_conflict.
---
--- The plans are the kept ones: for lists of ids PostgreSQL takes a new plan to be cheaper each time, and the
--- planning of one settlement costs more than its work.
 create or replace function money.cod_settle(method text, input jsonb) returns jsonb
-language plpgsql security definer set search_path = '' set plan_cache_mode = force_generic_plan as $$
+language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_actor uuid := app.user_id();
@@ -16428,31 +16449,37 @@ grant execute on function private.guard_market(), private.guard_custom_domain() 
 
 -- The words of a market's setting payment_methods: a list of them, or {word: true | {enabled: true}}.
 create or replace function storefront.payment_words(methods jsonb) returns setof text
-language sql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = '' as $$
+begin
+  return query
   select e.value #>> '{}' from jsonb_array_elements(case when jsonb_typeof(methods) = 'array' then methods else '[]' end) e
   union
   select o.key from jsonb_each(case when jsonb_typeof(methods) = 'object' then methods else '{}' end) o
-  where o.value = 'true' or o.value -> 'enabled' = 'true'
-$$;
+  where o.value = 'true' or o.value -> 'enabled' = 'true';
+end $$;
 
 -- The payment methods that a market's settings turn on. A word names one by its code, all of a type by the
 -- type; cash and cod say cash on delivery.
 create or replace function storefront.payment_methods_on(settings jsonb) returns setof storefront.payment_method_types
-language sql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
   select t.* from storefront.payment_method_types t
   where t.is_active and exists (
     select from storefront.payment_words(settings -> 'payment_methods') w
     where w in (t.code, t.type) or (t.type = 'cash_on_delivery' and w in ('cash', 'cod')))
-  order by t.position, t.code
-$$;
+  order by t.position, t.code;
+end $$;
 
 -- Those of them that a customer can pay with now: a gateway is offered once the tenant has set its account up.
 create or replace function storefront.payment_methods_offered(settings jsonb) returns setof storefront.payment_method_types
-language sql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
   select t.* from storefront.payment_methods_on(settings) t
   where t.gateway_code is null or private.gateway_in_use(t.gateway_code)
-  order by t.position, t.code
-$$;
+  order by t.position, t.code;
+end $$;
 
 -- Refuses what a market's fields cannot say. {directory_category?, settings?}
 -- Fails: invalid_directory_category, invalid_payment_method, market_currency_differs.
@@ -16480,13 +16507,15 @@ end $$;
 
 -- The categories a new market begins with.
 create or replace function storefront.default_categories() returns setof jsonb
-language sql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = '' as $$
+begin
+  return query
   select c.value from jsonb_array_elements('[
     {"en": "General", "ar": "عام", "ku": "گشتی"},
     {"en": "New arrivals", "ar": "وصل حديثاً", "ku": "تازە گەیشتوو"},
     {"en": "Offers", "ar": "عروض", "ku": "ئۆفەرەکان"}]') with ordinality c (value, position)
-  order by c.position
-$$;
+  order by c.position;
+end $$;
 
 -- Banners as they are kept: each with an id and a place.
 create or replace function storefront.banners_kept(banners jsonb) returns jsonb
@@ -17515,12 +17544,12 @@ end $$;
 -- must have paid, and nothing of it may be given back; cash is paid at the door. What others want as well is locked last and for as short as can be: when
 -- too little is there it fails before anything is made, and what needs no lock is worked out before. Stock is locked
 -- before the delivery is numbered: the delivery leaves from where the goods were found, and nobody takes stock after a
--- delivery's number. Plans are kept, since making them costs more than an approval's work.
+-- delivery's number.
 -- {order_id, admin_notes?, estimated_delivery_date?} -> {order, inventory_reserved, delivery_assigned}
 -- Fails: order_not_found, order_not_pending, order_not_paid, insufficient_stock, what order_delivery_terms and
 -- delivery_write fail with.
 create or replace function storefront.order_approve(input jsonb) returns jsonb
-language plpgsql set search_path = '' set plan_cache_mode = force_generic_plan as $$
+language plpgsql set search_path = '' as $$
 declare
   o storefront.storefront_orders := storefront.order_hold((input ->> 'order_id')::uuid);
   v_goods jsonb;
@@ -18492,10 +18521,14 @@ end $$;
 
 -- The tenant's subscription: the one that waits to be paid, else the last that holds, else the last there was.
 create or replace function tenancy.subscription_now() returns tenancy.subscriptions
-language sql stable set search_path = '' as $$
-  select s from tenancy.subscriptions s where s.tenant_id = app.tenant_id()
-  order by array_position('{PENDING,ACTIVE,CANCELLED}', s.status), s.created_at desc, s.id limit 1
-$$;
+language plpgsql stable set search_path = '' as $$
+declare
+  v_now tenancy.subscriptions;
+begin
+  select s.* into v_now from tenancy.subscriptions s where s.tenant_id = app.tenant_id()
+  order by array_position('{PENDING,ACTIVE,CANCELLED}', s.status), s.created_at desc, s.id limit 1;
+  return v_now;
+end $$;
 
 -- Writes on the tenant what its subscriptions amount to. Paid time stays when one is cancelled.
 create or replace function tenancy.subscription_settle() returns void
@@ -19937,13 +19970,15 @@ grant execute on function private.receipt_expect(uuid, uuid, boolean), private.r
 -- place. An entry about nothing has no line, and two lines of one item share an entry.
 create or replace function private.receipt_entries(r warehousing.receiving_orders, details jsonb)
 returns table (place bigint, line uuid, item_id uuid, bin_id uuid, received_quantity bigint, condition text)
-language sql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return query
   select n.position - 1, o.id, n.item_id, n.bin_id, n.received_quantity, n.condition
   from rows from (jsonb_to_recordset(details) as (item_id uuid, bin_id uuid, received_quantity bigint, condition text))
     with ordinality n (item_id, bin_id, received_quantity, condition, position)
   left join warehousing.receiving_order_items o on o.tenant_id = r.tenant_id and o.receiving_order_id = r.id
-    and case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end
-$$;
+    and case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end;
+end $$;
 
 -- Writes into the lines of a receipt what came, where to and in which condition.
 -- details: [{item_id?, bin_id?, received_quantity?, condition?}] or null (see receipt_entries). The first bin named
@@ -20325,10 +20360,9 @@ end $$;
 -- {barcode} -> {action, entity_id, reason, scanned_barcode, delivery, delivery_target, return_delivery, return_target,
 -- warehouse_context, receiving_order, items, inbound_deliveries, outbound_deliveries, handoff}, and of a return also
 -- {original_delivery, original_target}
--- Every step finds its rows by a key, so a plan is made once a connection and not for each of the first scans.
 -- Fails: delivery_not_found.
 create or replace function warehousing.package_scan(input jsonb) returns jsonb
-language plpgsql stable set search_path = '' set plan_cache_mode = 'force_generic_plan' as $$
+language plpgsql stable set search_path = '' as $$
 declare
   v_barcode text := input ->> 'barcode';
   v_tenant uuid := app.tenant_id();
@@ -20388,7 +20422,7 @@ end $$;
 -- Answers each of many barcodes as package_scan does; one that is nobody's is told so and the others are answered.
 -- {barcodes} -> {results: [{scanned_barcode, found, error_code?, ...}]}
 create or replace function warehousing.package_scans(input jsonb) returns jsonb
-language plpgsql stable set search_path = '' set plan_cache_mode = 'force_generic_plan' as $$
+language plpgsql stable set search_path = '' as $$
 declare
   v_barcode text;
   v_results jsonb[] := '{}';
@@ -21273,7 +21307,10 @@ revoke execute on function warehousing.verify_stock() from barid_caller;
 -- An item of a parcel, or one that a draft stands for at the source, is that delivery; any other item is raw.
 create or replace function warehousing.transfer_selection(input jsonb)
 returns table (place bigint, kind text, value text, parcel_id uuid, item_id uuid)
-language sql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+begin
+  return query
   with asked as materialized (
     select p.place, 'package' as kind, p.value, null::uuid as id
     from jsonb_array_elements_text(coalesce(input -> 'package_barcodes', '[]')) with ordinality p (value, place)
@@ -21298,8 +21335,8 @@ language sql stable set search_path = '' as $$
     i.id
   from asked a
   cross join mine m
-  left join warehousing.inventory_items i on a.kind = 'inventory_item' and i.tenant_id = m.tenant_id and i.id = a.id
-$$;
+  left join warehousing.inventory_items i on a.kind = 'inventory_item' and i.tenant_id = m.tenant_id and i.id = a.id;
+end $$;
 
 -- True when a parcel may leave a warehouse now. leg: of a staged parcel, the first that has not ended.
 --   a draft or an order nobody carries; of a staged parcel, one that lies in a warehouse and waits to leave it;

@@ -70,7 +70,7 @@ test(`${seconds} s of mixed load (seed ${seed})`, async () => {
       }
     }
     webhooks += receiver.received.splice(0).length;
-    if (samples.length % 60 === 0) say(JSON.stringify(samples.at(-1)));
+    if (samples.length % 60 === 0) say(JSON.stringify({ ...samples.at(-1), asked }));
   }, 1_000);
   await lanes(clients, () => elapsed() < seconds, async () => {
     await actor.run(steps.next().value!);

@@ -2,11 +2,13 @@
 
 -- A ring [[longitude, latitude], ...] as a polygon. The closing position is left out: a polygon closes itself.
 create or replace function delivery.ring_outline(ring jsonb) returns polygon
-language sql immutable strict parallel safe set search_path = '' as $$
-  select string_agg('(' || (p.place ->> 0) || ',' || (p.place ->> 1) || ')', ',' order by p.position)::polygon
-  from jsonb_array_elements(ring) with ordinality p (place, position)
-  where p.position < jsonb_array_length(ring)
-$$;
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return (
+    select string_agg('(' || (p.place ->> 0) || ',' || (p.place ->> 1) || ')', ',' order by p.position)::polygon
+    from jsonb_array_elements(ring) with ordinality p (place, position)
+    where p.position < jsonb_array_length(ring));
+end $$;
 
 -- The area inside a ring in square degrees (shoelace formula); only good for comparing.
 create or replace function delivery.ring_area(ring jsonb) returns double precision

@@ -35,13 +35,15 @@ declare
   v_codes text[] := '{}';
   v_line record;
 begin
+  -- Rows are looked up one by one (`offset 0` keeps each lookup to itself): PostgreSQL takes a list from JSON for a
+  -- hundred entries and would rather read all deliveries of a tenant who has not many thousands.
   select jsonb_agg(to_jsonb(a) order by a.place) into v_lines
   from (
     select asked.place, asked.id as requested_id, d.id as known_id,
       case when d.delivery_flow = 'pnd_parent' then l.id when d.parent_id is null or d.status <> 'draft' then d.id end as delivery_id,
       row_number() over (partition by asked.id order by asked.place) as time
     from unnest(delivery_ids) with ordinality asked (id, place)
-    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = asked.id
+    left join lateral (select x.* from delivery.deliveries x where x.tenant_id = v_tenant and x.id = asked.id offset 0) d on true
     left join lateral (
       select g.id from delivery.deliveries g
       where g.tenant_id = d.tenant_id and g.parent_id = d.id and g.status not in ('draft', 'delivered', 'returned', 'cancelled')
@@ -63,9 +65,10 @@ begin
         when d.status <> 'pending' then 'delivery_status_changed'
       end as code
     from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, known_id uuid, delivery_id uuid, "time" integer)
-    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id
-    left join delivery.assignments l on l.tenant_id = v_tenant and l.delivery_id = r.delivery_id
-      and l.status in ('pending', 'assigned', 'accepted')
+    left join lateral (select x.* from delivery.deliveries x where x.tenant_id = v_tenant and x.id = r.delivery_id offset 0) d on true
+    left join lateral (
+      select x.id from delivery.assignments x
+      where x.tenant_id = v_tenant and x.delivery_id = r.delivery_id and x.status in ('pending', 'assigned', 'accepted') offset 0) l on true
   ) a;
 
   for v_line in
@@ -100,7 +103,7 @@ begin
       where o.tenant_id = v_tenant and o.delivery_id = d.id and o.status = 'completed'), false),
     coalesce(d.delivery_flow = 'pnd_inbound' and d.manifest_id is not null, false)
   from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, delivery_id uuid)
-  left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id
+  left join lateral (select x.* from delivery.deliveries x where x.tenant_id = v_tenant and x.id = r.delivery_id offset 0) d on true
   left join delivery.zones_of(v_ids) z on z.delivery_id = r.delivery_id
   order by r.place;
 end $$;
@@ -133,8 +136,8 @@ begin
   if locked then
     perform private.deliveries_hold(delivery_ids);
     perform from warehousing.picking_orders o
-    where o.tenant_id = v_tenant and o.delivery_id in (
-      select d.id from delivery.deliveries d where d.tenant_id = v_tenant and (d.id = any (delivery_ids) or d.parent_id = any (delivery_ids)))
+    where o.tenant_id = v_tenant and o.delivery_id = any (delivery_ids || array(
+      select g.id from delivery.deliveries g where g.tenant_id = v_tenant and g.parent_id = any (delivery_ids)))
     order by o.id for share;
     perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = assignments_plan.driver_id for no key update;
   end if;

@@ -30,11 +30,13 @@ end $$;
 
 -- The open exceptions of deliveries, newest first.
 create or replace function delivery.open_exceptions(delivery_ids uuid[]) returns setof delivery.delivery_exceptions
-language sql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
   select e.* from delivery.delivery_exceptions e
   where e.tenant_id = app.tenant_id() and e.delivery_id = any (delivery_ids) and e.status = 'open'
-  order by e.created_at desc, e.id
-$$;
+  order by e.created_at desc, e.id;
+end $$;
 
 -- What is true of a parcel does not depend on who asks: the next three are definers, each statement names the
 -- caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.

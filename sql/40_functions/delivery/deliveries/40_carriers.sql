@@ -109,9 +109,14 @@ end $$;
 
 -- The parcel of a delivery as it is, also for a driver who sees a leg of it: for what the parcel's terms decide.
 create or replace function private.parcel_terms(d delivery.deliveries) returns delivery.deliveries
-language sql stable security definer set search_path = '' as $$
-  select p.* from delivery.deliveries p where p.tenant_id = app.tenant_id() and p.id = coalesce(d.parent_id, d.id)
-$$;
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_terms delivery.deliveries;
+begin
+  select p.* into v_terms from delivery.deliveries p where p.tenant_id = v_tenant and p.id = coalesce(d.parent_id, d.id);
+  return v_terms;
+end $$;
 
 -- Notes where a parcel is, on itself and its legs; null: somebody carries it.
 create or replace function private.parcel_at(parcel uuid, warehouse uuid) returns void

@@ -3,10 +3,12 @@
 
 -- Locks manifests of the tenant, in the order of their ids.
 create or replace function delivery.manifests_lock(manifest_ids uuid[]) returns setof delivery.transfer_manifests
-language sql set search_path = '' as $$
+language plpgsql set search_path = '' as $$
+begin
+  return query
   select m.* from delivery.transfer_manifests m
-  where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) order by m.id for no key update
-$$;
+  where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) order by m.id for no key update;
+end $$;
 
 -- Adds events to the history of manifests: [{manifest_id, event_type, manifest_item_id?, payload?}].
 -- Manifest number, actor and processing point are filled in. Events that happen once are not repeated.

@@ -3,7 +3,9 @@
 -- Only items that the caller reaches are answered.
 create or replace function delivery.items_judged(item_ids uuid[])
 returns table (id uuid, manifest_id uuid, obstacle text)
-language sql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
   select i.id, i.manifest_id, case
       when i.status = 'order_created' or i.delivery_id is not null then 'item_already_has_order'
       when i.status = 'void' then 'item_void'
@@ -15,8 +17,8 @@ language sql stable set search_path = '' as $$
     end
   from delivery.transfer_manifest_items i
   join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
-  where i.id = any (items_judged.item_ids)
-$$;
+  where i.id = any (items_judged.item_ids);
+end $$;
 
 -- Checks a scanned batch without changing anything.
 -- {identifiers: [{item_id} or {barcode} or {}, ...]} -> one row per entry, in order:

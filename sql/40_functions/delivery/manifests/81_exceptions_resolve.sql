@@ -86,14 +86,16 @@ end $$;
 -- caller's. An item named twice, or by its exception as well, stands at its first place only.
 create or replace function delivery.exception_targets(sent uuid[])
 returns table (place integer, sent_id uuid, item_id uuid, manifest_id uuid)
-language sql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
   select distinct on (coalesce(i.id, x.manifest_item_id, s.id))
     s.position::integer, s.id, coalesce(i.id, x.manifest_item_id), coalesce(i.manifest_id, x.manifest_id)
   from unnest(sent) with ordinality s (id, position)
   left join delivery.transfer_manifest_items i on i.tenant_id = app.tenant_id() and i.id = s.id
   left join delivery.transfer_manifest_exceptions x on x.tenant_id = app.tenant_id() and x.id = s.id
-  order by coalesce(i.id, x.manifest_item_id, s.id), s.position
-$$;
+  order by coalesce(i.id, x.manifest_item_id, s.id), s.position;
+end $$;
 
 -- received_with_exceptions -> received for those of these locked manifests that have no open exception left.
 create or replace function delivery.manifests_clear_exceptions(manifest_ids uuid[]) returns void

@@ -22,7 +22,9 @@ end $$;
 -- unit is. units is null then, and when a measurement is missing or zero; wrong when one is negative, no
 -- number or too large, or a quantity is no positive whole number.
 create or replace function delivery.package_units(package jsonb, unit_settings jsonb, out units numeric, out wrong boolean)
-language sql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = '' as $$
+#variable_conflict use_column
+begin
   with item as (
     select q.measure as quantity, w.measure as weight, l.measure as length, d.measure as width, h.measure as height,
       q.wrong or w.wrong or l.wrong or d.wrong or h.wrong
@@ -45,5 +47,6 @@ language sql immutable set search_path = '' as $$
         greatest(t.weight, coalesce(t.length * t.width * t.height / s.divisor, 0)) / s.weight,
         greatest(t.length, t.width, t.height) / s.length)))
     end, t.wrong
-  from total t, setting s
-$$;
+  into units, wrong
+  from total t, setting s;
+end $$;

@@ -101,11 +101,8 @@ end $$;
 -- money.cod_settled. A repetition of the same key is answered with the settlement it made, for good.
 -- Fails: see cod_rows_locked, cod_receiver; settlement_amount_mismatch, insufficient_wallet_balance,
 -- cash_handover_required, settlement_idempotency_conflict.
---
--- The plans are the kept ones: for lists of ids PostgreSQL takes a new plan to be cheaper each time, and the
--- planning of one settlement costs more than its work.
 create or replace function money.cod_settle(method text, input jsonb) returns jsonb
-language plpgsql security definer set search_path = '' set plan_cache_mode = force_generic_plan as $$
+language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_actor uuid := app.user_id();

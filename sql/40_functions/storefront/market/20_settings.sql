@@ -2,31 +2,37 @@
 
 -- The words of a market's setting payment_methods: a list of them, or {word: true | {enabled: true}}.
 create or replace function storefront.payment_words(methods jsonb) returns setof text
-language sql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = '' as $$
+begin
+  return query
   select e.value #>> '{}' from jsonb_array_elements(case when jsonb_typeof(methods) = 'array' then methods else '[]' end) e
   union
   select o.key from jsonb_each(case when jsonb_typeof(methods) = 'object' then methods else '{}' end) o
-  where o.value = 'true' or o.value -> 'enabled' = 'true'
-$$;
+  where o.value = 'true' or o.value -> 'enabled' = 'true';
+end $$;
 
 -- The payment methods that a market's settings turn on. A word names one by its code, all of a type by the
 -- type; cash and cod say cash on delivery.
 create or replace function storefront.payment_methods_on(settings jsonb) returns setof storefront.payment_method_types
-language sql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
   select t.* from storefront.payment_method_types t
   where t.is_active and exists (
     select from storefront.payment_words(settings -> 'payment_methods') w
     where w in (t.code, t.type) or (t.type = 'cash_on_delivery' and w in ('cash', 'cod')))
-  order by t.position, t.code
-$$;
+  order by t.position, t.code;
+end $$;
 
 -- Those of them that a customer can pay with now: a gateway is offered once the tenant has set its account up.
 create or replace function storefront.payment_methods_offered(settings jsonb) returns setof storefront.payment_method_types
-language sql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
   select t.* from storefront.payment_methods_on(settings) t
   where t.gateway_code is null or private.gateway_in_use(t.gateway_code)
-  order by t.position, t.code
-$$;
+  order by t.position, t.code;
+end $$;
 
 -- Refuses what a market's fields cannot say. {directory_category?, settings?}
 -- Fails: invalid_directory_category, invalid_payment_method, market_currency_differs.
@@ -54,13 +60,15 @@ end $$;
 
 -- The categories a new market begins with.
 create or replace function storefront.default_categories() returns setof jsonb
-language sql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = '' as $$
+begin
+  return query
   select c.value from jsonb_array_elements('[
     {"en": "General", "ar": "عام", "ku": "گشتی"},
     {"en": "New arrivals", "ar": "وصل حديثاً", "ku": "تازە گەیشتوو"},
     {"en": "Offers", "ar": "عروض", "ku": "ئۆفەرەکان"}]') with ordinality c (value, position)
-  order by c.position
-$$;
+  order by c.position;
+end $$;
 
 -- Banners as they are kept: each with an id and a place.
 create or replace function storefront.banners_kept(banners jsonb) returns jsonb

@@ -65,12 +65,12 @@ end $$;
 -- must have paid, and nothing of it may be given back; cash is paid at the door. What others want as well is locked last and for as short as can be: when
 -- too little is there it fails before anything is made, and what needs no lock is worked out before. Stock is locked
 -- before the delivery is numbered: the delivery leaves from where the goods were found, and nobody takes stock after a
--- delivery's number. Plans are kept, since making them costs more than an approval's work.
+-- delivery's number.
 -- {order_id, admin_notes?, estimated_delivery_date?} -> {order, inventory_reserved, delivery_assigned}
 -- Fails: order_not_found, order_not_pending, order_not_paid, insufficient_stock, what order_delivery_terms and
 -- delivery_write fail with.
 create or replace function storefront.order_approve(input jsonb) returns jsonb
-language plpgsql set search_path = '' set plan_cache_mode = force_generic_plan as $$
+language plpgsql set search_path = '' as $$
 declare
   o storefront.storefront_orders := storefront.order_hold((input ->> 'order_id')::uuid);
   v_goods jsonb;

@@ -18,10 +18,14 @@ end $$;
 
 -- The tenant's subscription: the one that waits to be paid, else the last that holds, else the last there was.
 create or replace function tenancy.subscription_now() returns tenancy.subscriptions
-language sql stable set search_path = '' as $$
-  select s from tenancy.subscriptions s where s.tenant_id = app.tenant_id()
-  order by array_position('{PENDING,ACTIVE,CANCELLED}', s.status), s.created_at desc, s.id limit 1
-$$;
+language plpgsql stable set search_path = '' as $$
+declare
+  v_now tenancy.subscriptions;
+begin
+  select s.* into v_now from tenancy.subscriptions s where s.tenant_id = app.tenant_id()
+  order by array_position('{PENDING,ACTIVE,CANCELLED}', s.status), s.created_at desc, s.id limit 1;
+  return v_now;
+end $$;
 
 -- Writes on the tenant what its subscriptions amount to. Paid time stays when one is cancelled.
 create or replace function tenancy.subscription_settle() returns void

@@ -4,13 +4,15 @@
 -- place. An entry about nothing has no line, and two lines of one item share an entry.
 create or replace function private.receipt_entries(r warehousing.receiving_orders, details jsonb)
 returns table (place bigint, line uuid, item_id uuid, bin_id uuid, received_quantity bigint, condition text)
-language sql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return query
   select n.position - 1, o.id, n.item_id, n.bin_id, n.received_quantity, n.condition
   from rows from (jsonb_to_recordset(details) as (item_id uuid, bin_id uuid, received_quantity bigint, condition text))
     with ordinality n (item_id, bin_id, received_quantity, condition, position)
   left join warehousing.receiving_order_items o on o.tenant_id = r.tenant_id and o.receiving_order_id = r.id
-    and case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end
-$$;
+    and case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end;
+end $$;
 
 -- Writes into the lines of a receipt what came, where to and in which condition.
 -- details: [{item_id?, bin_id?, received_quantity?, condition?}] or null (see receipt_entries). The first bin named

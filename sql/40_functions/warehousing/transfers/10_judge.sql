@@ -4,7 +4,10 @@
 -- An item of a parcel, or one that a draft stands for at the source, is that delivery; any other item is raw.
 create or replace function warehousing.transfer_selection(input jsonb)
 returns table (place bigint, kind text, value text, parcel_id uuid, item_id uuid)
-language sql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+begin
+  return query
   with asked as materialized (
     select p.place, 'package' as kind, p.value, null::uuid as id
     from jsonb_array_elements_text(coalesce(input -> 'package_barcodes', '[]')) with ordinality p (value, place)
@@ -29,8 +32,8 @@ language sql stable set search_path = '' as $$
     i.id
   from asked a
   cross join mine m
-  left join warehousing.inventory_items i on a.kind = 'inventory_item' and i.tenant_id = m.tenant_id and i.id = a.id
-$$;
+  left join warehousing.inventory_items i on a.kind = 'inventory_item' and i.tenant_id = m.tenant_id and i.id = a.id;
+end $$;
 
 -- True when a parcel may leave a warehouse now. leg: of a staged parcel, the first that has not ended.
 --   a draft or an order nobody carries; of a staged parcel, one that lies in a warehouse and waits to leave it;

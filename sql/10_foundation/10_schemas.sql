@@ -30,9 +30,6 @@ end $$;
 alter role barid_api set statement_timeout = '20s';
 alter role barid_api set lock_timeout = '5s';
 alter role barid_api set idle_in_transaction_session_timeout = '10s';
--- A statement of a function finds its rows by what it names, whatever the values are: planning it for each of them
--- costs more than it saves. Statements put together at run time are planned for their values nevertheless.
-alter role barid_api set plan_cache_mode = 'force_generic_plan';
 
 create schema if not exists app;
 create schema if not exists private;

@@ -118,6 +118,8 @@ create table if not exists tenancy.api_keys (
   created_by uuid references tenancy.profiles (id) on delete set null,
   expires_at timestamptz,
   revoked_at timestamptz,
+  -- When a call with it last succeeded, to the hour.
+  last_used_at timestamptz,
   created_at timestamptz not null default now()
 );
 create index if not exists api_keys_recent on tenancy.api_keys (tenant_id, created_at desc nulls last, id desc);

@@ -36,9 +36,6 @@ end $$;
 alter role barid_api set statement_timeout = '20s';
 alter role barid_api set lock_timeout = '5s';
 alter role barid_api set idle_in_transaction_session_timeout = '10s';
--- A statement of a function finds its rows by what it names, whatever the values are: planning it for each of them
--- costs more than it saves. Statements put together at run time are planned for their values nevertheless.
-alter role barid_api set plan_cache_mode = 'force_generic_plan';
 
 create schema if not exists app;
 create schema if not exists private;
@@ -550,6 +547,8 @@ create table if not exists tenancy.api_keys (
   created_by uuid references tenancy.profiles (id) on delete set null,
   expires_at timestamptz,
   revoked_at timestamptz,
+  -- When a call with it last succeeded, to the hour.
+  last_used_at timestamptz,
   created_at timestamptz not null default now()
 );
 create index if not exists api_keys_recent on tenancy.api_keys (tenant_id, created_at desc nulls last, id desc);
@@ -4063,7 +4062,7 @@ create view tenancy.api_keys_list with (security_invoker = true) as
 select k.id, k.name, k.hint, k.scopes,
   case when k.revoked_at is not null then 'revoked' when k.expires_at <= now() then 'expired' else 'active' end as status,
   (select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = k.created_by) as created_by,
-  k.expires_at, k.revoked_at, k.created_at
+  k.expires_at, k.revoked_at, k.last_used_at, k.created_at
 from tenancy.api_keys k;
 
 grant select on tenancy.api_keys_list to barid_caller;
@@ -6570,13 +6569,6 @@ end $$;
 -- orderer's own reference and the time that was promised. None of it costs anything or leads elsewhere; everything
 -- else stays as it was ordered.
 
--- The words of an input that correct an ordered delivery.
-create or replace function delivery.is_correction(word text) returns boolean
-language plpgsql immutable set search_path = '' as $$
-begin
-  return word in ('recipient', 'notes', 'external_reference_id', 'promised_at');
-end $$;
-
 -- Corrects an ordered delivery, whichever of its legs is named; null takes a value away. {recipient?, notes?,
 -- external_reference_id?, promised_at?} -> the delivery. Operations until it ends, its customer or institution until
 -- it is picked up; a driver who has it is told.
@@ -6599,7 +6591,7 @@ begin
     perform app.fail('delivery_already_picked_up');
   end if;
   select k.word into v_field from jsonb_object_keys(input - '{id,package_field}'::text[]) k (word)
-  where not delivery.is_correction(k.word) order by k.word limit 1;
+  where k.word not in ('recipient', 'notes', 'external_reference_id', 'promised_at') order by k.word limit 1;
   if found then
     perform app.fail('delivery_already_ordered', jsonb_build_object('field', v_field));
   end if;
@@ -13518,7 +13510,7 @@ end $$;
 
 -- Tells of a transfer by a system event, and whose desk got the cash, or gives it back, if somebody else entered it.
 create or replace function money.cash_transfer_tell(event_type text, t money.cash_transfers) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', event_type, 'source_module', 'delivery',
     'entity_type', 'cash_transfer', 'entity_id', t.id, 'event_data', jsonb_build_object('cash_transfer_id', t.id, 'kind', t.kind,
@@ -14931,6 +14923,10 @@ begin
     set_config('role', 'barid_caller', true);
   if (rule ->> 'reads_only')::boolean then
     perform set_config('transaction_read_only', 'on', true);
+  else
+    -- What writes finds its rows by what names them, whatever the values are: planning for each of them costs more than
+    -- it saves. What reads may look for anything.
+    perform set_config('plan_cache_mode', 'force_generic_plan', true);
   end if;
   if not (rule -> 'access') ?| v_who.grants then
     perform app.fail(coalesce(rule ->> 'denied', 'forbidden'));
@@ -15053,7 +15049,8 @@ declare
   v_key record;
 begin
   if claims ? 'api_key_hash' then
-    select k.tenant_id, k.scopes, k.is_system_capable into v_key
+    select k.id, k.tenant_id, k.scopes, k.is_system_capable, coalesce(k.last_used_at < now() - interval '1 hour', true) as is_news
+    into v_key
     from tenancy.api_keys k
     where k.key_hash = decode(claims ->> 'api_key_hash', 'hex') and k.revoked_at is null
       and (k.expires_at is null or k.expires_at > now());
@@ -15062,6 +15059,11 @@ begin
     end if;
     if v_key.tenant_id is not null and v_asked is not null and v_asked <> v_key.tenant_id then
       perform app.fail('forbidden');
+    end if;
+    -- That it is used is written once an hour, and by one call: the others do not wait for it.
+    if v_key.is_news then
+      update tenancy.api_keys k set last_used_at = now()
+      where k.id = (select l.id from tenancy.api_keys l where l.id = v_key.id for no key update skip locked);
     end if;
     v_tenant := coalesce(v_key.tenant_id, v_tenant);
     v_system := v_key.tenant_id is null;
@@ -20360,9 +20362,10 @@ end $$;
 -- {barcode} -> {action, entity_id, reason, scanned_barcode, delivery, delivery_target, return_delivery, return_target,
 -- warehouse_context, receiving_order, items, inbound_deliveries, outbound_deliveries, handoff}, and of a return also
 -- {original_delivery, original_target}
+-- Every step finds its rows by a key, so a plan is made once a connection and not for each of the first scans.
 -- Fails: delivery_not_found.
 create or replace function warehousing.package_scan(input jsonb) returns jsonb
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan as $$
 declare
   v_barcode text := input ->> 'barcode';
   v_tenant uuid := app.tenant_id();
@@ -20422,7 +20425,7 @@ end $$;
 -- Answers each of many barcodes as package_scan does; one that is nobody's is told so and the others are answered.
 -- {barcodes} -> {results: [{scanned_barcode, found, error_code?, ...}]}
 create or replace function warehousing.package_scans(input jsonb) returns jsonb
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan as $$
 declare
   v_barcode text;
   v_results jsonb[] := '{}';
@@ -21566,12 +21569,13 @@ end $$;
 create or replace function private.waybill_projected() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  perform private.package_transfers_project(array(select distinct n.waybill_id from new_rows n));
+  perform private.package_transfers_project(array(select distinct n.waybill_id from new_rows n), false);
   return null;
 end $$;
 
--- Writes the transfers of these waybills (null: of all) that are missing, and the packages they lack. -> transfers made
-create or replace function private.package_transfers_project(waybills uuid[]) returns bigint
+-- Writes the transfers of these waybills that are missing, and the packages they lack; to_closed: also of those to a
+-- warehouse that there is no more. -> transfers made
+create or replace function private.package_transfers_project(waybills uuid[], to_closed boolean) returns bigint
 language plpgsql security definer set search_path = '' as $$
 declare
   v_made bigint;
@@ -21581,8 +21585,7 @@ begin
   select w.tenant_id, 'delivery_operation', 'waybill', w.source_warehouse_id, w.destination_warehouse_id, w.id, w.notes, w.created_by, w.created_at
   from warehousing.waybills w
   join warehousing.warehouses d on d.tenant_id = w.tenant_id and d.id = w.destination_warehouse_id
-  where (waybills is null or w.id = any (waybills)) and w.source_warehouse_id <> w.destination_warehouse_id
-    and (waybills is null or d.deleted_at is null)
+  where w.id = any (waybills) and w.source_warehouse_id <> w.destination_warehouse_id and (to_closed or d.deleted_at is null)
     and exists (select from warehousing.waybill_deliveries p where p.tenant_id = w.tenant_id and p.waybill_id = w.id)
     and not exists (select from warehousing.package_transfers t where t.tenant_id = w.tenant_id and t.waybill_id = w.id)
   on conflict on constraint one_transfer_per_waybill do nothing;
@@ -21591,7 +21594,7 @@ begin
   select p.tenant_id, t.id, p.delivery_id, p.position
   from warehousing.waybill_deliveries p
   join warehousing.package_transfers t on t.tenant_id = p.tenant_id and t.waybill_id = p.waybill_id
-  where (waybills is null or p.waybill_id = any (waybills))
+  where t.waybill_id = any (waybills)
     and not exists (select from warehousing.package_transfer_deliveries x
       where x.tenant_id = p.tenant_id and x.transfer_id = t.id and x.delivery_id = p.delivery_id)
   on conflict do nothing;
@@ -21602,7 +21605,7 @@ end $$;
 create or replace function private.package_transfers_backfill() returns bigint
 language plpgsql security definer set search_path = '' as $$
 begin
-  return private.package_transfers_project(null);
+  return private.package_transfers_project(array(select w.id from warehousing.waybills w), true);
 end $$;
 
 -- A package that is taken off leaves the transfer too, and with the last one the transfer goes: empty waybills have none.
@@ -22914,13 +22917,13 @@ begin
 end $$;
 
 -- Keys are made and seen by a tenant's administrators. What a key is, not even they read again.
-select app.tenant_table('tenancy.api_keys', own => '{}', writes => 'insert', hidden => 'key_hash',
+select app.tenant_table('tenancy.api_keys', own => '{}', writes => 'insert', hidden => 'key_hash,last_used_at',
   writers => $$app.has_permission('manage:tenant')$$);
 drop policy if exists administrators on tenancy.api_keys;
 create policy administrators on tenancy.api_keys as restrictive for all to barid_caller
   using ((select app.has_permission('manage:tenant')));
 revoke select on tenancy.api_keys from barid_caller;
-grant select (id, tenant_id, name, hint, scopes, created_by, expires_at, revoked_at, created_at), update (revoked_at)
+grant select (id, tenant_id, name, hint, scopes, created_by, expires_at, revoked_at, last_used_at, created_at), update (revoked_at)
   on tenancy.api_keys to barid_caller;
 
 -- sql/50_policies/30_storefront.sql

@@ -36,6 +36,7 @@ describe("a new key", () => {
       created_by: { id: tenant.admin.id, full_name: expect.any(String) },
       expires_at: null,
       revoked_at: null,
+      last_used_at: null,
       created_at: expect.any(String),
     });
     expect(await withKey(key).get(addresses)).toSucceed(200);
@@ -62,6 +63,37 @@ describe("a new key", () => {
     expect(kept).toBe(0);
     const [{ audited }] = await sql`select count(*)::int as audited from app.audit_log a
       where a.entity = 'tenancy.api_keys' and a.entity_id = ${first.body.api_key.id} and not a.after ? 'key_hash'`;
+    expect(audited).toBe(1);
+  });
+
+  test("says when it was last used, to the hour, whoever else holds its row", async () => {
+    const { api_key, key } = await newKey({ name: "Scales" });
+    const usedAt = async () => {
+      const { body } = await tenant.admin.get(`${path}?status=active&limit=100`);
+      return body.api_keys.find(({ id }: { id: string }) => id === api_key.id).last_used_at;
+    };
+    const used = (ago: string) =>
+      sql`update tenancy.api_keys set last_used_at = now() - ${ago}::interval where id = ${api_key.id}`;
+    // What is refused leaves nothing behind.
+    expect(await withKey(key).get(path)).toFailWith(403, "forbidden");
+    expect(await usedAt()).toBe(null);
+    expect(await withKey(key).get(addresses)).toSucceed(200);
+    const first = await usedAt();
+    expect(Date.now() - Date.parse(first)).toBeLessThan(60_000);
+    await used("59 minutes");
+    const before = await usedAt();
+    expect(await withKey(key).get(addresses)).toSucceed(200);
+    expect(await usedAt()).toBe(before);
+    await used("61 minutes");
+    await sql.begin(async (tx) => {
+      await tx`select from tenancy.api_keys where id = ${api_key.id} for update`;
+      expect(await withKey(key).get(addresses)).toSucceed(200);
+    });
+    expect(Date.parse(await usedAt())).toBeLessThan(Date.parse(before));
+    expect(await withKey(key).get(addresses)).toSucceed(200);
+    expect(await usedAt() > before).toBe(true);
+    const [{ audited }] = await sql`select count(*)::int as audited from app.audit_log
+      where entity = 'tenancy.api_keys' and entity_id = ${api_key.id}`;
     expect(audited).toBe(1);
   });
 

@@ -26,6 +26,9 @@ export const ApiKey = z.strictObject({
   created_by: PersonRef.nullable(),
   expires_at: Timestamp.nullable(),
   revoked_at: Timestamp.nullable(),
+  last_used_at: Timestamp.nullable().meta({
+    description: "When a call with it last succeeded, to the hour; null: never",
+  }),
   created_at: Timestamp,
 });
 

@@ -26,7 +26,8 @@ declare
   v_key record;
 begin
   if claims ? 'api_key_hash' then
-    select k.tenant_id, k.scopes, k.is_system_capable into v_key
+    select k.id, k.tenant_id, k.scopes, k.is_system_capable, coalesce(k.last_used_at < now() - interval '1 hour', true) as is_news
+    into v_key
     from tenancy.api_keys k
     where k.key_hash = decode(claims ->> 'api_key_hash', 'hex') and k.revoked_at is null
       and (k.expires_at is null or k.expires_at > now());
@@ -35,6 +36,11 @@ begin
     end if;
     if v_key.tenant_id is not null and v_asked is not null and v_asked <> v_key.tenant_id then
       perform app.fail('forbidden');
+    end if;
+    -- That it is used is written once an hour, and by one call: the others do not wait for it.
+    if v_key.is_news then
+      update tenancy.api_keys k set last_used_at = now()
+      where k.id = (select l.id from tenancy.api_keys l where l.id = v_key.id for no key update skip locked);
     end if;
     v_tenant := coalesce(v_key.tenant_id, v_tenant);
     v_system := v_key.tenant_id is null;

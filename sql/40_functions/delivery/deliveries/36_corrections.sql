@@ -2,13 +2,6 @@
 -- orderer's own reference and the time that was promised. None of it costs anything or leads elsewhere; everything
 -- else stays as it was ordered.
 
--- The words of an input that correct an ordered delivery.
-create or replace function delivery.is_correction(word text) returns boolean
-language plpgsql immutable set search_path = '' as $$
-begin
-  return word in ('recipient', 'notes', 'external_reference_id', 'promised_at');
-end $$;
-
 -- Corrects an ordered delivery, whichever of its legs is named; null takes a value away. {recipient?, notes?,
 -- external_reference_id?, promised_at?} -> the delivery. Operations until it ends, its customer or institution until
 -- it is picked up; a driver who has it is told.
@@ -31,7 +24,7 @@ begin
     perform app.fail('delivery_already_picked_up');
   end if;
   select k.word into v_field from jsonb_object_keys(input - '{id,package_field}'::text[]) k (word)
-  where not delivery.is_correction(k.word) order by k.word limit 1;
+  where k.word not in ('recipient', 'notes', 'external_reference_id', 'promised_at') order by k.word limit 1;
   if found then
     perform app.fail('delivery_already_ordered', jsonb_build_object('field', v_field));
   end if;

@@ -46,7 +46,7 @@ end $$;
 
 -- Tells of a transfer by a system event, and whose desk got the cash, or gives it back, if somebody else entered it.
 create or replace function money.cash_transfer_tell(event_type text, t money.cash_transfers) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', event_type, 'source_module', 'delivery',
     'entity_type', 'cash_transfer', 'entity_id', t.id, 'event_data', jsonb_build_object('cash_transfer_id', t.id, 'kind', t.kind,

@@ -21,9 +21,10 @@ end $$;
 -- {barcode} -> {action, entity_id, reason, scanned_barcode, delivery, delivery_target, return_delivery, return_target,
 -- warehouse_context, receiving_order, items, inbound_deliveries, outbound_deliveries, handoff}, and of a return also
 -- {original_delivery, original_target}
+-- Every step finds its rows by a key, so a plan is made once a connection and not for each of the first scans.
 -- Fails: delivery_not_found.
 create or replace function warehousing.package_scan(input jsonb) returns jsonb
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan as $$
 declare
   v_barcode text := input ->> 'barcode';
   v_tenant uuid := app.tenant_id();
@@ -83,7 +84,7 @@ end $$;
 -- Answers each of many barcodes as package_scan does; one that is nobody's is told so and the others are answered.
 -- {barcodes} -> {results: [{scanned_barcode, found, error_code?, ...}]}
 create or replace function warehousing.package_scans(input jsonb) returns jsonb
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan as $$
 declare
   v_barcode text;
   v_results jsonb[] := '{}';

@@ -5,12 +5,13 @@
 create or replace function private.waybill_projected() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  perform private.package_transfers_project(array(select distinct n.waybill_id from new_rows n));
+  perform private.package_transfers_project(array(select distinct n.waybill_id from new_rows n), false);
   return null;
 end $$;
 
--- Writes the transfers of these waybills (null: of all) that are missing, and the packages they lack. -> transfers made
-create or replace function private.package_transfers_project(waybills uuid[]) returns bigint
+-- Writes the transfers of these waybills that are missing, and the packages they lack; to_closed: also of those to a
+-- warehouse that there is no more. -> transfers made
+create or replace function private.package_transfers_project(waybills uuid[], to_closed boolean) returns bigint
 language plpgsql security definer set search_path = '' as $$
 declare
   v_made bigint;
@@ -20,8 +21,7 @@ begin
   select w.tenant_id, 'delivery_operation', 'waybill', w.source_warehouse_id, w.destination_warehouse_id, w.id, w.notes, w.created_by, w.created_at
   from warehousing.waybills w
   join warehousing.warehouses d on d.tenant_id = w.tenant_id and d.id = w.destination_warehouse_id
-  where (waybills is null or w.id = any (waybills)) and w.source_warehouse_id <> w.destination_warehouse_id
-    and (waybills is null or d.deleted_at is null)
+  where w.id = any (waybills) and w.source_warehouse_id <> w.destination_warehouse_id and (to_closed or d.deleted_at is null)
     and exists (select from warehousing.waybill_deliveries p where p.tenant_id = w.tenant_id and p.waybill_id = w.id)
     and not exists (select from warehousing.package_transfers t where t.tenant_id = w.tenant_id and t.waybill_id = w.id)
   on conflict on constraint one_transfer_per_waybill do nothing;
@@ -30,7 +30,7 @@ begin
   select p.tenant_id, t.id, p.delivery_id, p.position
   from warehousing.waybill_deliveries p
   join warehousing.package_transfers t on t.tenant_id = p.tenant_id and t.waybill_id = p.waybill_id
-  where (waybills is null or p.waybill_id = any (waybills))
+  where t.waybill_id = any (waybills)
     and not exists (select from warehousing.package_transfer_deliveries x
       where x.tenant_id = p.tenant_id and x.transfer_id = t.id and x.delivery_id = p.delivery_id)
   on conflict do nothing;
@@ -41,7 +41,7 @@ end $$;
 create or replace function private.package_transfers_backfill() returns bigint
 language plpgsql security definer set search_path = '' as $$
 begin
-  return private.package_transfers_project(null);
+  return private.package_transfers_project(array(select w.id from warehousing.waybills w), true);
 end $$;
 
 -- A package that is taken off leaves the transfer too, and with the last one the transfer goes: empty waybills have none.

@@ -4953,20 +4953,21 @@ declare
   v_all_zones boolean := coalesce((select d.all_zones from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = driver), false);
   v_zones uuid[] := array(select z.zone_id from delivery.driver_zones z where z.tenant_id = v_tenant and z.driver_id = driver);
   v_lines jsonb;
+  v_meant uuid[];
   v_ids uuid[];
   v_free numeric := units_free;
   v_codes text[] := '{}';
   v_line record;
 begin
-  -- Rows are looked up one by one (`offset 0` keeps each lookup to itself): PostgreSQL takes a list from JSON for a
-  -- hundred entries and would rather read all deliveries of a tenant who has not many thousands.
-  select jsonb_agg(to_jsonb(a) order by a.place) into v_lines
+  -- Each join says once more which rows are meant: PostgreSQL takes a list from JSON for a hundred entries and would
+  -- rather read all deliveries of a tenant who has not many thousands.
+  select jsonb_agg(to_jsonb(a) order by a.place), array_agg(a.delivery_id) into v_lines, v_meant
   from (
     select asked.place, asked.id as requested_id, d.id as known_id,
       case when d.delivery_flow = 'pnd_parent' then l.id when d.parent_id is null or d.status <> 'draft' then d.id end as delivery_id,
       row_number() over (partition by asked.id order by asked.place) as time
     from unnest(delivery_ids) with ordinality asked (id, place)
-    left join lateral (select x.* from delivery.deliveries x where x.tenant_id = v_tenant and x.id = asked.id offset 0) d on true
+    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = asked.id and d.id = any (delivery_ids)
     left join lateral (
       select g.id from delivery.deliveries g
       where g.tenant_id = d.tenant_id and g.parent_id = d.id and g.status not in ('draft', 'delivered', 'returned', 'cancelled')
@@ -4988,10 +4989,9 @@ begin
         when d.status <> 'pending' then 'delivery_status_changed'
       end as code
     from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, known_id uuid, delivery_id uuid, "time" integer)
-    left join lateral (select x.* from delivery.deliveries x where x.tenant_id = v_tenant and x.id = r.delivery_id offset 0) d on true
-    left join lateral (
-      select x.id from delivery.assignments x
-      where x.tenant_id = v_tenant and x.delivery_id = r.delivery_id and x.status in ('pending', 'assigned', 'accepted') offset 0) l on true
+    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id and d.id = any (v_meant)
+    left join delivery.assignments l on l.tenant_id = v_tenant and l.delivery_id = r.delivery_id and l.delivery_id = any (v_meant)
+      and l.status in ('pending', 'assigned', 'accepted')
   ) a;
 
   for v_line in
@@ -5026,7 +5026,7 @@ begin
       where o.tenant_id = v_tenant and o.delivery_id = d.id and o.status = 'completed'), false),
     coalesce(d.delivery_flow = 'pnd_inbound' and d.manifest_id is not null, false)
   from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, delivery_id uuid)
-  left join lateral (select x.* from delivery.deliveries x where x.tenant_id = v_tenant and x.id = r.delivery_id offset 0) d on true
+  left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id and d.id = any (v_meant)
   left join delivery.zones_of(v_ids) z on z.delivery_id = r.delivery_id
   order by r.place;
 end $$;

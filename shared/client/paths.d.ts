@@ -31876,6 +31876,8 @@ export interface operations {
                             hint: string | null;
                             /** Format: uuid */
                             id: string;
+                            /** @description When a call with it last succeeded, to the hour; null: never */
+                            last_used_at: string | null;
                             name: string;
                             revoked_at: string | null;
                             scopes: string[];
@@ -31951,6 +31953,8 @@ export interface operations {
                             hint: string | null;
                             /** Format: uuid */
                             id: string;
+                            /** @description When a call with it last succeeded, to the hour; null: never */
+                            last_used_at: string | null;
                             name: string;
                             revoked_at: string | null;
                             scopes: string[];
@@ -32066,6 +32070,8 @@ export interface operations {
                             hint: string | null;
                             /** Format: uuid */
                             id: string;
+                            /** @description When a call with it last succeeded, to the hour; null: never */
+                            last_used_at: string | null;
                             name: string;
                             revoked_at: string | null;
                             scopes: string[];

@@ -49,8 +49,11 @@ export type Face = {
 
 export type Faces = Record<Weight, Face>;
 
-/** Texts repeat (captions, cities, services); past this many per face the memory starts anew. */
-const runs_max = 4_000;
+/**
+ * Texts repeat (captions, cities, services), codes do not: past this many per face the memory starts anew. A word takes
+ * about two kilobytes, and a process lives for days.
+ */
+const runs_max = 1_000;
 
 let loaded: Promise<Faces> | undefined;
 

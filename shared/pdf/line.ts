@@ -16,7 +16,7 @@ export type Line = {
 };
 
 /** Per face. Captions stay far below it, attempts at breaking a text pass through. */
-const lines_max = 1_000;
+const lines_max = 300;
 const memory = new WeakMap<Face, Map<string, Line>>();
 
 /** Any character that is written, or makes its neighbours be written, from right to left. */

@@ -14127,16 +14127,25 @@ language plpgsql security definer set search_path = '' as $$
 declare
   p money.payments;
   o storefront.storefront_orders;
+  v_named uuid[];
   v_event uuid;
   v_end record;
 begin
   -- A refund names the payment it gives back, everything else our number or the gateway's, or our order by its id: of
-  -- an order's payments the one that was made so, or the one that waits.
+  -- an order's payments the one that was made so, or the one that waits. Each name is looked up by its own index.
+  v_named := case when facts ->> 'kind' = 'refunded' then array(
+      select x.id from money.payments x
+      where x.gateway_code = p_code and x.gateway_transaction_id = facts ->> 'transaction_id' and x.type <> 'REFUND')
+    else array(
+      select x.id from unnest(array[facts ->> 'gateway_order_id', facts ->> 'reference']) n (number)
+      join money.payments x on x.gateway_code = p_code and x.gateway_order_id = n.number
+      union all
+      select x.id from money.payments x where x.gateway_code = p_code and x.gateway_reference = facts ->> 'reference'
+      union all
+      select x.id from money.payments x
+      where x.tenant_id = any (p_tenants) and x.order_id = app.as_uuid(facts ->> 'order') and x.type = 'ORDER') end;
   select * into p from money.payments x
-  where x.gateway_code = p_code and x.tenant_id = any (p_tenants) and case when facts ->> 'kind' = 'refunded'
-    then x.gateway_transaction_id = facts ->> 'transaction_id' and x.type <> 'REFUND'
-    else x.gateway_order_id in (facts ->> 'gateway_order_id', facts ->> 'reference') or x.gateway_reference = facts ->> 'reference'
-      or x.type = 'ORDER' and x.order_id = app.as_uuid(facts ->> 'order') end
+  where x.id = any (v_named) and x.gateway_code = p_code and x.tenant_id = any (p_tenants)
   order by x.gateway_order_id is not distinct from facts ->> 'gateway_order_id' desc,
     coalesce(facts ->> 'reference' in (x.gateway_order_id, x.gateway_reference), false) desc,
     x.gateway_transaction_id is not distinct from facts ->> 'transaction_id' desc, x.status = 'pending' desc, x.created_at desc limit 1;

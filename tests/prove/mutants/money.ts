@@ -171,8 +171,9 @@ export const money: Mutant[] = [
   {
     name: "a shop's secret pays orders of another",
     file: events,
-    from: "where x.gateway_code = p_code and x.tenant_id = any (p_tenants) and case",
-    to: "where x.gateway_code = p_code and case",
+    from:
+      "where x.id = any (v_named) and x.gateway_code = p_code and x.tenant_id = any (p_tenants)",
+    to: "where x.id = any (v_named) and x.gateway_code = p_code",
     test: ["tests/payment/signatures.test.ts", "a secret of one shop pays no order of another"],
   },
   {

@@ -7034,6 +7034,7 @@ declare
   d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
   v_operations boolean := app.has_permission('manage:operations:tenant');
   v_under_way text;
+  v_ends uuid[];
   v_picks uuid[];
   v_refunded boolean;
 begin
@@ -7048,10 +7049,14 @@ begin
   if found then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', v_under_way, 'to', 'cancelled'));
   end if;
+  -- A parent that has legs follows them.
+  v_ends := array(select l.id from delivery.deliveries l
+    where l.tenant_id = d.tenant_id and l.parent_id = d.id and d.delivery_flow = 'pnd_parent');
+  if cardinality(v_ends) = 0 then
+    v_ends := array[d.id];
+  end if;
   update delivery.deliveries x set status = 'cancelled', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
-  where x.tenant_id = d.tenant_id and case when d.delivery_flow = 'pnd_parent' and exists (
-      select from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id)
-    then x.parent_id = d.id else x.id = d.id end;
+  where x.tenant_id = d.tenant_id and x.id = any (v_ends);
   v_picks := private.delivery_let_go(d.id);
   v_refunded := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);

@@ -281,3 +281,15 @@ test("the login role of the functions passes no policy and makes nothing", async
     from pg_roles where rolname = 'barid_api'`;
   expect(Object.values(role)).toEqual([false, false, false, false, false, false]);
 });
+
+test("calls that write keep their plans, reads are planned for their values", async () => {
+  const modeOf = (rule: object) =>
+    sql.begin(async (tx) => {
+      await tx`select private.enter('{"service": true, "tenant_mode": "none"}', ${
+        JSON.stringify({ access: ["anyone"], ...rule })
+      }::text::jsonb)`;
+      return (await tx`select current_setting('plan_cache_mode') as mode`)[0].mode;
+    });
+  expect(await modeOf({})).toBe("force_generic_plan");
+  expect(await modeOf({ reads_only: true })).toBe("auto");
+});

@@ -89,6 +89,8 @@ const definitions = {
   settlement_idempotency_conflict: 409,
   cash_handover_required: { status: 409, fields: ["amount", "currency"] },
   settlement_not_found: 404,
+  settlement_already_reversed: 409,
+  settlement_not_reversible: 409,
   settlement_receipt_failed: { status: 409, fields: ["receipt_status"] },
   cod_collection_not_found: 404,
   cod_collection_not_settled: 400,

@@ -49,6 +49,7 @@ export default serve("delivery", [
   feature(["cod-collections", "cod-summary", "cod-settlements", "cod-reconciliation"], async () => [
     ...(await import("./cod/routes.ts")).cod,
     ...(await import("./cod/receipts.ts")).codReceipts,
+    ...(await import("./cod/settlements.ts")).codSettlements,
     ...(await import("./cod/handovers.ts")).cashHandovers,
   ]),
   feature("cash-desks", async () => (await import("./cash-desks/routes.ts")).cashDesks),

@@ -760,6 +760,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/delivery/cod-settlements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List settlements, those of one driver for himself
+         * @description Who: role driver or dispatcher or tenant_admin, or permission manage:tenant.
+         */
+        get: operations["get_delivery_cod_settlements"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/delivery/cod-settlements/{settlement_payment_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a settlement with what it settled
+         * @description Who: role driver or dispatcher or tenant_admin, or permission manage:tenant.
+         */
+        get: operations["get_delivery_cod_settlements_settlement_payment_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/delivery/cod-settlements/{settlement_payment_id}/receipt": {
         parameters: {
             query?: never;
@@ -778,6 +818,26 @@ export interface paths {
          * @description Who: role driver or dispatcher or tenant_admin.
          */
         post: operations["post_delivery_cod_settlements_settlement_payment_id_receipt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/delivery/cod-settlements/{settlement_payment_id}/reverse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take back a settlement that was entered wrongly: its cash is in the driver's hands again
+         * @description Who: role dispatcher or tenant_admin.
+         */
+        post: operations["post_delivery_cod_settlements_settlement_payment_id_reverse"];
         delete?: never;
         options?: never;
         head?: never;
@@ -11337,6 +11397,219 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    get_delivery_cod_settlements: {
+        parameters: {
+            query?: {
+                column_filters?: string;
+                currency?: string;
+                date_from?: string;
+                date_to?: string;
+                driver_id?: string;
+                format?: "json" | "csv";
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                limit?: number;
+                method?: "remit" | "wallet";
+                page?: number;
+                receiver_id?: string;
+                reversed?: boolean | ("true" | "false");
+                search?: string;
+                sort_by?: "settled_at" | "total" | "collections" | "driver_name" | "receiver_name" | "reversed_at";
+                sort_order?: "asc" | "desc";
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success; with `format=csv` the rows as text/csv */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            cod: number;
+                            collections: number;
+                            currency: string;
+                            delivery_fee: number;
+                            driver: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            };
+                            entered_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            };
+                            /** @enum {string} */
+                            method: "remit" | "wallet";
+                            notes: string | null;
+                            /** @enum {string} */
+                            receipt_status: "pending" | "in_process" | "success" | "failure";
+                            receiver: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            reference: string | null;
+                            reversal_reason: string | null;
+                            reversed_at: string | null;
+                            reversed_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            /** @enum {string} */
+                            scope: "selected" | "all";
+                            /** Format: date-time */
+                            settled_at: string;
+                            /** Format: uuid */
+                            settlement_payment_id: string;
+                            total: number;
+                        }[];
+                        message: string;
+                        pagination: {
+                            limit: number;
+                            page: number;
+                            total: number;
+                            total_pages: number;
+                        };
+                        /** @constant */
+                        success: true;
+                        summary: {
+                            settled: {
+                                amount: number;
+                                currency: string;
+                                /** @enum {string} */
+                                method: "remit" | "wallet";
+                                settlements: number;
+                            }[];
+                        };
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400_9"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_delivery_cod_settlements_settlement_payment_id: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path: {
+                settlement_payment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            cod: number;
+                            collections: number;
+                            currency: string;
+                            delivery_fee: number;
+                            driver: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            };
+                            entered_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            };
+                            items: {
+                                allocations: {
+                                    cod: number;
+                                    delivery_fee: number;
+                                };
+                                amount: number;
+                                /** Format: uuid */
+                                cod_collection_id: string;
+                                /** Format: date-time */
+                                collected_at: string;
+                                customer_name: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                delivery_id: string;
+                                delivery_number: string;
+                            }[];
+                            /** @enum {string} */
+                            method: "remit" | "wallet";
+                            notes: string | null;
+                            /** @enum {string} */
+                            receipt_status: "pending" | "in_process" | "success" | "failure";
+                            receiver: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            reference: string | null;
+                            reversal_reason: string | null;
+                            reversed_at: string | null;
+                            reversed_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            /** @enum {string} */
+                            scope: "selected" | "all";
+                            /** Format: date-time */
+                            settled_at: string;
+                            /** Format: uuid */
+                            settlement_payment_id: string;
+                            total: number;
+                        };
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_12"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     get_delivery_cod_settlements_settlement_payment_id_receipt: {
         parameters: {
             query?: {
@@ -11495,6 +11768,137 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    post_delivery_cod_settlements_settlement_payment_id_reverse: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path: {
+                settlement_payment_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            cod: number;
+                            collections: number;
+                            currency: string;
+                            delivery_fee: number;
+                            driver: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            };
+                            entered_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            };
+                            items: {
+                                allocations: {
+                                    cod: number;
+                                    delivery_fee: number;
+                                };
+                                amount: number;
+                                /** Format: uuid */
+                                cod_collection_id: string;
+                                /** Format: date-time */
+                                collected_at: string;
+                                customer_name: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                delivery_id: string;
+                                delivery_number: string;
+                            }[];
+                            /** @enum {string} */
+                            method: "remit" | "wallet";
+                            notes: string | null;
+                            /** @enum {string} */
+                            receipt_status: "pending" | "in_process" | "success" | "failure";
+                            receiver: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            reference: string | null;
+                            reversal_reason: string | null;
+                            reversed_at: string | null;
+                            reversed_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            /** @enum {string} */
+                            scope: "selected" | "all";
+                            /** Format: date-time */
+                            settled_at: string;
+                            /** Format: uuid */
+                            settlement_payment_id: string;
+                            total: number;
+                        };
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            400: components["responses"]["400_7"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_12"];
+            /**
+             * @description `settlement_already_reversed`: This settlement has already been taken back.
+             *
+             *     `settlement_not_reversible`: This settlement was only made for the receipt of an older row and moved no money; it cannot be taken back.
+             *
+             *     `insufficient_desk_cash`: The desk holds {held} {currency}, less than the amount.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "settlement_already_reversed" | "settlement_not_reversible" | "insufficient_desk_cash" | "idempotency_conflict";
+                        currency?: string;
+                        held?: number;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     get_delivery_cod_settlements_settlement_payment_id_verify: {
         parameters: {
             query: {
@@ -11543,6 +11947,8 @@ export interface operations {
                                 /** Format: uuid */
                                 id: string;
                             } | null;
+                            reversal_reason: string | null;
+                            reversed_at: string | null;
                             /** Format: date-time */
                             settled_at: string;
                             /** Format: uuid */
@@ -32221,7 +32627,7 @@ export interface operations {
                 sort_order?: "asc" | "desc";
                 /** @description Another tenant of yours than the token's */
                 tenant_id?: components["parameters"]["tenant_id"];
-                type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "market_submitted" | "market_approved" | "market_rejected";
+                type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected";
                 unread?: boolean | ("true" | "false");
             };
             header?: {
@@ -32255,7 +32661,7 @@ export interface operations {
                             read_at: string | null;
                             tenant_id: string | null;
                             /** @enum {string} */
-                            type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "market_submitted" | "market_approved" | "market_rejected";
+                            type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected";
                         }[];
                         pagination: {
                             limit: number;

@@ -1,4 +1,5 @@
--- Cash handed in or settled from a wallet: exactly one settlement and one payment for each batch.
+-- Cash handed in or settled from a wallet: exactly one settlement and one payment for each batch. One that was entered
+-- wrongly is reversed and stays.
 
 create table if not exists money.cod_settlements (
   payment_id uuid primary key,
@@ -22,19 +23,32 @@ create table if not exists money.cod_settlements (
   idempotency_key text,
   input_hash bytea,
   settled_at timestamptz not null default now(),
+  reversed_at timestamptz,
+  reversed_by uuid,
+  reversal_reason text,
   unique (tenant_id, payment_id),
   constraint settlement_is_its_parts check (total = cod_total + fee_total),
+  constraint reversed_says_who_and_why check (
+    (reversed_at is null) = (reversed_by is null) and (reversed_at is null) = (reversal_reason is null)),
   constraint settlement_idempotency_conflict unique (tenant_id, actor_id, idempotency_key),
   foreign key (tenant_id, payment_id) references money.payments (tenant_id, id) on delete restrict,
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
   -- An administrator of the system acts in tenants he is no member of; who receives cash is a member.
   foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
+  foreign key (reversed_by) references tenancy.profiles (id) on delete restrict,
   foreign key (tenant_id, receiver_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
 );
-create index if not exists cod_settlements_recent on money.cod_settlements (tenant_id, settled_at desc);
-create index if not exists cod_settlements_driver on money.cod_settlements (tenant_id, driver_id, settled_at desc);
-create index if not exists cod_settlements_receiver on money.cod_settlements (tenant_id, receiver_id) where receiver_id is not null;
+create index if not exists cod_settlements_recent on money.cod_settlements (tenant_id, settled_at desc nulls last, payment_id desc);
+create index if not exists cod_settlements_driver
+  on money.cod_settlements (tenant_id, driver_id, settled_at desc nulls last, payment_id desc);
+create index if not exists cod_settlements_receiver
+  on money.cod_settlements (tenant_id, receiver_id, settled_at desc nulls last, payment_id desc) where receiver_id is not null;
+create index if not exists cod_settlements_total on money.cod_settlements (tenant_id, total desc nulls last, payment_id desc);
+-- Few, and asked for by every reconciliation.
+create index if not exists cod_settlements_reversed on money.cod_settlements (tenant_id, reversed_at desc nulls last, payment_id desc)
+  where reversed_at is not null;
 create index if not exists cod_settlements_actor on money.cod_settlements (actor_id);
+create index if not exists cod_settlements_reverser on money.cod_settlements (reversed_by) where reversed_by is not null;
 create index if not exists cod_settlements_currency on money.cod_settlements (currency);
 
 create table if not exists money.cod_settlement_items (
@@ -47,9 +61,11 @@ create table if not exists money.cod_settlement_items (
   delivery_fee_amount numeric(18, 3) not null,
   delivery_code bigint not null,
   delivery_number text not null,
+  -- When its settlement was taken back.
+  reversed_at timestamptz,
   primary key (tenant_id, payment_id, position),
-  -- A row is settled once, ever.
-  constraint collection_already_settled unique (tenant_id, cod_collection_id),
+  -- A row is settled once, unless that was taken back.
+  constraint collection_already_settled unique nulls not distinct (tenant_id, cod_collection_id, reversed_at),
   constraint item_is_its_parts check (amount = cod_amount + delivery_fee_amount),
   foreign key (tenant_id, payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict,
   foreign key (tenant_id, cod_collection_id) references money.cod_collections (tenant_id, id) on delete restrict
@@ -63,6 +79,8 @@ create table if not exists money.settlement_receipts (
   language text not null default 'en',
   -- What the receipt's QR code says; verifying recomputes it from the rows.
   hash text not null check (hash ~ '^[0-9a-f]{32}$'),
+  -- Counts what has to be printed anew, so that a print that is under way ends no later one.
+  edition integer not null default 1,
   storage_path text,
   error text,
   created_at timestamptz not null default now(),

@@ -109,8 +109,8 @@ select app.append_only('delivery.transfer_manifest_events');
 select app.append_only('delivery.delivery_status_history');
 select app.append_only('delivery.delivery_proofs');
 select app.append_only('warehousing.inventory_transactions');
-select app.append_only('money.cod_settlements');
-select app.append_only('money.cod_settlement_items');
+select app.append_only('money.cod_settlements', '{reversed_at,reversed_by,reversal_reason}');
+select app.append_only('money.cod_settlement_items', '{reversed_at}');
 select app.append_only('money.carrier_remittances', '{reversed_at,reversed_by,reversal_reason}');
 select app.append_only('money.carrier_remittance_items');
 
@@ -204,6 +204,16 @@ create policy tenant on money.ledger_transactions for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
     select from money.ledger_entries e where e.tenant_id = ledger_transactions.tenant_id and e.transaction_id = ledger_transactions.id)))
   with check (tenant_id = (select app.tenant_id()));
+
+-- What a settlement took, and its receipt: whoever sees the settlement.
+drop policy tenant on money.cod_settlement_items;
+create policy tenant on money.cod_settlement_items for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+    select from money.cod_settlements s where s.tenant_id = cod_settlement_items.tenant_id and s.payment_id = cod_settlement_items.payment_id)));
+drop policy tenant on money.settlement_receipts;
+create policy tenant on money.settlement_receipts for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+    select from money.cod_settlements s where s.tenant_id = settlement_receipts.tenant_id and s.payment_id = settlement_receipts.payment_id)));
 
 -- A payment is seen by staff, by whose account it is, and by whoever sees the delivery it is for.
 drop policy tenant on money.payments;

@@ -2493,7 +2493,8 @@ create index if not exists cod_collections_settled on money.cod_collections (ten
 
 -- sql/20_tables/79_settlements.sql
 
--- Cash handed in or settled from a wallet: exactly one settlement and one payment for each batch.
+-- Cash handed in or settled from a wallet: exactly one settlement and one payment for each batch. One that was entered
+-- wrongly is reversed and stays.
 
 create table if not exists money.cod_settlements (
   payment_id uuid primary key,
@@ -2517,19 +2518,32 @@ create table if not exists money.cod_settlements (
   idempotency_key text,
   input_hash bytea,
   settled_at timestamptz not null default now(),
+  reversed_at timestamptz,
+  reversed_by uuid,
+  reversal_reason text,
   unique (tenant_id, payment_id),
   constraint settlement_is_its_parts check (total = cod_total + fee_total),
+  constraint reversed_says_who_and_why check (
+    (reversed_at is null) = (reversed_by is null) and (reversed_at is null) = (reversal_reason is null)),
   constraint settlement_idempotency_conflict unique (tenant_id, actor_id, idempotency_key),
   foreign key (tenant_id, payment_id) references money.payments (tenant_id, id) on delete restrict,
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
   -- An administrator of the system acts in tenants he is no member of; who receives cash is a member.
   foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
+  foreign key (reversed_by) references tenancy.profiles (id) on delete restrict,
   foreign key (tenant_id, receiver_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
 );
-create index if not exists cod_settlements_recent on money.cod_settlements (tenant_id, settled_at desc);
-create index if not exists cod_settlements_driver on money.cod_settlements (tenant_id, driver_id, settled_at desc);
-create index if not exists cod_settlements_receiver on money.cod_settlements (tenant_id, receiver_id) where receiver_id is not null;
+create index if not exists cod_settlements_recent on money.cod_settlements (tenant_id, settled_at desc nulls last, payment_id desc);
+create index if not exists cod_settlements_driver
+  on money.cod_settlements (tenant_id, driver_id, settled_at desc nulls last, payment_id desc);
+create index if not exists cod_settlements_receiver
+  on money.cod_settlements (tenant_id, receiver_id, settled_at desc nulls last, payment_id desc) where receiver_id is not null;
+create index if not exists cod_settlements_total on money.cod_settlements (tenant_id, total desc nulls last, payment_id desc);
+-- Few, and asked for by every reconciliation.
+create index if not exists cod_settlements_reversed on money.cod_settlements (tenant_id, reversed_at desc nulls last, payment_id desc)
+  where reversed_at is not null;
 create index if not exists cod_settlements_actor on money.cod_settlements (actor_id);
+create index if not exists cod_settlements_reverser on money.cod_settlements (reversed_by) where reversed_by is not null;
 create index if not exists cod_settlements_currency on money.cod_settlements (currency);
 
 create table if not exists money.cod_settlement_items (
@@ -2542,9 +2556,11 @@ create table if not exists money.cod_settlement_items (
   delivery_fee_amount numeric(18, 3) not null,
   delivery_code bigint not null,
   delivery_number text not null,
+  -- When its settlement was taken back.
+  reversed_at timestamptz,
   primary key (tenant_id, payment_id, position),
-  -- A row is settled once, ever.
-  constraint collection_already_settled unique (tenant_id, cod_collection_id),
+  -- A row is settled once, unless that was taken back.
+  constraint collection_already_settled unique nulls not distinct (tenant_id, cod_collection_id, reversed_at),
   constraint item_is_its_parts check (amount = cod_amount + delivery_fee_amount),
   foreign key (tenant_id, payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict,
   foreign key (tenant_id, cod_collection_id) references money.cod_collections (tenant_id, id) on delete restrict
@@ -2558,6 +2574,8 @@ create table if not exists money.settlement_receipts (
   language text not null default 'en',
   -- What the receipt's QR code says; verifying recomputes it from the rows.
   hash text not null check (hash ~ '^[0-9a-f]{32}$'),
+  -- Counts what has to be printed anew, so that a print that is under way ends no later one.
+  edition integer not null default 1,
   storage_path text,
   error text,
   created_at timestamptz not null default now(),
@@ -3819,6 +3837,27 @@ from money.carrier_remittances r
 left join tenancy.profiles p on p.id = r.actor_id
 left join tenancy.profiles b on b.id = r.reversed_by;
 grant select on money.carrier_remittances_list to barid_caller;
+
+-- sql/30_views/money/35_cod_settlements.sql
+
+-- Settlements as lists show them; the first column and the last four are for filters and order only.
+drop view if exists money.cod_settlements_list cascade;
+create view money.cod_settlements_list with (security_invoker = true) as
+select s.payment_id as id, s.payment_id as settlement_payment_id, s.method, s.scope,
+  jsonb_build_object('id', s.driver_id, 'full_name', d.full_name) as driver,
+  case when s.receiver_id is not null then jsonb_build_object('id', s.receiver_id, 'full_name', g.full_name) end as receiver,
+  jsonb_build_object('id', s.actor_id, 'full_name', p.full_name) as entered_by,
+  s.currency, s.total, s.cod_total as cod, s.fee_total as delivery_fee, s.collections, s.reference, s.notes, r.status as receipt_status,
+  s.settled_at, s.reversed_at,
+  case when s.reversed_by is not null then jsonb_build_object('id', s.reversed_by, 'full_name', b.full_name) end as reversed_by,
+  s.reversal_reason, s.driver_id, s.receiver_id, d.full_name as driver_name, g.full_name as receiver_name
+from money.cod_settlements s
+left join money.settlement_receipts r on r.tenant_id = s.tenant_id and r.payment_id = s.payment_id
+left join tenancy.profiles d on d.id = s.driver_id
+left join tenancy.profiles g on g.id = s.receiver_id
+left join tenancy.profiles p on p.id = s.actor_id
+left join tenancy.profiles b on b.id = s.reversed_by;
+grant select on money.cod_settlements_list to barid_caller;
 
 -- sql/30_views/money/40_cash_handovers.sql
 
@@ -12351,6 +12390,129 @@ begin
   return money.cod_settle('wallet', input);
 end $$;
 
+-- sql/40_functions/money/cod/15_reverse.sql
+
+-- Taking back a settlement that was entered wrongly: the wrong rows, the wrong receiver, wallet for cash. A definer, as all
+-- writers of cash: it asks for the caller's rights itself, and every statement names the caller's tenant.
+
+-- Takes back a settlement as a whole, once, by the mirror of its journal: its rows are cash in the driver's hands again and
+-- may be settled anew, and the handover it used may be remitted or cancelled. The settlement, its items and its journal
+-- stay. For who entered it, who has its cash, and administrators. {settlement_payment_id, reason} -> its id
+-- Fails: forbidden, settlement_not_found, settlement_already_reversed, settlement_not_reversible (it moved no money here:
+-- made for the receipt of an old row), insufficient_desk_cash (the receiver gave the cash on), insufficient_wallet_balance
+-- (the tenant spent the fees).
+create or replace function money.cod_unsettle(input jsonb) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_short numeric;
+  s money.cod_settlements;
+begin
+  if not money.settles_for_office() then
+    perform app.fail('forbidden');
+  end if;
+  select x.* into s from money.cod_settlements x
+  where x.tenant_id = v_tenant and x.payment_id = (input ->> 'settlement_payment_id')::uuid for no key update;
+  if s.payment_id is null then
+    perform app.fail('settlement_not_found');
+  elsif s.actor_id <> app.user_id() and s.receiver_id is distinct from app.user_id() and not app.has_permission('manage:tenant') then
+    perform app.fail('forbidden');
+  elsif s.reversed_at is not null then
+    perform app.fail('settlement_already_reversed');
+  elsif s.historical then
+    perform app.fail('settlement_not_reversible');
+  end if;
+  -- In the order of their ids, as whoever settles holds them.
+  perform from money.cod_collections c where c.tenant_id = v_tenant and c.settlement_payment_id = s.payment_id order by c.id for no key update;
+  update money.cod_collections c set status = 'collected', remitted_at = null, settled_at = null, remitted_to_user_id = null,
+    settlement_payment_id = null
+  where c.tenant_id = v_tenant and c.settlement_payment_id = s.payment_id;
+  update money.cod_settlement_items i set reversed_at = now() where i.tenant_id = v_tenant and i.payment_id = s.payment_id;
+  update money.cod_settlements x set reversed_at = now(), reversed_by = app.user_id(), reversal_reason = input ->> 'reason'
+  where x.tenant_id = v_tenant and x.payment_id = s.payment_id
+  returning * into s;
+  update money.payments p set status = 'CANCELLED' where p.tenant_id = v_tenant and p.id = s.payment_id;
+  v_short := money.handover_free(s);
+  perform money.receipt_renew(s.payment_id);
+  perform money.cod_unsettled_tell(s);
+  if s.method = 'remit' then
+    perform money.cash_desk_hold(
+      money.account_of('cash_on_hand', case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency::text),
+      money.account_of('driver_cash', 'driver', s.driver_id, s.currency::text), s.total - v_short, s.currency::text);
+  end if;
+  perform money.reverse('cod_settlement', 'payment', s.payment_id, input ->> 'reason');
+  return s.payment_id;
+end $$;
+
+-- Gives the handover of a settlement back to be used again, and answers what of it never lay on the receiver's desk: a
+-- shortage that was booked there when it was resolved, else nothing.
+create or replace function money.handover_free(s money.cod_settlements) returns numeric
+language plpgsql security definer set search_path = '' as $$
+declare
+  h money.cash_handovers;
+begin
+  update money.cash_handovers u set settlement_payment_id = null
+  where u.tenant_id = s.tenant_id and u.settlement_payment_id = s.payment_id
+  returning * into h;
+  return case when h.resolution in ('driver_owes', 'written_off') and h.counted_by = s.receiver_id
+    then h.declared_amount - h.counted_amount else 0 end;
+end $$;
+
+-- Tells that a settlement was taken back by a system event, and the driver, who holds its cash again, and who received it,
+-- each unless it was he who did it.
+create or replace function money.cod_unsettled_tell(s money.cod_settlements) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cod_settlement.reversed', 'source_module', 'delivery',
+    'entity_type', 'cod_settlement', 'entity_id', s.payment_id, 'event_data', jsonb_build_object('settlement_payment_id', s.payment_id,
+      'method', s.method, 'driver_id', s.driver_id, 'receiver_id', s.receiver_id, 'currency', s.currency, 'total', s.total,
+      'collections', s.collections, 'actor_id', app.user_id()))));
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select s.tenant_id, p.id, 'cod_settlement_reversed', jsonb_build_object('settlement_payment_id', s.payment_id, 'amount', s.total,
+    'currency', s.currency)
+  from (select s.driver_id union select s.receiver_id) p (id)
+  where p.id <> app.user_id();
+end $$;
+
+-- A settlement as the list has it, with its rows in the order the cash was taken, also when it was taken back since; null
+-- for one that the caller does not see.
+create or replace function money.cod_settlement(p_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(r) - '{id,driver_id,receiver_id,driver_name,receiver_name}'::text[] || jsonb_build_object('items', (
+        select coalesce(jsonb_agg(jsonb_build_object('cod_collection_id', i.cod_collection_id, 'delivery_id', c.delivery_id,
+          'delivery_code', i.delivery_code, 'delivery_number', i.delivery_number, 'customer_name', c.customer_name,
+          'collected_at', c.collected_at, 'amount', i.amount,
+          'allocations', jsonb_build_object('cod', i.cod_amount, 'delivery_fee', i.delivery_fee_amount)) order by i.position), '[]')
+        from money.cod_settlement_items i
+        join money.cod_collections c on c.tenant_id = i.tenant_id and c.id = i.cod_collection_id
+        where i.tenant_id = app.tenant_id() and i.payment_id = r.id))
+    from money.cod_settlements_list r where r.id = p_id);
+end $$;
+
+-- {settlement_payment_id} -> see cod_settlement(). Fails: settlement_not_found.
+create or replace function money.cod_settlement_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_found jsonb := money.cod_settlement((input ->> 'settlement_payment_id')::uuid);
+begin
+  if v_found is null then
+    perform app.fail('settlement_not_found');
+  end if;
+  return v_found;
+end $$;
+
+-- Takes a settlement back. See money.cod_unsettle. -> see cod_settlement()
+create or replace function money.cod_settlement_reverse(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  -- A statement of its own: the one that reads has to see what this one wrote.
+  v_id uuid := money.cod_unsettle(input);
+begin
+  return money.cod_settlement(v_id);
+end $$;
+
 -- sql/40_functions/money/cod/20_books.sql
 
 -- What a settlement writes: its items, its snapshot, its journal. Called by money.cod_settle alone.
@@ -12657,6 +12819,16 @@ begin
   perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', payment), attempts_max => 3);
 end $$;
 
+-- Prints the receipt of a settlement anew that was taken back, so that it says so. A print that is under way is not waited
+-- for: it is of the edition before, and ends as that.
+create or replace function money.receipt_renew(payment uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update money.settlement_receipts r set status = 'pending', error = null, edition = r.edition + 1
+  where r.tenant_id = app.tenant_id() and r.payment_id = payment;
+  perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', payment), attempts_max => 3);
+end $$;
+
 -- {settlement_payment_id} -> {settlement_payment_id, receipt_status, storage_path}; the driver of it or the office.
 -- Fails: settlement_not_found.
 create or replace function money.receipt_get(input jsonb) returns jsonb
@@ -12728,19 +12900,20 @@ begin
   return money.receipt_get(jsonb_build_object('settlement_payment_id', v_payment));
 end $$;
 
--- Whether a receipt says the truth: its hash is the one that was printed, and the rows still give it.
--- {settlement_payment_id, hash} -> {valid, printed, unchanged, settlement}. Fails: settlement_not_found.
+-- Whether a receipt says the truth: its hash is the one that was printed, the rows still give it, and the settlement was
+-- not taken back. {settlement_payment_id, hash} -> {valid, printed, unchanged, settlement}. Fails: settlement_not_found.
 create or replace function money.receipt_verify(input jsonb) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
   v_payment uuid := (money.receipt_get(input) ->> 'settlement_payment_id')::uuid;
 begin
   return (
-    select jsonb_build_object('valid', r.hash = lower(input ->> 'hash') and r.hash = money.receipt_hash(v_payment),
+    select jsonb_build_object(
+      'valid', r.hash = lower(input ->> 'hash') and r.hash = money.receipt_hash(v_payment) and s.reversed_at is null,
       'printed', r.hash = lower(input ->> 'hash'), 'unchanged', r.hash = money.receipt_hash(v_payment),
       'settlement', jsonb_build_object('settlement_payment_id', s.payment_id, 'method', s.method, 'driver', money.person(s.driver_id),
         'receiver', money.person(s.receiver_id), 'currency', s.currency, 'total', s.total, 'cod', s.cod_total, 'delivery_fee', s.fee_total,
-        'collections', s.collections, 'settled_at', s.settled_at))
+        'collections', s.collections, 'settled_at', s.settled_at, 'reversed_at', s.reversed_at, 'reversal_reason', s.reversal_reason))
     from money.settlement_receipts r
     join money.cod_settlements s on s.tenant_id = r.tenant_id and s.payment_id = r.payment_id
     where r.tenant_id = app.tenant_id() and r.payment_id = v_payment);
@@ -12761,7 +12934,7 @@ begin
   end if;
   return (
     select jsonb_build_object('tenant_id', s.tenant_id, 'settlement_payment_id', s.payment_id, 'language', v_receipt.language,
-      'hash', v_receipt.hash, 'snapshot', p.snapshot, 'tenant_name', t.name, 'brand', coalesce(b.settings, '{}'),
+      'hash', v_receipt.hash, 'edition', v_receipt.edition, 'reversed_at', s.reversed_at, 'snapshot', p.snapshot, 'tenant_name', t.name, 'brand', coalesce(b.settings, '{}'),
       'timezone', coalesce(z.settings ->> 'name', 'UTC'),
       'decimals', coalesce((c.settings ->> 'decimals')::integer, case s.currency when 'IQD' then 0 else k.exponent end))
     from money.cod_settlements s
@@ -12775,13 +12948,14 @@ begin
     where s.payment_id = payment);
 end $$;
 
--- Ends a print: with the path of the file, or the reason it failed for good.
-create or replace function private.receipt_finish(payment uuid, path text, reason text) returns boolean
+-- Ends the print of an edition: with the path of the file, or the reason it failed for good. False when it is printed
+-- anew by now, or was printed by another.
+create or replace function private.receipt_finish(payment uuid, edition integer, path text, reason text) returns boolean
 language plpgsql security definer set search_path = '' as $$
 begin
   update money.settlement_receipts r set status = case when path is null then 'failure' else 'success' end, storage_path = path,
     error = left(reason, 2000)
-  where r.payment_id = payment and r.status = 'in_process';
+  where r.payment_id = payment and r.status = 'in_process' and r.edition = receipt_finish.edition;
   return found;
 end $$;
 
@@ -12801,7 +12975,7 @@ begin
   return v_count;
 end $$;
 
-grant execute on function private.receipt_begin(uuid), private.receipt_finish(uuid, text, text) to barid_api;
+grant execute on function private.receipt_begin(uuid), private.receipt_finish(uuid, integer, text, text) to barid_api;
 
 -- sql/40_functions/money/cod/50_reads.sql
 
@@ -12991,7 +13165,7 @@ revoke execute on function money.carrier_paid(uuid, timestamptz), money.carrier_
 -- What the desks of the office hold: what was brought to them and what left them has to be what the ledger says.
 
 -- The cash of a tenant's desks as of a moment, by owner and currency, from the rows and from the ledger.
---   remitted         what drivers, or for the tenant's own till carriers, handed in
+--   remitted         what drivers, or for the tenant's own till carriers, handed in, without what was reversed
 --   shortages        what was declared, remitted and never there
 --   transferred_out  what was brought to the bank or handed to others, without what was reversed
 --   transferred_in   what others handed over
@@ -13007,6 +13181,7 @@ language sql stable security definer set search_path = '' as $$
     select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency::text, s.total, 0, 0, 0, 0
     from money.cod_settlements s
     where s.tenant_id = tenant and s.method = 'remit' and not s.historical and s.settled_at <= as_of
+      and (s.reversed_at is null or s.reversed_at > as_of)
     union all
     select 'tenant', null, r.currency::text, r.amount, 0, 0, 0, 0
     from money.carrier_remittances r
@@ -13102,16 +13277,22 @@ revoke execute on function money.desk_positions(uuid, timestamptz), money.desk_d
 -- The proof that no cash is missing: what was collected is in hand, remitted or settled; the ledger, the
 -- rows and the wallets say the same; every difference is named with its rows.
 
--- The cash of a tenant as of a moment, by driver and currency, from the rows and from the ledger.
+-- The cash of a tenant as of a moment, by driver and currency, from the rows and from the ledger. A row says how it was
+-- settled last; before a settlement was taken back, it was settled by that.
 create or replace function money.cod_positions(tenant uuid, as_of timestamptz)
 returns table (driver_id uuid, currency text, collected numeric, remitted numeric, settled_by_wallet numeric, in_hand numeric, ledger numeric)
 language sql stable security definer set search_path = '' as $$
-  with by_row as (
-    select c.driver_id, c.currency::text as currency, sum(c.amount) as collected,
-      coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0) as remitted,
-      coalesce(sum(c.amount) filter (where c.settled_at <= as_of), 0) as settled
+  with by_row (driver_id, currency, collected, remitted, settled) as (
+    select c.driver_id, c.currency::text, sum(c.amount),
+      coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0),
+      coalesce(sum(c.amount) filter (where c.settled_at <= as_of), 0)
     from money.cod_collections c where c.tenant_id = tenant and c.collected_at <= as_of
     group by c.driver_id, c.currency
+  ), since_reversed (driver_id, currency, remitted, settled) as (
+    select s.driver_id, s.currency::text, coalesce(sum(s.total) filter (where s.method = 'remit'), 0),
+      coalesce(sum(s.total) filter (where s.method = 'wallet'), 0)
+    from money.cod_settlements s where s.tenant_id = tenant and s.settled_at <= as_of and s.reversed_at > as_of
+    group by s.driver_id, s.currency
   ), by_entry as (
     select a.owner_user_id as driver_id, a.currency::text as currency, sum(e.amount) as held
     from money.accounts a
@@ -13119,17 +13300,21 @@ language sql stable security definer set search_path = '' as $$
     where a.tenant_id = tenant and a.kind = 'driver_cash'
     group by a.owner_user_id, a.currency
   )
-  select coalesce(r.driver_id, e.driver_id), coalesce(r.currency, e.currency), coalesce(r.collected, 0), coalesce(r.remitted, 0),
-    coalesce(r.settled, 0), coalesce(r.collected - r.remitted - r.settled, 0), coalesce(e.held, 0)
-  from by_row r full join by_entry e on e.driver_id = r.driver_id and e.currency = r.currency
+  select coalesce(r.driver_id, e.driver_id), coalesce(r.currency, e.currency), coalesce(r.collected, 0), coalesce(r.remitted + b.remitted, 0),
+    coalesce(r.settled + b.settled, 0), coalesce(r.collected - r.remitted - r.settled - b.remitted - b.settled, 0), coalesce(e.held, 0)
+  from by_row r
+  cross join lateral (
+    select coalesce(sum(x.remitted), 0) as remitted, coalesce(sum(x.settled), 0) as settled
+    from since_reversed x where x.driver_id = r.driver_id and x.currency = r.currency) b
+  full join by_entry e on e.driver_id = r.driver_id and e.currency = r.currency
 $$;
 
 -- Every difference in a tenant's cash as of a moment; none means that every dinar is accounted for.
 --   driver_cash         a driver's rows in hand are not what the ledger says he holds
 --   collection_journal  a row was not booked as cash taken, or with another amount
---   settlement_items    a settlement is not the sum of its items
+--   settlement_items    a settlement is not the sum of its items, or they were not taken back with it
 --   settled_row         a row is not as its settlement took it, or is settled without one
---   settlement_journal  a settlement took another amount from the driver in the ledger
+--   settlement_journal  a settlement took another amount from the driver in the ledger; a reversed one has to leave nothing
 --   cod_credit          the COD paid out to merchants is not the COD collected, by drivers and carriers together
 --   ledger              the books contradict themselves
 --   carrier_…           what money.carrier_differences finds
@@ -13157,30 +13342,33 @@ language sql stable security definer set search_path = '' as $$
   select 'settlement_items', s.driver_id, null, null, s.currency, s.total, i.total, i.rows
   from money.cod_settlements s
   left join lateral (
-    select sum(i.amount) as total, sum(i.delivery_fee_amount) as fees, count(*) as entries, array_agg(i.cod_collection_id) as rows
+    select sum(i.amount) as total, sum(i.delivery_fee_amount) as fees, count(*) as entries,
+      bool_or(i.reversed_at is distinct from s.reversed_at) as torn, array_agg(i.cod_collection_id) as rows
     from money.cod_settlement_items i where i.tenant_id = tenant and i.payment_id = s.payment_id
   ) i on true
   where s.tenant_id = tenant and s.settled_at <= as_of
-    and (s.total is distinct from i.total or s.fee_total is distinct from i.fees or s.collections is distinct from i.entries)
+    and (s.total is distinct from i.total or s.fee_total is distinct from i.fees or s.collections is distinct from i.entries or i.torn)
   union all
   select 'settled_row', c.driver_id, null, null, c.currency, i.amount, c.amount, array[c.id]
   from money.cod_collections c
-  left join money.cod_settlement_items i on i.tenant_id = c.tenant_id and i.cod_collection_id = c.id
+  left join money.cod_settlement_items i on i.tenant_id = c.tenant_id and i.cod_collection_id = c.id and i.reversed_at is null
   left join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
   where c.tenant_id = tenant and c.collected_at <= as_of and (
     i.payment_id is distinct from c.settlement_payment_id
     or (i.payment_id is not null and (i.amount <> c.amount or i.cod_amount <> c.cod_amount or s.driver_id <> c.driver_id
       or c.status <> case s.method when 'remit' then 'remitted' else 'settled_by_wallet' end)))
   union all
-  select 'settlement_journal', s.driver_id, null, null, s.currency, -s.total, b.amount, array[s.payment_id]
+  select 'settlement_journal', s.driver_id, null, null, s.currency, n.taken, b.amount, array[s.payment_id]
   from money.cod_settlements s
+  cross join lateral (select case when s.reversed_at <= as_of then 0 else -s.total end as taken) n
   left join lateral (
     select sum(e.amount) as amount from money.ledger_transactions t
     join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
     join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'driver_cash' and a.owner_user_id = s.driver_id
-    where t.tenant_id = tenant and t.kind = 'cod_settlement' and t.reference_id = s.payment_id
+    where t.tenant_id = tenant and t.kind in ('cod_settlement', 'cod_settlement_REVERSAL') and t.reference_type = 'payment'
+      and t.reference_id = s.payment_id and t.created_at <= as_of
   ) b on true
-  where s.tenant_id = tenant and s.settled_at <= as_of and not s.historical and b.amount is distinct from -s.total
+  where s.tenant_id = tenant and s.settled_at <= as_of and not s.historical and b.amount is distinct from n.taken
   union all
   select 'cod_credit', null, null, null, r.currency, r.cod, p.paid, r.rows
   from (
@@ -22635,8 +22823,8 @@ select app.append_only('delivery.transfer_manifest_events');
 select app.append_only('delivery.delivery_status_history');
 select app.append_only('delivery.delivery_proofs');
 select app.append_only('warehousing.inventory_transactions');
-select app.append_only('money.cod_settlements');
-select app.append_only('money.cod_settlement_items');
+select app.append_only('money.cod_settlements', '{reversed_at,reversed_by,reversal_reason}');
+select app.append_only('money.cod_settlement_items', '{reversed_at}');
 select app.append_only('money.carrier_remittances', '{reversed_at,reversed_by,reversal_reason}');
 select app.append_only('money.carrier_remittance_items');
 
@@ -22730,6 +22918,16 @@ create policy tenant on money.ledger_transactions for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
     select from money.ledger_entries e where e.tenant_id = ledger_transactions.tenant_id and e.transaction_id = ledger_transactions.id)))
   with check (tenant_id = (select app.tenant_id()));
+
+-- What a settlement took, and its receipt: whoever sees the settlement.
+drop policy tenant on money.cod_settlement_items;
+create policy tenant on money.cod_settlement_items for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+    select from money.cod_settlements s where s.tenant_id = cod_settlement_items.tenant_id and s.payment_id = cod_settlement_items.payment_id)));
+drop policy tenant on money.settlement_receipts;
+create policy tenant on money.settlement_receipts for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+    select from money.cod_settlements s where s.tenant_id = settlement_receipts.tenant_id and s.payment_id = settlement_receipts.payment_id)));
 
 -- A payment is seen by staff, by whose account it is, and by whoever sees the delivery it is for.
 drop policy tenant on money.payments;

@@ -15,6 +15,7 @@ function receipt(count: number) {
     reference: null,
     notes: null,
     historical: false,
+    reversed_at: null,
     currency: "IQD",
     decimals: 0,
     timezone: "Asia/Baghdad",

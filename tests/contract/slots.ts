@@ -63,7 +63,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/^remittance_id$/, "remittance"],
   [/cod_collection_ids?$|^cod-collection$/, "collection"],
   [/settlement_payment_id$/, "settlement"],
-  [/remitted_to_user_id$/, "user"],
+  [/remitted_to_user_id$|^receiver_id$/, "user"],
   [/^from_user_id$/, "cashier"],
   [/^to_user_id$/, "colleague"],
   [/^notification_ids$/, "notification"],

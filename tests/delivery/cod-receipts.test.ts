@@ -227,6 +227,7 @@ describe("the page", () => {
     reference: null,
     notes: null,
     historical: false,
+    reversed_at: null,
     currency: "IQD",
     decimals: 0,
     timezone: "Asia/Baghdad",

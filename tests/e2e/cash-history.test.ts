@@ -1,7 +1,7 @@
 /**
  * Random histories of cash under many callers, while connections are cut: deliveries are completed,
- * cash is remitted and settled by rows and as a whole, wallets are adjusted, adjustments taken back, calls
- * repeated with their keys. Afterwards the books hold, nothing is missing, and every answer a client was given is in the
+ * cash is remitted and settled by rows and as a whole, wallets are adjusted, settlements and adjustments taken back,
+ * calls repeated with their keys. Afterwards the books hold, nothing is missing, and every answer a client was given is in the
  * database exactly once.
  */
 import fc from "fast-check";
@@ -203,8 +203,11 @@ test(`cash survives whatever happens to it (seed ${seed})`, async () => {
     }
     if (step.kind === "reverse") {
       const made = sent.flatMap(({ path, answers }) => {
-        const done = path.endsWith("/adjust") && answers.find(({ status }) => status === 200);
-        return done ? [path.replace("adjust", `adjustments/${done.body.payment_id}/reverse`)] : [];
+        const done = answers.find(({ status }) => status === 200)?.body;
+        if (!done || path.endsWith("/reverse")) return [];
+        return path.endsWith("/adjust")
+          ? [path.replace("adjust", `adjustments/${done.payment_id}/reverse`)]
+          : [`cod-settlements/${done.data.settlement_payment_id}/reverse`];
       });
       if (made.length === 0) return;
       await send({
@@ -243,13 +246,13 @@ test(`cash survives whatever happens to it (seed ${seed})`, async () => {
   }));
 
   // Every answer: known, the same to all who asked with the key, refused with a word of ours or done.
-  const settlements = sent.filter(({ path }) => path.startsWith("cod-"));
+  const settlements = sent.filter(({ path }) => path.startsWith("cod-collections/"));
   for (const { answers, path } of sent) {
     for (const { status, body } of answers) {
       expect([200, 400, 409], `${path} ${JSON.stringify(body)}`).toContain(status);
     }
     const done = answers.filter(({ status }) => status === 200);
-    if (path.startsWith("cod-")) {
+    if (path.startsWith("cod-collections/")) {
       for (const { body } of done) {
         expect({ ...body.data, receipt_status: "" }).toEqual({
           ...done[0].body.data,
@@ -277,6 +280,12 @@ test(`cash survives whatever happens to it (seed ${seed})`, async () => {
     ) => key),
   );
   expect(keys.size).toBe(acknowledged.size);
+  const takenBack = sent.filter(({ path, answers }) =>
+    path.startsWith("cod-settlements/") && answers.some(({ status }) => status === 200)
+  ).map(({ path }) => path.split("/")[1]);
+  const reversed = await sql`select payment_id from money.cod_settlements
+    where tenant_id = ${tenantId} and reversed_at is not null`;
+  expect(reversed.map(({ payment_id }) => payment_id).sort()).toEqual(takenBack.sort());
 
   expect(await sql`select * from money.verify_books()`).toEqual([]);
   expect(await sql`select * from money.cod_differences(${tenantId}, now())`).toEqual([]);
@@ -300,7 +309,7 @@ test(`cash survives whatever happens to it (seed ${seed})`, async () => {
       .flatMap(({ answers }) => answers.filter(({ status }) => status === 200).slice(0, 1))
       .reduce((sum, { body }) => sum + body.transaction.amount, 0);
     const [{ paid }] = await sql`select coalesce(sum(total), 0) as paid from money.cod_settlements
-      where tenant_id = ${tenantId} and driver_id = ${id} and method = 'wallet'`;
+      where tenant_id = ${tenantId} and driver_id = ${id} and method = 'wallet' and reversed_at is null`;
     expect(Number(balance)).toBe(walletStart + adjusted + reversed - Number(paid));
   }
   figure({

@@ -48,7 +48,7 @@ export const operation: fc.Arbitrary<Operation> = fc.oneof(
     }),
   },
   {
-    weight: 1,
+    weight: 2,
     arbitrary: fc.record({
       kind: fc.constant("reverse" as const),
       pick: fc.nat(10_000),

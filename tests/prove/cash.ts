@@ -186,13 +186,21 @@ export class Cash extends Asking {
     );
     if (!settled) return;
     const { data } = settled;
-    this.facts.told(
-      "settled",
-      reference,
-      way === "remit"
-        ? `${data.settlement_payment_id} remit ${data.total_remitted} ${data.remitted_count}`
-        : `${data.settlement_payment_id} wallet ${data.total_settled} ${data.settled_count}`,
+    const { settlement_payment_id: id } = data;
+    const told = way === "remit"
+      ? `${id} remit ${data.total_remitted} ${data.remitted_count}`
+      : `${id} wallet ${data.total_settled} ${data.settled_count}`;
+    this.facts.told("settled", reference, told);
+    if (a % 5) return;
+    const back = await this.ask(
+      place.admin,
+      "POST",
+      `/delivery/cod-settlements/${id}/reverse`,
+      { reason: reference },
+      ({ data }) => data.settlement_payment_id === id && data.reversal_reason === reference,
+      ["insufficient_desk_cash", "insufficient_wallet_balance"],
     );
+    if (back) this.facts.told("settled", reference, `${told} reversed`);
   }
 
   /** Cash of the dispatcher's or the administrator's desk goes to the bank or to the other; some of it comes back. */

@@ -10,7 +10,8 @@ const kinds = {
     `select snapshot ->> 'reason' as marker, id || ' ' || amount::float8 || ' ' || (snapshot ->> 'direction') as value
     from money.payments where tenant_id = $1 and type = 'WALLET_ADJUSTMENT'`,
   settled:
-    `select reference as marker, payment_id || ' ' || method || ' ' || total::float8 || ' ' || collections as value
+    `select reference as marker, payment_id || ' ' || method || ' ' || total::float8 || ' ' || collections
+      || case when reversed_at is null then '' else ' reversed' end as value
     from money.cod_settlements where tenant_id = $1`,
   received:
     `select reason as marker, reference_id || ' ' || sum(quantity) as value from warehousing.inventory_transactions

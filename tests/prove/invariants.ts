@@ -47,7 +47,7 @@ export const ofTenant: readonly Invariant[] = [
   {
     name: "cash: a row is collected, or went one way, once, by a settlement that took it as it is",
     sql: `select c.id from money.cod_collections c
-      left join money.cod_settlement_items i on i.tenant_id = c.tenant_id and i.cod_collection_id = c.id
+      left join money.cod_settlement_items i on i.tenant_id = c.tenant_id and i.cod_collection_id = c.id and i.reversed_at is null
       left join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
       where c.tenant_id = $1 and (
         (c.status = 'collected') <> (i.payment_id is null)
@@ -57,25 +57,32 @@ export const ofTenant: readonly Invariant[] = [
         or i.payment_id <> c.settlement_payment_id or s.driver_id <> c.driver_id or s.currency <> c.currency
         or (i.amount, i.cod_amount, i.delivery_fee_amount) is distinct from (case when i.amount is not null then c.amount end,
           case when i.amount is not null then c.cod_amount end, case when i.amount is not null then c.delivery_fee_amount end)
+        or s.reversed_at is not null
         or c.status <> case s.method when 'remit' then 'remitted' when 'wallet' then 'settled_by_wallet' else c.status end)`,
   },
   {
-    name: "cash: a settlement is the sum of its rows, and its payment says so",
+    name:
+      "cash: a settlement is the sum of its rows, and its payment says so and whether it counts",
     sql: `select s.payment_id from money.cod_settlements s
-      left join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
-        and p.type = 'COD_SETTLEMENT' and p.status = 'SUCCESS' and p.amount = s.total and p.currency = s.currency
-      left join lateral (select count(*) as n, sum(i.amount) as amount, sum(i.delivery_fee_amount) as fees
+      left join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id and p.type = 'COD_SETTLEMENT'
+        and p.status = case when s.reversed_at is null then 'SUCCESS' else 'CANCELLED' end and p.amount = s.total and p.currency = s.currency
+      left join lateral (select count(*) as n, sum(i.amount) as amount, sum(i.delivery_fee_amount) as fees,
+          bool_or(i.reversed_at is distinct from s.reversed_at) as torn
         from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id) i on true
-      where s.tenant_id = $1 and (p.id is null or (i.n, i.amount, i.fees) is distinct from (s.collections::bigint, s.total, s.fee_total))`,
+      where s.tenant_id = $1 and (p.id is null or i.torn or (i.n, i.amount, i.fees) is distinct from (s.collections::bigint, s.total, s.fee_total))`,
   },
   {
     name:
-      "cash: a settlement has its journal, its event and its receipt, each once; a payment has its settlement",
-    sql: `select s.payment_id from money.cod_settlements s where s.tenant_id = $1 and (
-        1 <> (select count(*) from money.ledger_transactions t where t.tenant_id = s.tenant_id and t.kind = 'cod_settlement'
-          and t.reference_type = 'payment' and t.reference_id = s.payment_id)
-        or 1 <> (select count(*) from integration.system_events e where e.tenant_id = s.tenant_id
-          and e.event_type = 'cod_settlement.created' and e.entity_id = s.payment_id)
+      "cash: a settlement, and a reversal, has its journal and its event, each once, and a receipt; a payment has its settlement",
+    sql: `select s.payment_id from money.cod_settlements s
+      cross join lateral (select array['cod_settlement'] || case when s.reversed_at is not null then array['cod_settlement_REVERSAL'] end
+          as journals, array['cod_settlement.created'] || case when s.reversed_at is not null then array['cod_settlement.reversed'] end
+          as events) n
+      where s.tenant_id = $1 and (
+        n.journals is distinct from (select array_agg(t.kind order by t.kind) from money.ledger_transactions t
+          where t.tenant_id = s.tenant_id and t.reference_type = 'payment' and t.reference_id = s.payment_id)
+        or n.events is distinct from (select array_agg(e.event_type order by e.event_type) from integration.system_events e
+          where e.tenant_id = s.tenant_id and e.entity_id = s.payment_id)
         or 1 <> (select count(*) from money.settlement_receipts r where r.tenant_id = s.tenant_id and r.payment_id = s.payment_id))
       union all
       select p.id from money.payments p where p.tenant_id = $1 and p.type = 'COD_SETTLEMENT'
@@ -121,7 +128,7 @@ export const ofTenant: readonly Invariant[] = [
         where a.tenant_id = $1 and a.kind = 'cash_on_hand'
         union all
         select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency, s.total
-        from money.cod_settlements s where s.tenant_id = $1 and s.method = 'remit' and not s.historical
+        from money.cod_settlements s where s.tenant_id = $1 and s.method = 'remit' and not s.historical and s.reversed_at is null
         union all
         select 'tenant', null, r.currency, r.amount from money.carrier_remittances r
         where r.tenant_id = $1 and r.reversed_at is null

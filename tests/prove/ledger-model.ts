@@ -13,6 +13,7 @@ export type Op =
     rows: string[] | "all";
     key: string;
   }
+  | { type: "unsettle"; key: string }
   | { type: "adjust"; driver: number; amount: number; credit: boolean }
   | { type: "receive"; shelf: number; item: number; quantity: number }
   | { type: "correct"; shelf: number; item: number; delta: number }
@@ -45,8 +46,17 @@ export interface State {
     string,
     { customer: number; quantity: number; total: number; wallet: boolean; status: string }
   >;
-  /** What was answered under a key, and to what. */
-  keys: Record<string, { asked: string; answer: string }>;
+  /** What was answered under a key, to what, and what it settled. */
+  keys: Record<string, { asked: string; answer: string; settled: Settled }>;
+}
+
+interface Settled {
+  way: Way;
+  driver: number;
+  names: string[];
+  total: number;
+  fees: number;
+  reversed: boolean;
 }
 
 /** One unit of the shop's product with its delivery. */
@@ -57,6 +67,8 @@ export function apply(state: State, op: Op): string {
   switch (op.type) {
     case "settle":
       return settle(state, op);
+    case "unsettle":
+      return unsettle(state, op);
     case "adjust": {
       const after = state.drivers[op.driver] + (op.credit ? op.amount : -op.amount);
       if (after < 0) return "insufficient_wallet_balance";
@@ -142,8 +154,23 @@ function settle(state: State, op: Op & { type: "settle" }): string {
   for (const row of rows) row.status = op.way === "remit" ? "remitted" : "settled_by_wallet";
   const after = op.way === "remit" ? "" : ` leaves ${state.drivers[driver]}`;
   const answer = `ok ${total} of which ${fees} in ${rows.length}${after}`;
-  state.keys[key] = { asked, answer };
+  const settled = { way: op.way, driver, names, total, fees, reversed: false };
+  state.keys[key] = { asked, answer, settled };
   return answer;
+}
+
+function unsettle(state: State, { key }: Op & { type: "unsettle" }): string {
+  const settled = state.keys[key]?.settled;
+  if (!settled) return "settlement_not_found";
+  if (settled.reversed) return "settlement_already_reversed";
+  const { way, driver, names, total, fees } = settled;
+  settled.reversed = true;
+  if (way === "settle-by-wallet") {
+    state.drivers[driver] += total;
+    state.house -= fees;
+  }
+  for (const name of names) state.rows[name].status = "collected";
+  return `ok ${total} of which ${fees} in ${names.length}`;
 }
 
 function decide(state: State, { type, name }: Op & { type: "approve" | "cancel" }): string {

@@ -33,6 +33,7 @@ export class Real {
     }
     const missing = "name" in op && op.type !== "order" && op.type !== "pick" && !this.ids[op.name];
     if (missing) return op.type === "move" ? "picking_order_not_found" : "order_not_found";
+    if (op.type === "unsettle" && !this.ids[`settlement ${op.key}`]) return "settlement_not_found";
     const seen = await this.caller.surely(this.question(op));
     if (seen.status < 200 || seen.status >= 300) return seen.body.code ?? `status ${seen.status}`;
     return this.answer(op, seen.body);
@@ -65,6 +66,12 @@ export class Real {
             : { scope: "selected", cod_collection_ids: op.rows.map((name) => ids[name]) },
         };
       }
+      case "unsettle":
+        return {
+          token: place.admin.token,
+          path: `/delivery/cod-settlements/${ids[`settlement ${op.key}`]}/reverse`,
+          body: { reason: "model" },
+        };
       case "adjust":
         return {
           token: place.admin.token,
@@ -122,10 +129,13 @@ export class Real {
     switch (op.type) {
       case "settle": {
         const { data } = body;
+        this.ids[`settlement ${op.key}`] = data.settlement_payment_id;
         return op.way === "remit"
           ? `ok ${data.total_remitted} of which ${data.total_delivery_fee_remitted} in ${data.remitted_count}`
           : `ok ${data.total_settled} of which ${data.total_delivery_fee_settled} in ${data.settled_count} leaves ${data.wallet_balance_after}`;
       }
+      case "unsettle":
+        return `ok ${body.data.total} of which ${body.data.delivery_fee} in ${body.data.items.length}`;
       case "adjust":
         return `ok ${body.wallet.balance}`;
       case "receive":

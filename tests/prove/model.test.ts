@@ -45,6 +45,7 @@ const kinds = [
   "remit",
   "settle-by-wallet",
   "again",
+  "unsettle",
   "adjust",
   "receive",
   "correct",
@@ -74,6 +75,10 @@ function operation(model: Model, { kind, dice: [a, b, c, d] }: Draft): Op | unde
       if (!known || !model.names.row.length || b % 3) return known;
       // With its key, and with other rows.
       return { ...known, rows: known.rows === "all" ? [one(model.names.row)] : "all" };
+    }
+    case "unsettle": {
+      const known = model.sent[a % Math.max(model.sent.length, 1)];
+      return known && { type: "unsettle", key: known.key };
     }
     case "adjust":
       return { type: "adjust", driver: a % drivers, amount: 1 + b * 10, credit: c % 2 === 0 };

@@ -91,13 +91,18 @@ export async function expectReplayed(
  * A list of 3 to 20 rows: 20 a page unless asked, at most 100, every row on exactly one page, exact
  * totals, sortable both ways, and `%` in a search is a character.
  */
-export async function expectPaged(person: Person, path: string, sortBy: string): Promise<void> {
+export async function expectPaged(
+  person: Person,
+  path: string,
+  sortBy: string,
+  named = "id",
+): Promise<void> {
   const ask = async (query: Record<string, string | number>) => {
     const answer = await person.get(path, { query });
     expect(answer).toSucceed(200);
     return answer.body;
   };
-  const ids = (body: { data: { id: string }[] }) => body.data.map((row) => row.id);
+  const ids = (body: { data: Record<string, string>[] }) => body.data.map((row) => row[named]);
   const whole = await ask({});
   const total = whole.data.length;
   expect(total).toBeGreaterThanOrEqual(3);

@@ -1,4 +1,4 @@
-// Cash on delivery: nine deliveries under the three cash rules, three settlements, three receipts; one that a carrier brings; and cash of the desk that goes to the bank.
+// Cash on delivery: ten deliveries under the three cash rules, three settlements, three receipts, one that is taken back; one that a carrier brings; and cash of the desk that goes to the bank.
 // node tests/walkthrough/cash.mjs
 import { createHmac, randomUUID } from "node:crypto";
 import { mkdtempSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const standard = deliveryServices.find(({ code }) => code === "STD");
 const { data: places } = await call(ops, "GET", "delivery/addresses?limit=100");
 const place = (name) => places.find(({ title }) => title.en === name).id;
 
-say("Nine deliveries, three under each cash rule");
+say("Ten deliveries, three or four under each cash rule");
 const rules = [
   { rule: "the sender pays the fee at pickup", payer_type: "sender", cod_amount: 0 },
   { rule: "the receiver pays the fee at the door", payer_type: "receiver", cod_amount: 0 },
@@ -39,7 +39,7 @@ async function order(terms) {
 }
 
 const deliveries = [];
-for (const { rule, ...terms } of [...rules, ...rules, ...rules]) {
+for (const { rule, ...terms } of [...rules, ...rules, ...rules, rules[2]]) {
   deliveries.push({ ...await order(terms), rule });
 }
 const bulk = await call(ops, "POST", "delivery/assignments/bulk", {
@@ -75,7 +75,7 @@ for (const { id, rule } of deliveries) {
     );
   }
 }
-check("rows of cash", taken.length, 9);
+check("rows of cash", taken.length, 10);
 const { summary } = await call(driver1, "GET", "delivery/cod-summary");
 show(`he holds ${money(summary.total_unremitted)}, ${summary.pending_collections_count} rows`);
 
@@ -114,10 +114,28 @@ check("what is settled cannot be settled again", spent.code, "cod_collections_no
 say("The last three by the dispatcher at his desk");
 const third = await settle("remit", {
   scope: "selected",
-  cod_collection_ids: ids.slice(6),
+  cod_collection_ids: ids.slice(6, 9),
   driver_id: driver1.id,
   remitted_to_user_id: dispatcher.id,
 }, dispatcher);
+
+say("One more is entered for the wrong desk: the dispatcher takes it back and enters it again");
+const last = { scope: "selected", cod_collection_ids: ids.slice(9) };
+const wrong = await settle("remit", { ...last, remitted_to_user_id: admin.id }, dispatcher);
+const { data: undone } = await call(
+  dispatcher,
+  "POST",
+  `delivery/cod-settlements/${wrong.settlement_payment_id}/reverse`,
+  { reason: "It lies on my desk" },
+);
+show(`${money(undone.total)} are in his hands again: ${undone.reversal_reason}`);
+await settle("remit", last, dispatcher);
+const his = await call(dispatcher, "GET", `delivery/cod-settlements?driver_id=${driver1.id}`);
+check(
+  "his last two settlements",
+  his.data.slice(0, 2).map(({ receiver, reversed_at }) => [receiver.id, reversed_at !== null]),
+  [[dispatcher.id, false], [admin.id, true]],
+);
 
 say("Receipts: each in the language of who settled");
 const folder = mkdtempSync(join(tmpdir(), "barid-receipts-"));

@@ -11,6 +11,7 @@ export interface ReceiptCaptions {
   reference: string;
   notes: string;
   historical: string;
+  reversed: (moment: string) => string;
   order: string;
   customer: string;
   collected: string;
@@ -34,6 +35,7 @@ export const receiptCaptions: Record<ReceiptLanguage, ReceiptCaptions> = {
     reference: "Reference",
     notes: "Notes",
     historical: "Printed later for a settlement made before receipts were kept",
+    reversed: (moment) => `REVERSED on ${moment}: this settlement no longer counts`,
     order: "Order",
     customer: "Customer",
     collected: "Collected",
@@ -55,6 +57,7 @@ export const receiptCaptions: Record<ReceiptLanguage, ReceiptCaptions> = {
     reference: "المرجع",
     notes: "ملاحظات",
     historical: "طُبع لاحقاً لتسوية جرت قبل حفظ الإيصالات",
+    reversed: (moment) => `أُلغيت هذه التسوية في ${moment} ولم تعد سارية`,
     order: "الطلب",
     customer: "الزبون",
     collected: "وقت التحصيل",
@@ -76,6 +79,7 @@ export const receiptCaptions: Record<ReceiptLanguage, ReceiptCaptions> = {
     reference: "سەرچاوە",
     notes: "تێبینی",
     historical: "دواتر چاپ کراوە بۆ یەکلاکردنەوەیەک کە پێش هەڵگرتنی وەسڵ کراوە",
+    reversed: (moment) => `ئەم یەکلاکردنەوەیە لە ${moment} هەڵوەشێنرایەوە و چیتر کاری پێ ناکرێت`,
     order: "داواکاری",
     customer: "کڕیار",
     collected: "کاتی کۆکردنەوە",

@@ -19,6 +19,10 @@ interface Begun {
   settlement_payment_id: string;
   language: ReceiptLanguage;
   hash: string;
+  /** Counts what was printed anew; a later one has a file of its own. */
+  edition: number;
+  /** When the settlement was taken back. */
+  reversed_at: string | null;
   tenant_name: Record<string, string>;
   brand: { brand_name?: Record<string, string> };
   timezone: string;
@@ -48,20 +52,21 @@ export async function printReceipt(job: Job): Promise<void> {
   );
   if (!begun) return;
   try {
-    const path = `${begun.tenant_id}/${payment}.pdf`;
+    const name = begun.edition === 1 ? payment : `${payment}.${begun.edition}`;
+    const path = `${begun.tenant_id}/${name}.pdf`;
     await putFile(receiptBucket, path, await renderReceipt(receiptOf(begun)), "application/pdf");
-    await finish(payment, path, null);
+    await finish(payment, begun.edition, path, null);
   } catch (error) {
     if (job.attempts < attemptsMax) throw error;
     log("error", "receipt_failed", { settlement_payment_id: payment, ...describeError(error) });
-    await finish(payment, null, String(error));
+    await finish(payment, begun.edition, null, String(error));
   }
 }
 
-const finish = (payment: string, path: string | null, reason: string | null) =>
+const finish = (payment: string, edition: number, path: string | null, reason: string | null) =>
   system(
-    "select private.receipt_finish($1::text::uuid, $2::text, $3::text) as answer",
-    [payment, path, reason],
+    "select private.receipt_finish($1::text::uuid, $2::text::integer, $3::text, $4::text) as answer",
+    [payment, String(edition), path, reason],
   );
 
 function receiptOf({ snapshot, ...begun }: Begun) {

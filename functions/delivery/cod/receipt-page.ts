@@ -4,6 +4,7 @@
  *
  * x counts from the side where a line of the language begins, so one layout serves both directions.
  */
+import { isolate } from "../../../shared/pdf/characters.ts";
 import { drawQrCode } from "../../../shared/pdf/qr-code.ts";
 import {
   openDocument,
@@ -33,6 +34,8 @@ export interface Receipt {
   reference: string | null;
   notes: string | null;
   historical: boolean;
+  /** When the settlement was taken back. */
+  reversed_at: string | null;
   currency: string;
   decimals: number;
   timezone: string;
@@ -134,6 +137,11 @@ function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions) {
     receipt.historical ? words.historical : words.methods[receipt.method],
     { x: 0, y: 33, width: wide, size: 10, size_min: 7, gray: 0.35 },
   );
+  if (receipt.reversed_at) {
+    // Isolated: after Arabic letters the parts of a date would change places.
+    const when = words.reversed(isolate(moment(receipt.reversed_at, receipt.timezone)));
+    sheet.text(when, { x: 0, y: 40, width: wide, size: 11, size_min: 8, weight: "bold" });
+  }
   const code = { x: sheet.left(inner - qr_side, qr_side), y: 14, side: qr_side };
   drawQrCode(sheet.page, receipt.verify_url, code);
   sheet.text(words.verify, {

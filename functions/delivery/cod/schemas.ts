@@ -92,8 +92,8 @@ export const Settle = z.object({
   return Object.fromEntries(given) as Record<string, unknown>;
 });
 
-const ReceiptStatus = z.enum(["pending", "in_process", "success", "failure"]);
-const Settled = z.object({
+export const ReceiptStatus = z.enum(["pending", "in_process", "success", "failure"]);
+export const Settled = z.object({
   cod_collection_id: Id,
   amount: z.number(),
   allocations: Allocations,
@@ -162,6 +162,9 @@ export const VerifyResponse = z.object({
     delivery_fee: z.number(),
     collections: z.int(),
     settled_at: Timestamp,
+    /** Null unless it was taken back, and then the receipt is not valid. */
+    reversed_at: Timestamp.nullable(),
+    reversal_reason: z.string().nullable(),
   }),
 });
 

@@ -15,6 +15,7 @@ const texts = {
   delivery_changed: "notification_delivery_changed",
   cash_handed_over: "notification_cash_handed_over",
   cash_handover_reversed: "notification_cash_handover_reversed",
+  cod_settlement_reversed: "notification_cod_settlement_reversed",
   market_submitted: "notification_market_submitted",
   market_approved: "notification_market_approved",
   market_rejected: "notification_market_rejected",

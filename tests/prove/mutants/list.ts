@@ -4,6 +4,7 @@ import { deliveries } from "./deliveries.ts";
 import { desks } from "./desks.ts";
 import { money } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
+import { settlements } from "./settlements.ts";
 import { stock } from "./stock.ts";
 import { walls } from "./walls.ts";
 import { webhooks } from "./webhooks.ts";
@@ -13,6 +14,7 @@ export const mutants: readonly Mutant[] = [
   ...deliveries,
   ...desks,
   ...money,
+  ...settlements,
   ...stock,
   ...walls,
   ...webhooks,

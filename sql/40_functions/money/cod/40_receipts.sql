@@ -21,6 +21,16 @@ begin
   perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', payment), attempts_max => 3);
 end $$;
 
+-- Prints the receipt of a settlement anew that was taken back, so that it says so. A print that is under way is not waited
+-- for: it is of the edition before, and ends as that.
+create or replace function money.receipt_renew(payment uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update money.settlement_receipts r set status = 'pending', error = null, edition = r.edition + 1
+  where r.tenant_id = app.tenant_id() and r.payment_id = payment;
+  perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', payment), attempts_max => 3);
+end $$;
+
 -- {settlement_payment_id} -> {settlement_payment_id, receipt_status, storage_path}; the driver of it or the office.
 -- Fails: settlement_not_found.
 create or replace function money.receipt_get(input jsonb) returns jsonb
@@ -92,19 +102,20 @@ begin
   return money.receipt_get(jsonb_build_object('settlement_payment_id', v_payment));
 end $$;
 
--- Whether a receipt says the truth: its hash is the one that was printed, and the rows still give it.
--- {settlement_payment_id, hash} -> {valid, printed, unchanged, settlement}. Fails: settlement_not_found.
+-- Whether a receipt says the truth: its hash is the one that was printed, the rows still give it, and the settlement was
+-- not taken back. {settlement_payment_id, hash} -> {valid, printed, unchanged, settlement}. Fails: settlement_not_found.
 create or replace function money.receipt_verify(input jsonb) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
   v_payment uuid := (money.receipt_get(input) ->> 'settlement_payment_id')::uuid;
 begin
   return (
-    select jsonb_build_object('valid', r.hash = lower(input ->> 'hash') and r.hash = money.receipt_hash(v_payment),
+    select jsonb_build_object(
+      'valid', r.hash = lower(input ->> 'hash') and r.hash = money.receipt_hash(v_payment) and s.reversed_at is null,
       'printed', r.hash = lower(input ->> 'hash'), 'unchanged', r.hash = money.receipt_hash(v_payment),
       'settlement', jsonb_build_object('settlement_payment_id', s.payment_id, 'method', s.method, 'driver', money.person(s.driver_id),
         'receiver', money.person(s.receiver_id), 'currency', s.currency, 'total', s.total, 'cod', s.cod_total, 'delivery_fee', s.fee_total,
-        'collections', s.collections, 'settled_at', s.settled_at))
+        'collections', s.collections, 'settled_at', s.settled_at, 'reversed_at', s.reversed_at, 'reversal_reason', s.reversal_reason))
     from money.settlement_receipts r
     join money.cod_settlements s on s.tenant_id = r.tenant_id and s.payment_id = r.payment_id
     where r.tenant_id = app.tenant_id() and r.payment_id = v_payment);
@@ -125,7 +136,7 @@ begin
   end if;
   return (
     select jsonb_build_object('tenant_id', s.tenant_id, 'settlement_payment_id', s.payment_id, 'language', v_receipt.language,
-      'hash', v_receipt.hash, 'snapshot', p.snapshot, 'tenant_name', t.name, 'brand', coalesce(b.settings, '{}'),
+      'hash', v_receipt.hash, 'edition', v_receipt.edition, 'reversed_at', s.reversed_at, 'snapshot', p.snapshot, 'tenant_name', t.name, 'brand', coalesce(b.settings, '{}'),
       'timezone', coalesce(z.settings ->> 'name', 'UTC'),
       'decimals', coalesce((c.settings ->> 'decimals')::integer, case s.currency when 'IQD' then 0 else k.exponent end))
     from money.cod_settlements s
@@ -139,13 +150,14 @@ begin
     where s.payment_id = payment);
 end $$;
 
--- Ends a print: with the path of the file, or the reason it failed for good.
-create or replace function private.receipt_finish(payment uuid, path text, reason text) returns boolean
+-- Ends the print of an edition: with the path of the file, or the reason it failed for good. False when it is printed
+-- anew by now, or was printed by another.
+create or replace function private.receipt_finish(payment uuid, edition integer, path text, reason text) returns boolean
 language plpgsql security definer set search_path = '' as $$
 begin
   update money.settlement_receipts r set status = case when path is null then 'failure' else 'success' end, storage_path = path,
     error = left(reason, 2000)
-  where r.payment_id = payment and r.status = 'in_process';
+  where r.payment_id = payment and r.status = 'in_process' and r.edition = receipt_finish.edition;
   return found;
 end $$;
 
@@ -165,4 +177,4 @@ begin
   return v_count;
 end $$;
 
-grant execute on function private.receipt_begin(uuid), private.receipt_finish(uuid, text, text) to barid_api;
+grant execute on function private.receipt_begin(uuid), private.receipt_finish(uuid, integer, text, text) to barid_api;

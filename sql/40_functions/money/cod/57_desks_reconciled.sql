@@ -1,7 +1,7 @@
 -- What the desks of the office hold: what was brought to them and what left them has to be what the ledger says.
 
 -- The cash of a tenant's desks as of a moment, by owner and currency, from the rows and from the ledger.
---   remitted         what drivers, or for the tenant's own till carriers, handed in
+--   remitted         what drivers, or for the tenant's own till carriers, handed in, without what was reversed
 --   shortages        what was declared, remitted and never there
 --   transferred_out  what was brought to the bank or handed to others, without what was reversed
 --   transferred_in   what others handed over
@@ -17,6 +17,7 @@ language sql stable security definer set search_path = '' as $$
     select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency::text, s.total, 0, 0, 0, 0
     from money.cod_settlements s
     where s.tenant_id = tenant and s.method = 'remit' and not s.historical and s.settled_at <= as_of
+      and (s.reversed_at is null or s.reversed_at > as_of)
     union all
     select 'tenant', null, r.currency::text, r.amount, 0, 0, 0, 0
     from money.carrier_remittances r

@@ -1,16 +1,22 @@
 -- The proof that no cash is missing: what was collected is in hand, remitted or settled; the ledger, the
 -- rows and the wallets say the same; every difference is named with its rows.
 
--- The cash of a tenant as of a moment, by driver and currency, from the rows and from the ledger.
+-- The cash of a tenant as of a moment, by driver and currency, from the rows and from the ledger. A row says how it was
+-- settled last; before a settlement was taken back, it was settled by that.
 create or replace function money.cod_positions(tenant uuid, as_of timestamptz)
 returns table (driver_id uuid, currency text, collected numeric, remitted numeric, settled_by_wallet numeric, in_hand numeric, ledger numeric)
 language sql stable security definer set search_path = '' as $$
-  with by_row as (
-    select c.driver_id, c.currency::text as currency, sum(c.amount) as collected,
-      coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0) as remitted,
-      coalesce(sum(c.amount) filter (where c.settled_at <= as_of), 0) as settled
+  with by_row (driver_id, currency, collected, remitted, settled) as (
+    select c.driver_id, c.currency::text, sum(c.amount),
+      coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0),
+      coalesce(sum(c.amount) filter (where c.settled_at <= as_of), 0)
     from money.cod_collections c where c.tenant_id = tenant and c.collected_at <= as_of
     group by c.driver_id, c.currency
+  ), since_reversed (driver_id, currency, remitted, settled) as (
+    select s.driver_id, s.currency::text, coalesce(sum(s.total) filter (where s.method = 'remit'), 0),
+      coalesce(sum(s.total) filter (where s.method = 'wallet'), 0)
+    from money.cod_settlements s where s.tenant_id = tenant and s.settled_at <= as_of and s.reversed_at > as_of
+    group by s.driver_id, s.currency
   ), by_entry as (
     select a.owner_user_id as driver_id, a.currency::text as currency, sum(e.amount) as held
     from money.accounts a
@@ -18,17 +24,21 @@ language sql stable security definer set search_path = '' as $$
     where a.tenant_id = tenant and a.kind = 'driver_cash'
     group by a.owner_user_id, a.currency
   )
-  select coalesce(r.driver_id, e.driver_id), coalesce(r.currency, e.currency), coalesce(r.collected, 0), coalesce(r.remitted, 0),
-    coalesce(r.settled, 0), coalesce(r.collected - r.remitted - r.settled, 0), coalesce(e.held, 0)
-  from by_row r full join by_entry e on e.driver_id = r.driver_id and e.currency = r.currency
+  select coalesce(r.driver_id, e.driver_id), coalesce(r.currency, e.currency), coalesce(r.collected, 0), coalesce(r.remitted + b.remitted, 0),
+    coalesce(r.settled + b.settled, 0), coalesce(r.collected - r.remitted - r.settled - b.remitted - b.settled, 0), coalesce(e.held, 0)
+  from by_row r
+  cross join lateral (
+    select coalesce(sum(x.remitted), 0) as remitted, coalesce(sum(x.settled), 0) as settled
+    from since_reversed x where x.driver_id = r.driver_id and x.currency = r.currency) b
+  full join by_entry e on e.driver_id = r.driver_id and e.currency = r.currency
 $$;
 
 -- Every difference in a tenant's cash as of a moment; none means that every dinar is accounted for.
 --   driver_cash         a driver's rows in hand are not what the ledger says he holds
 --   collection_journal  a row was not booked as cash taken, or with another amount
---   settlement_items    a settlement is not the sum of its items
+--   settlement_items    a settlement is not the sum of its items, or they were not taken back with it
 --   settled_row         a row is not as its settlement took it, or is settled without one
---   settlement_journal  a settlement took another amount from the driver in the ledger
+--   settlement_journal  a settlement took another amount from the driver in the ledger; a reversed one has to leave nothing
 --   cod_credit          the COD paid out to merchants is not the COD collected, by drivers and carriers together
 --   ledger              the books contradict themselves
 --   carrier_…           what money.carrier_differences finds
@@ -56,30 +66,33 @@ language sql stable security definer set search_path = '' as $$
   select 'settlement_items', s.driver_id, null, null, s.currency, s.total, i.total, i.rows
   from money.cod_settlements s
   left join lateral (
-    select sum(i.amount) as total, sum(i.delivery_fee_amount) as fees, count(*) as entries, array_agg(i.cod_collection_id) as rows
+    select sum(i.amount) as total, sum(i.delivery_fee_amount) as fees, count(*) as entries,
+      bool_or(i.reversed_at is distinct from s.reversed_at) as torn, array_agg(i.cod_collection_id) as rows
     from money.cod_settlement_items i where i.tenant_id = tenant and i.payment_id = s.payment_id
   ) i on true
   where s.tenant_id = tenant and s.settled_at <= as_of
-    and (s.total is distinct from i.total or s.fee_total is distinct from i.fees or s.collections is distinct from i.entries)
+    and (s.total is distinct from i.total or s.fee_total is distinct from i.fees or s.collections is distinct from i.entries or i.torn)
   union all
   select 'settled_row', c.driver_id, null, null, c.currency, i.amount, c.amount, array[c.id]
   from money.cod_collections c
-  left join money.cod_settlement_items i on i.tenant_id = c.tenant_id and i.cod_collection_id = c.id
+  left join money.cod_settlement_items i on i.tenant_id = c.tenant_id and i.cod_collection_id = c.id and i.reversed_at is null
   left join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
   where c.tenant_id = tenant and c.collected_at <= as_of and (
     i.payment_id is distinct from c.settlement_payment_id
     or (i.payment_id is not null and (i.amount <> c.amount or i.cod_amount <> c.cod_amount or s.driver_id <> c.driver_id
       or c.status <> case s.method when 'remit' then 'remitted' else 'settled_by_wallet' end)))
   union all
-  select 'settlement_journal', s.driver_id, null, null, s.currency, -s.total, b.amount, array[s.payment_id]
+  select 'settlement_journal', s.driver_id, null, null, s.currency, n.taken, b.amount, array[s.payment_id]
   from money.cod_settlements s
+  cross join lateral (select case when s.reversed_at <= as_of then 0 else -s.total end as taken) n
   left join lateral (
     select sum(e.amount) as amount from money.ledger_transactions t
     join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
     join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'driver_cash' and a.owner_user_id = s.driver_id
-    where t.tenant_id = tenant and t.kind = 'cod_settlement' and t.reference_id = s.payment_id
+    where t.tenant_id = tenant and t.kind in ('cod_settlement', 'cod_settlement_REVERSAL') and t.reference_type = 'payment'
+      and t.reference_id = s.payment_id and t.created_at <= as_of
   ) b on true
-  where s.tenant_id = tenant and s.settled_at <= as_of and not s.historical and b.amount is distinct from -s.total
+  where s.tenant_id = tenant and s.settled_at <= as_of and not s.historical and b.amount is distinct from n.taken
   union all
   select 'cod_credit', null, null, null, r.currency, r.cod, p.paid, r.rows
   from (

@@ -1,0 +1,157 @@
+import { z } from "zod";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import {
+  contains,
+  days,
+  defineList,
+  equal,
+  id,
+  number,
+  oneOf,
+  pagination,
+  said,
+  sinceDay,
+  untilDay,
+} from "../../../shared/list.ts";
+import { Id, ids, Pagination, Text, Timestamp } from "../../../shared/schemas.ts";
+import { cashReaders, office } from "./people.ts";
+import { ReceiptStatus, Settled } from "./schemas.ts";
+
+const Method = z.enum(["remit", "wallet"]);
+const Currency = z.string().regex(/^[A-Z]{3}$/);
+
+/** A name is null where the caller does not see the person. */
+const Person = z.strictObject({ id: Id, full_name: z.string().nullable() });
+
+const Settlement = z.strictObject({
+  settlement_payment_id: Id,
+  method: Method,
+  scope: z.enum(["selected", "all"]),
+  driver: Person,
+  /** Who took the cash; null when it was settled from the driver's wallet. */
+  receiver: Person.nullable(),
+  entered_by: Person,
+  currency: z.string(),
+  total: z.number(),
+  cod: z.number(),
+  delivery_fee: z.number(),
+  /** How many collections it settled. */
+  collections: z.int(),
+  reference: z.string().nullable(),
+  notes: z.string().nullable(),
+  receipt_status: ReceiptStatus,
+  settled_at: Timestamp,
+  /** Null unless it was taken back. */
+  reversed_at: Timestamp.nullable(),
+  reversed_by: Person.nullable(),
+  reversal_reason: z.string().nullable(),
+});
+
+const SettlementResponse = z.object({
+  data: Settlement.extend({
+    /** In the order the cash was taken; also when the settlement was taken back since. */
+    items: z.array(Settled.extend({
+      delivery_id: Id,
+      customer_name: z.string(),
+      collected_at: Timestamp,
+    })),
+  }),
+});
+
+const SettlementsResponse = z.object({
+  data: z.array(Settlement),
+  pagination: Pagination,
+  /** Over the same filters, without what was taken back. */
+  summary: z.object({
+    settled: z.array(z.strictObject({
+      currency: z.string(),
+      method: Method,
+      amount: z.number(),
+      settlements: z.int(),
+    })),
+  }),
+});
+
+const settlements = defineList({
+  view: "money.cod_settlements_list",
+  search: ["driver_name", "receiver_name", "reference", "notes"],
+  sort: ["settled_at", "total", "collections", "driver_name", "receiver_name", "reversed_at"],
+  params: {
+    driver_id: id("driver_id"),
+    receiver_id: id("receiver_id"),
+    method: oneOf("method", Method.options as [string, ...string[]]),
+    currency: { ...equal("currency"), schema: Currency },
+    reversed: said("reversed_at", "set"),
+    date_from: sinceDay("settled_at"),
+    date_to: untilDay("settled_at"),
+  },
+  columns: {
+    method: oneOf("method", Method.options as [string, ...string[]]),
+    driver_name: contains("driver_name"),
+    receiver_name: contains("receiver_name"),
+    reference: contains("reference"),
+    notes: contains("notes"),
+    currency: equal("currency"),
+    total: number("total"),
+    collections: number("collections"),
+    settled_at: days("settled_at"),
+    reversed_at: days("reversed_at"),
+  },
+  hidden: ["id", "driver_id", "receiver_id", "driver_name", "receiver_name"],
+  readBy: "settled_at",
+  limit: { default: 20, max: 100 },
+  summary: {
+    sql: (rows) =>
+      `(select jsonb_build_object('settled', coalesce(jsonb_agg(jsonb_build_object('currency', s.currency,
+        'method', s.method, 'amount', s.amount, 'settlements', s.settlements) order by s.currency, s.method), '[]')) from (
+        select r.currency, r.method, sum(r.total) as amount, count(*) as settlements from ${rows} and r.reversed_at is null
+          group by r.currency, r.method) s)`,
+  },
+});
+
+/** Settlements: what was handed in or paid when, and taking back what was entered wrongly. */
+export const codSettlements: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/cod-settlements",
+    summary: "List settlements, those of one driver for himself",
+    access: cashReaders,
+    query: settlements.query,
+    response: SettlementsResponse,
+    errors: ["invalid_column_filters"],
+    async run({ db, query }) {
+      const page = await settlements.run(db, query);
+      return { data: page.rows, pagination: pagination(page), summary: page.summary };
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/cod-settlements/:settlement_payment_id",
+    summary: "Read a settlement with what it settled",
+    access: cashReaders,
+    params: ids("settlement_payment_id"),
+    response: SettlementResponse,
+    errors: ["settlement_not_found"],
+    run: async ({ db, params }) => ({ data: await db.call("money.cod_settlement_get", params) }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/cod-settlements/:settlement_payment_id/reverse",
+    summary:
+      "Take back a settlement that was entered wrongly: its cash is in the driver's hands again",
+    access: office,
+    params: ids("settlement_payment_id"),
+    body: z.object({ reason: Text }),
+    response: SettlementResponse,
+    errors: [
+      "settlement_not_found",
+      "settlement_already_reversed",
+      "settlement_not_reversible",
+      "insufficient_desk_cash",
+      "insufficient_wallet_balance",
+    ],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("money.cod_settlement_reverse", { ...body, ...params }),
+    }),
+  }),
+];

@@ -1,0 +1,54 @@
+/** Settlements that are taken back, with one guard less. */
+import type { Mutant } from "./mutant.ts";
+
+const file = "sql/40_functions/money/cod/15_reverse.sql";
+const positions = "sql/40_functions/money/cod/60_reconciliation.sql";
+const reverseTest = "tests/delivery/cod-settlements-reverse.test.ts";
+const booksTest = "tests/delivery/cod-settlements-reverse-books.test.ts";
+
+export const settlements: Mutant[] = [
+  {
+    name: "two may take back a settlement at once",
+    file,
+    from: "x.payment_id = (input ->> 'settlement_payment_id')::uuid for no key update;",
+    to: "x.payment_id = (input ->> 'settlement_payment_id')::uuid;",
+    test: [booksTest, "twenty who take back one settlement at once"],
+  },
+  {
+    name: "cash is taken back from a desk that gave it on",
+    file,
+    from: "if s.method = 'remit' then",
+    to: "if false then",
+    test: [reverseTest, "when the receiver gave the cash on, until it comes back"],
+  },
+  {
+    name: "a shortage is counted against the receiver twice",
+    file,
+    from: "s.total - v_short, s.currency::text);",
+    to: "s.total, s.currency::text);",
+    test: [reverseTest, "leaves its shortage where it was booked"],
+  },
+  {
+    name: "anybody who counts cash takes any settlement back",
+    file,
+    from:
+      "elsif s.actor_id <> app.user_id() and s.receiver_id is distinct from app.user_id() and not app.has_permission('manage:tenant') then",
+    to: "elsif false then",
+    test: [reverseTest, "to all but who entered it, who has the cash, and administrators"],
+  },
+  {
+    name: "the items of a settlement that was taken back still hold their rows",
+    file,
+    from:
+      "update money.cod_settlement_items i set reversed_at = now() where i.tenant_id = v_tenant and i.payment_id = s.payment_id;",
+    to: "",
+    test: [reverseTest, "what was taken back is settled anew"],
+  },
+  {
+    name: "of the past the reconciliation forgets what was taken back since",
+    file: positions,
+    from: "s.settled_at <= as_of and s.reversed_at > as_of",
+    to: "false",
+    test: [booksTest, "as of a moment before, it still counts"],
+  },
+];

@@ -275,6 +275,8 @@ const definitions = {
   assignee_not_found: { status: 404, fields: ["field"] },
   pnd_picking_handed_off_by_driver_pickup: 409,
   inventory_transfer_not_found: 404,
+  inventory_count_not_found: 404,
+  count_below_reserved: { status: 409, fields: ["field", "item_id", "reserved"] },
   transfer_reference_exists: { status: 409, fields: ["field"] },
   warehouses_must_differ: { status: 400, fields: ["field"] },
   item_named_twice: { status: 400, fields: ["field"] },

@@ -11,6 +11,7 @@ export default serve("warehousing", [
   ]),
   feature(["inventory-items", "inventory"], async () => [
     ...(await import("./inventory/routes.ts")).inventory,
+    ...(await import("./inventory-counts/routes.ts")).inventoryCounts,
   ]),
   feature(
     "inventory-transfers",

@@ -4168,6 +4168,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/warehousing/inventory/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List counts of stock
+         * @description Who: permission view:tenant or manage:operations:tenant or manage:module:warehouse.
+         */
+        get: operations["get_warehousing_inventory_counts"];
+        put?: never;
+        /**
+         * Report what was counted in bins, and book what differs
+         * @description Who: permission manage:operations:tenant or manage:module:warehouse.
+         */
+        post: operations["post_warehousing_inventory_counts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/warehousing/inventory/counts/{count_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a count of stock with its lines
+         * @description Who: permission view:tenant or manage:operations:tenant or manage:module:warehouse.
+         */
+        get: operations["get_warehousing_inventory_counts_count_id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/warehousing/inventory/moves": {
         parameters: {
             query?: never;
@@ -34176,6 +34220,351 @@ export interface operations {
             409: components["responses"]["409_9"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_warehousing_inventory_counts: {
+        parameters: {
+            query?: {
+                counted_by?: string;
+                date_from?: string;
+                date_to?: string;
+                differing?: boolean | ("true" | "false");
+                format?: "json" | "csv";
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                limit?: number;
+                page?: number;
+                search?: string;
+                sort_by?: "created_at" | "units_missing" | "differences";
+                sort_order?: "asc" | "desc";
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+                warehouse_id?: string;
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success; with `format=csv` the rows as text/csv */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        counts: {
+                            counted_by: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            differences: number;
+                            /** Format: uuid */
+                            id: string;
+                            lines: number;
+                            notes: string | null;
+                            units_found: number;
+                            units_missing: number;
+                            warehouse: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            };
+                            whole_bins: boolean;
+                        }[];
+                        limit: number;
+                        message: string;
+                        page: number;
+                        /** @constant */
+                        success: true;
+                        total: number;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_warehousing_inventory_counts: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    items: {
+                        /** Format: uuid */
+                        bin_id: string;
+                        /** @description All that lies in the bin with this status, lot and serial number; of what is available also what is set aside for orders */
+                        counted: number;
+                        /** Format: uuid */
+                        item_id: string;
+                        lot_number?: string | null;
+                        serial_number?: string | null;
+                        status?: string;
+                    }[];
+                    notes?: string | null;
+                    /** Format: uuid */
+                    warehouse_id: string;
+                    /** @description The bins that are named were counted to the last: what else lies in them is missing */
+                    whole_bins?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        count: {
+                            counted_by: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            differences: number;
+                            /** Format: uuid */
+                            id: string;
+                            items: {
+                                bin: {
+                                    code: string;
+                                    /** Format: uuid */
+                                    id: string;
+                                    name: string;
+                                };
+                                counted: number;
+                                difference: number;
+                                expected: number;
+                                item: {
+                                    /** Format: uuid */
+                                    id: string;
+                                    name: string;
+                                    sku: string;
+                                };
+                                lot_number: string | null;
+                                serial_number: string | null;
+                                status: string;
+                            }[];
+                            lines: number;
+                            notes: string | null;
+                            units_found: number;
+                            units_missing: number;
+                            warehouse: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            };
+                            whole_bins: boolean;
+                        };
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        transactions: {
+                            from_bin: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            } | null;
+                            /** Format: uuid */
+                            id: string;
+                            item: {
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                                sku: string;
+                            };
+                            lot_number: string | null;
+                            quantity: number;
+                            serial_number: string | null;
+                            to_bin: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            } | null;
+                            transaction_type: string;
+                            /** Format: uuid */
+                            warehouse_id: string;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["400_12"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_20"];
+            /**
+             * @description `bin_inactive`: The bin is out of use.
+             *
+             *     `item_of_parcel`: This item is part of a package and moves only with it.
+             *
+             *     `serial_number_taken`: This serial number is already in stock.
+             *
+             *     `count_below_reserved`: Fewer were counted than the {reserved} that are set aside here for orders. Complete or cancel those orders first.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "bin_inactive" | "item_of_parcel" | "serial_number_taken" | "count_below_reserved" | "idempotency_conflict";
+                        field?: string;
+                        item_id?: string;
+                        message: string;
+                        reserved?: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_warehousing_inventory_counts_count_id: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path: {
+                count_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        count: {
+                            counted_by: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            differences: number;
+                            /** Format: uuid */
+                            id: string;
+                            items: {
+                                bin: {
+                                    code: string;
+                                    /** Format: uuid */
+                                    id: string;
+                                    name: string;
+                                };
+                                counted: number;
+                                difference: number;
+                                expected: number;
+                                item: {
+                                    /** Format: uuid */
+                                    id: string;
+                                    name: string;
+                                    sku: string;
+                                };
+                                lot_number: string | null;
+                                serial_number: string | null;
+                                status: string;
+                            }[];
+                            lines: number;
+                            notes: string | null;
+                            units_found: number;
+                            units_missing: number;
+                            warehouse: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            };
+                            whole_bins: boolean;
+                        };
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            /**
+             * @description `inventory_count_not_found`: The inventory count was not found.
+             *
+             *     `tenant_not_found`: This company does not exist.
+             */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "inventory_count_not_found" | "tenant_not_found";
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];

@@ -83,7 +83,7 @@ create unique index if not exists stock_place on warehousing.stock
 create unique index if not exists serial_number_taken on warehousing.stock (tenant_id, item_id, serial_number) where serial_number is not null and quantity > 0;
 create index if not exists stock_of_item on warehousing.stock (tenant_id, item_id, warehouse_id, status);
 -- Rows outlive their quantity, since movements name them: what a warehouse holds is looked for among the others.
-create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status) where quantity > 0;
+create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status, bin_id, item_id) where quantity > 0;
 create index if not exists stock_of_bin on warehousing.stock (tenant_id, warehouse_id, bin_id);
 create index if not exists stock_reserved on warehousing.stock (tenant_id, reserved_for_id) where reserved_for_id is not null;
 create index if not exists stock_recent on warehousing.stock (tenant_id, created_at desc nulls last, id desc) where quantity > 0;

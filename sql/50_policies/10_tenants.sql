@@ -75,6 +75,8 @@ select app.tenant_table('warehousing.warehouse_users', own => '{user_id}', write
 select app.tenant_table('warehousing.carrier_warehouses', own => '{}');
 select app.tenant_table('warehousing.inventory_transfers', own => '{}', writes => 'insert');
 select app.tenant_table('warehousing.inventory_transfer_items', own => '{}', writes => 'insert');
+select app.tenant_table('warehousing.inventory_counts', own => '{}', writes => 'insert', audit => false);
+select app.tenant_table('warehousing.inventory_count_lines', own => '{}', writes => 'insert', audit => false);
 select app.tenant_table('warehousing.warehouse_staff', own => '{user_id}', writes => 'insert, update');
 select app.tenant_table('warehousing.picking_orders', own => '{}', writes => 'insert, update');
 select app.tenant_table('warehousing.picking_order_items', own => '{}');
@@ -109,6 +111,8 @@ select app.append_only('delivery.transfer_manifest_events');
 select app.append_only('delivery.delivery_status_history');
 select app.append_only('delivery.delivery_proofs');
 select app.append_only('warehousing.inventory_transactions');
+select app.append_only('warehousing.inventory_counts');
+select app.append_only('warehousing.inventory_count_lines');
 select app.append_only('money.cod_settlements', '{reversed_at,reversed_by,reversal_reason}');
 select app.append_only('money.cod_settlement_items', '{reversed_at}');
 select app.append_only('money.carrier_remittances', '{reversed_at,reversed_by,reversal_reason}');

@@ -1741,7 +1741,7 @@ create unique index if not exists stock_place on warehousing.stock
 create unique index if not exists serial_number_taken on warehousing.stock (tenant_id, item_id, serial_number) where serial_number is not null and quantity > 0;
 create index if not exists stock_of_item on warehousing.stock (tenant_id, item_id, warehouse_id, status);
 -- Rows outlive their quantity, since movements name them: what a warehouse holds is looked for among the others.
-create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status) where quantity > 0;
+create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status, bin_id, item_id) where quantity > 0;
 create index if not exists stock_of_bin on warehousing.stock (tenant_id, warehouse_id, bin_id);
 create index if not exists stock_reserved on warehousing.stock (tenant_id, reserved_for_id) where reserved_for_id is not null;
 create index if not exists stock_recent on warehousing.stock (tenant_id, created_at desc nulls last, id desc) where quantity > 0;
@@ -1886,6 +1886,67 @@ create table if not exists warehousing.picking_order_items (
 );
 create index if not exists picking_order_items_item on warehousing.picking_order_items (tenant_id, item_id);
 create index if not exists picking_order_items_bin on warehousing.picking_order_items (tenant_id, warehouse_id, bin_id);
+
+-- sql/20_tables/73_inventory_counts.sql
+
+-- What clerks found when they counted bins, beside what the books said at that moment: kept also where nothing differed. What differed
+-- was booked with it, by movements whose reference is the count.
+
+create table if not exists warehousing.inventory_counts (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  warehouse_id uuid not null,
+  notes text,
+  -- What lay in the bins and was not named was counted as not found.
+  whole_bins boolean not null default false,
+  -- Null: an API key or the system itself.
+  counted_by uuid,
+  lines integer not null check (lines > 0),
+  differences integer not null check (differences between 0 and lines),
+  units_found bigint not null check (units_found >= 0),
+  units_missing bigint not null check (units_missing >= 0),
+  differing boolean not null generated always as (differences > 0) stored,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint count_adds_up check ((differences > 0) = (units_found + units_missing > 0)),
+  foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  -- An administrator of the system acts in tenants he is no member of.
+  foreign key (counted_by) references tenancy.profiles (id) on delete restrict
+);
+create index if not exists inventory_counts_recent on warehousing.inventory_counts (tenant_id, created_at desc nulls last, id desc);
+create index if not exists inventory_counts_warehouse on warehousing.inventory_counts (tenant_id, warehouse_id, created_at desc nulls last, id desc);
+create index if not exists inventory_counts_counter on warehousing.inventory_counts (tenant_id, counted_by, created_at desc nulls last, id desc);
+create index if not exists inventory_counts_differing on warehousing.inventory_counts (tenant_id, differing, created_at desc nulls last, id desc);
+create index if not exists inventory_counts_differences on warehousing.inventory_counts (tenant_id, differences desc nulls last, id desc);
+create index if not exists inventory_counts_missing on warehousing.inventory_counts (tenant_id, units_missing desc nulls last, id desc);
+create index if not exists inventory_counts_person on warehousing.inventory_counts (counted_by) where counted_by is not null;
+create index if not exists inventory_counts_search on warehousing.inventory_counts using gin (notes extensions.gin_trgm_ops) where notes is not null;
+
+-- The places that were counted, those that were named first, in their order.
+create table if not exists warehousing.inventory_count_lines (
+  tenant_id uuid not null,
+  count_id uuid not null,
+  position integer not null check (position > 0),
+  warehouse_id uuid not null,
+  bin_id uuid not null,
+  item_id uuid not null,
+  -- Of what is `available` that which is set aside for somebody is a part: whoever counts cannot tell it apart.
+  status text not null check (status not in ('', 'reserved')),
+  lot_number text check (lot_number <> ''),
+  serial_number text check (serial_number <> ''),
+  -- What the books said, how much of it was set aside, and what was found.
+  expected bigint not null check (expected >= 0),
+  reserved bigint not null check (reserved between 0 and expected),
+  counted bigint not null,
+  primary key (tenant_id, count_id, position),
+  constraint count_below_reserved check (counted >= reserved),
+  constraint place_counted_twice unique nulls not distinct (tenant_id, count_id, item_id, bin_id, status, lot_number, serial_number),
+  foreign key (tenant_id, count_id) references warehousing.inventory_counts (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, warehouse_id, bin_id) references warehousing.bins (tenant_id, warehouse_id, id) on delete restrict,
+  foreign key (tenant_id, item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict
+);
+create index if not exists inventory_count_lines_item on warehousing.inventory_count_lines (tenant_id, item_id);
+create index if not exists inventory_count_lines_bin on warehousing.inventory_count_lines (tenant_id, warehouse_id, bin_id);
 
 -- sql/20_tables/73_inventory_transfers.sql
 
@@ -4183,6 +4244,22 @@ left join tenancy.profiles p on p.id = t.performed_by
 where coalesce((select app.own_warehouses()) && array[t.source_warehouse_id, t.destination_warehouse_id], true);
 
 grant select on warehousing.inventory_items_list, warehousing.inventory_list, warehousing.inventory_transfers_list to barid_caller;
+
+-- sql/30_views/warehousing/25_inventory_counts.sql
+
+drop view if exists warehousing.inventory_counts_list cascade;
+
+-- Counts without their lines. The last columns are for filters.
+create view warehousing.inventory_counts_list with (security_invoker = true) as
+select c.id, jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) as warehouse, c.notes, c.whole_bins,
+  case when c.counted_by is not null then jsonb_build_object('id', c.counted_by, 'full_name', coalesce(p.full_name, '')) end as counted_by,
+  c.created_at, c.lines, c.differences, c.units_found, c.units_missing, c.warehouse_id, c.counted_by as counted_by_id, c.differing
+from warehousing.inventory_counts c
+left join warehousing.warehouses w on w.tenant_id = c.tenant_id and w.id = c.warehouse_id
+left join tenancy.profiles p on p.id = c.counted_by
+where coalesce(c.warehouse_id = any ((select app.own_warehouses())::uuid[]), true);
+
+grant select on warehousing.inventory_counts_list to barid_caller;
 
 -- sql/30_views/warehousing/30_picking_orders.sql
 
@@ -19565,6 +19642,144 @@ begin
   return jsonb_build_object('move_id', v_move, 'transactions', warehousing.movements_of(v_move));
 end $$;
 
+-- sql/40_functions/warehousing/inventory/27_counts.sql
+
+-- Bins are counted: what was found is compared with the books, what differs is booked, and the count is kept.
+
+-- A count with its lines, in the order they were given; null: none that the caller sees. Text, as movements_of() answers.
+create or replace function warehousing.count_told(count_id uuid) returns json
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return (
+    select json_build_object('id', c.id, 'warehouse', c.warehouse, 'notes', c.notes, 'whole_bins', c.whole_bins, 'counted_by', c.counted_by,
+      'created_at', c.created_at, 'lines', c.lines, 'differences', c.differences, 'units_found', c.units_found, 'units_missing', c.units_missing,
+      'items', (
+        select json_agg(json_build_object('item', json_build_object('id', i.id, 'name', i.name, 'sku', i.sku),
+          'bin', json_build_object('id', b.id, 'code', b.code, 'name', b.name), 'status', l.status, 'lot_number', l.lot_number,
+          'serial_number', l.serial_number, 'expected', l.expected, 'counted', l.counted, 'difference', l.counted - l.expected) order by l.position)
+        from warehousing.inventory_count_lines l
+        join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = l.item_id
+        join warehousing.bins b on b.tenant_id = v_tenant and b.id = l.bin_id
+        where l.tenant_id = v_tenant and l.count_id = c.id))
+    from warehousing.inventory_counts_list c where c.id = count_told.count_id);
+end $$;
+
+-- {id} -> {count}. Fails: inventory_count_not_found.
+create or replace function warehousing.count_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_count json := warehousing.count_told((input ->> 'id')::uuid);
+begin
+  if v_count is null then
+    perform app.fail('inventory_count_not_found');
+  end if;
+  return json_build_object('count', v_count)::jsonb;
+end $$;
+
+-- The lines of a count as rows that the books have still to be looked at for.
+create or replace function warehousing.count_lines(warehouse_id uuid, items jsonb) returns warehousing.inventory_count_lines[]
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select array_agg((null, null, l.line, count_lines.warehouse_id, l.bin_id, l.item_id, coalesce(l.status, 'available'), l.lot_number,
+      l.serial_number, null, null, l.counted)::warehousing.inventory_count_lines order by l.line)
+    from rows from (jsonb_to_recordset(items) as (item_id uuid, bin_id uuid, counted bigint, status text, lot_number text, serial_number text))
+      with ordinality l (item_id, bin_id, counted, status, lot_number, serial_number, line));
+end $$;
+
+-- Refuses lines without the serial number that their item has, or with several pieces of one. A difference alone would be judged by
+-- stock_post(), but what a line says has to be right also where nothing differs.
+-- Fails: serial_number_required, serial_quantity_must_be_one (items.<n>.<field>).
+create or replace function warehousing.require_pieces(lines warehousing.inventory_count_lines[]) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_bad record;
+begin
+  select l.position - 1 as place, l.item_id, l.serial_number is null as unnamed into v_bad
+  from unnest(lines) l
+  join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = l.item_id
+  where (i.is_serialized and l.serial_number is null) or (l.serial_number is not null and l.counted > 1)
+  order by l.position limit 1;
+  if found and v_bad.unnamed then
+    perform app.fail('serial_number_required', jsonb_build_object('field', format('items.%s.serial_number', v_bad.place), 'item_id', v_bad.item_id));
+  elsif found then
+    perform app.fail('serial_quantity_must_be_one', jsonb_build_object('field', format('items.%s.counted', v_bad.place), 'item_id', v_bad.item_id));
+  end if;
+end $$;
+
+-- Keeps what was counted and books what differs, all of it or nothing: {warehouse_id, notes?, whole_bins? (false),
+-- items: [{item_id, bin_id, counted, status? ('available'), lot_number?, serial_number?}]} -> {count, transactions}, each place once.
+-- `counted` is all that lies there of that lot or piece with that status; what is set aside for orders is counted as available. With
+-- `whole_bins` the bins that are named were counted to the last: what else lies in them is missing, and is told behind the lines.
+-- Fails: warehouse_not_found, bin_not_found, bin_inactive (something was found there), inventory_item_not_found, item_of_parcel,
+-- serial_number_required, serial_quantity_must_be_one, serial_number_taken (it lies elsewhere), count_below_reserved (less was
+-- found than is set aside there; of what no line names, field is whole_bins).
+create or replace function warehousing.count_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_whole_bins boolean := coalesce((input ->> 'whole_bins')::boolean, false);
+  v_count uuid := gen_random_uuid();
+  v_lines warehousing.inventory_count_lines[];
+  v_sums record;
+  v_short record;
+begin
+  perform warehousing.require_warehouse(v_warehouse);
+  perform warehousing.require_places(v_warehouse, input -> 'items', 'items');
+  perform warehousing.require_goods(input -> 'items', 'items');
+  v_lines := warehousing.count_lines(v_warehouse, input -> 'items');
+  perform warehousing.require_pieces(v_lines);
+  v_lines := private.stock_counted(v_lines, v_whole_bins);
+  select l.position, l.item_id, l.reserved into v_short from unnest(v_lines) l where l.counted < l.reserved order by l.position limit 1;
+  if found then
+    perform app.fail('count_below_reserved', jsonb_build_object('item_id', v_short.item_id, 'reserved', v_short.reserved, 'field',
+      case when v_short.position > jsonb_array_length(input -> 'items') then 'whole_bins' else format('items.%s.counted', v_short.position - 1) end));
+  end if;
+
+  select count(*) as lines, count(*) filter (where l.counted <> l.expected) as differences,
+    sum(greatest(l.counted - l.expected, 0)) as found, sum(greatest(l.expected - l.counted, 0)) as missing
+  into v_sums from unnest(v_lines) l;
+  insert into warehousing.inventory_counts (id, tenant_id, warehouse_id, notes, whole_bins, counted_by, lines, differences, units_found, units_missing)
+  values (v_count, v_tenant, v_warehouse, input ->> 'notes', v_whole_bins, app.user_id(), v_sums.lines, v_sums.differences, v_sums.found, v_sums.missing);
+  insert into warehousing.inventory_count_lines (tenant_id, count_id, position, warehouse_id, bin_id, item_id, status, lot_number, serial_number,
+    expected, reserved, counted)
+  select v_tenant, v_count, l.position, l.warehouse_id, l.bin_id, l.item_id, l.status, l.lot_number, l.serial_number,
+    l.expected, l.reserved, l.counted
+  from unnest(v_lines) l;
+  perform warehousing.stock_post((
+    select jsonb_agg(jsonb_build_object('type', 'count', 'item_id', l.item_id, 'warehouse_id', v_warehouse, 'quantity', abs(l.counted - l.expected),
+      case when l.counted > l.expected then 'to' else 'from' end, jsonb_strip_nulls(jsonb_build_object('bin_id', l.bin_id, 'status', l.status,
+        'lot_number', l.lot_number, 'serial_number', l.serial_number)),
+      'reference_type', 'count', 'reference_id', v_count, 'reason', input ->> 'notes', 'field', format('items.%s.counted', l.position - 1))
+      order by l.position)
+    from unnest(v_lines) l where l.counted <> l.expected));
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory.counted', 'source_module', 'warehousing',
+    'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('count_id', v_count, 'lines', v_sums.lines,
+      'differences', v_sums.differences, 'units_found', v_sums.found, 'units_missing', v_sums.missing, 'actor_id', app.user_id()))));
+  return json_build_object('count', warehousing.count_told(v_count), 'transactions', warehousing.movements_of(v_count))::jsonb;
+end $$;
+
+-- The counts that a search finds: by a part of their notes, or of an item they counted (warehousing.items_found). A definer because ILIKE is
+-- not leakproof: under row-level security PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only,
+-- and answers ids that the caller still has to read through the policies.
+create or replace function private.inventory_counts_with(search text) returns setof uuid
+language plpgsql stable security definer rows 50 set search_path = '' as $$
+begin
+  -- Executed as text, so that each search is planned for its own pattern.
+  return query execute $query$
+    select c.id from warehousing.inventory_counts c where c.tenant_id = $1 and c.notes operator(pg_catalog.~~*) any ($2)
+    union
+    select l.count_id from warehousing.items_found($3) i (id)
+    join warehousing.inventory_count_lines l on l.tenant_id = $1 and l.item_id = i.id
+  $query$ using app.tenant_id(), app.contains_patterns(search), search;
+end $$;
+
+grant execute on function private.inventory_counts_with(text) to barid_caller;
+
 -- sql/40_functions/warehousing/inventory/30_transfers.sql
 
 -- Stock goes from one warehouse to another at a stroke.
@@ -21090,6 +21305,25 @@ begin
     from unnest(movements) l);
 end $$;
 
+-- stock_places(), and opens what something goes to where nothing ever lay.
+create or replace function private.stock_open(movements private.stock_movement[]) returns private.stock_movement[]
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  movements := private.stock_places(movements);
+  if exists (select from unnest(movements) l where l.goes and l.to_stock is null) then
+    -- In one order for everybody: two who open the same places would wait for each other in a circle.
+    insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_type, reserved_for_id)
+    select distinct v_tenant, l.warehouse_id, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_type, l.to_for
+    from unnest(movements) l where l.goes and l.to_stock is null
+    order by l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for
+    on conflict do nothing;
+    movements := private.stock_places(movements);
+  end if;
+  return movements;
+end $$;
+
 -- Moves whole units from one place to another, all or nothing, and notes each movement:
 --   [{type, item_id, warehouse_id, quantity, from?, to?, reference_type?, reference_id?, reason?, field?}, ...]
 --   from, to: {bin_id, status? ('available'), lot_number?, serial_number?, reserved_for_type?, reserved_for_id?}
@@ -21128,16 +21362,7 @@ begin
     and i.id = any (array(select l.item_id from unnest(movements) l where l.goes)) order by i.id for key share;
   perform private.stock_check(movements);
 
-  movements := private.stock_places(movements);
-  if exists (select from unnest(movements) l where l.goes and l.to_stock is null) then
-    -- In one order for everybody: two who open the same places would wait for each other in a circle.
-    insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_type, reserved_for_id)
-    select distinct v_tenant, l.warehouse_id, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_type, l.to_for
-    from unnest(movements) l where l.goes and l.to_stock is null
-    order by l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for
-    on conflict do nothing;
-    movements := private.stock_places(movements);
-  end if;
+  movements := private.stock_open(movements);
   select l.field, l.item_id into v_short from unnest(movements) l where l.comes and l.from_stock is null order by l.line limit 1;
   if found then
     perform app.fail('insufficient_stock', jsonb_build_object('field', v_short.field, 'item_id', v_short.item_id));
@@ -21444,6 +21669,128 @@ begin
 end $$;
 
 grant execute on function private.stock_transfer(uuid, uuid, uuid, warehousing.inventory_transfer_items[]) to barid_caller;
+
+-- sql/40_functions/warehousing/stock/37_count.sql
+
+-- What lies where somebody counted, by the books.
+
+-- The rows that a count of these lines may write: those of the places it names, opened where something was found and nothing ever lay,
+-- and with `whole_bins` every other place of the same bins that holds something. What is in parcels is none of it: it goes with them.
+create or replace function private.stock_count_rows(lines warehousing.inventory_count_lines[], whole_bins boolean) returns uuid[]
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_rows uuid[] := array(
+    select p.to_stock
+    from unnest(private.stock_open(array(
+      select (l.position, 'count', l.item_id, l.warehouse_id, l.counted, null, false, null, null, null, null, null, null,
+        l.counted > 0, l.bin_id, l.status, null, null, l.lot_number, l.serial_number, null, null, null, null)::private.stock_movement
+      from unnest(lines) l))) p
+    where p.to_stock is not null);
+begin
+  if whole_bins then
+    v_rows := array(
+      select r.id from unnest(v_rows) r (id)
+      union
+      select s.id from (select distinct l.warehouse_id, l.bin_id from unnest(lines) l) b
+      cross join lateral (
+        select s.id, s.item_id from warehousing.stock s
+        where s.tenant_id = v_tenant and s.warehouse_id = b.warehouse_id and s.bin_id = b.bin_id and s.reserved_for_id is null and s.quantity > 0
+        offset 0) s
+      where (select i.parcel_delivery_id from warehousing.inventory_items i where i.tenant_id = v_tenant and i.id = s.item_id) is null);
+  end if;
+  return v_rows;
+end $$;
+
+-- What the books say of these lines now, told by one look at all of them: `expected` is all that lies at a place, `reserved` what of it is
+-- set aside for somebody. With `whole_bins` what else lies in the same bins follows them, as found nowhere (counted 0).
+-- `settled`: each row that a difference would be booked on is among `held`.
+create or replace function private.stock_count_look(
+  lines warehousing.inventory_count_lines[], whole_bins boolean, held uuid[], out beside warehousing.inventory_count_lines[], out settled boolean
+)
+-- Of an array PostgreSQL expects ten rows: it would compare each line with each row, a thousand with a thousand.
+language plpgsql stable security definer set search_path = '' set enable_nestloop = off as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  with here as materialized (
+    select s.* from (
+      select distinct l.warehouse_id, l.bin_id, l.item_id, e.status
+      from unnest(lines) l
+      cross join lateral (values (l.status), (case when l.status = 'available' then 'reserved' end)) e (status)
+      where e.status is not null and not whole_bins) p
+    cross join lateral (
+      select s.id, s.warehouse_id, s.bin_id, s.item_id, s.status, s.lot_number, s.serial_number, s.quantity from warehousing.stock s
+      where s.tenant_id = v_tenant and s.warehouse_id = p.warehouse_id and s.status = p.status and s.bin_id = p.bin_id and s.item_id = p.item_id
+        and s.quantity > 0
+      offset 0) s
+    union all
+    select s.* from (select distinct l.warehouse_id, l.bin_id from unnest(lines) l where whole_bins) p
+    cross join lateral (
+      select s.id, s.warehouse_id, s.bin_id, s.item_id, s.status, s.lot_number, s.serial_number, s.quantity from warehousing.stock s
+      where s.tenant_id = v_tenant and s.warehouse_id = p.warehouse_id and s.bin_id = p.bin_id and s.quantity > 0
+      offset 0) s
+    where (select i.parcel_delivery_id from warehousing.inventory_items i where i.tenant_id = v_tenant and i.id = s.item_id) is null
+  ), places as (
+    -- Texts of lots and serials are never empty, so nothing else is like none.
+    select h.warehouse_id, h.bin_id, h.item_id, case h.status when 'reserved' then 'available' else h.status end as status,
+      coalesce(h.lot_number, '') as lot, coalesce(h.serial_number, '') as serial, sum(h.quantity)::bigint as expected,
+      coalesce(sum(h.quantity) filter (where h.status = 'reserved'), 0)::bigint as reserved,
+      bool_and(h.status = 'reserved' or r.id is not null) as settled
+    from here h left join unnest(held) r (id) on r.id = h.id
+    group by 1, 2, 3, 4, 5, 6
+  ), told as (
+    select row_number() over (order by l.position nulls last,
+        case when l.position is null then (select b.code from warehousing.bins b where b.tenant_id = v_tenant and b.id = p.bin_id) end,
+        case when l.position is null then (select i.sku from warehousing.inventory_items i where i.tenant_id = v_tenant and i.id = p.item_id) end,
+        p.item_id, p.status, p.lot, p.serial) as position,
+      coalesce(l.warehouse_id, p.warehouse_id) as warehouse_id, coalesce(l.bin_id, p.bin_id) as bin_id, coalesce(l.item_id, p.item_id) as item_id,
+      coalesce(l.status, p.status) as status, coalesce(l.lot_number, nullif(p.lot, '')) as lot_number,
+      coalesce(l.serial_number, nullif(p.serial, '')) as serial_number, coalesce(p.expected, 0) as expected,
+      coalesce(p.reserved, 0) as reserved, coalesce(l.counted, 0) as counted, coalesce(p.settled, true) as settled
+    from unnest(lines) l
+    full join places p on p.bin_id = l.bin_id and p.item_id = l.item_id and p.status = l.status
+      and p.lot = coalesce(l.lot_number, '') and p.serial = coalesce(l.serial_number, '')
+    where whole_bins or l.position is not null
+  )
+  select array_agg((null, null, t.position, t.warehouse_id, t.bin_id, t.item_id, t.status, t.lot_number, t.serial_number, t.expected,
+      t.reserved, t.counted)::warehousing.inventory_count_lines order by t.position), bool_and(t.settled)
+  into beside, settled
+  from told t;
+end $$;
+
+-- Lines that were counted, [(position from 1, warehouse_id, bin_id, item_id, status, lot_number, serial_number, counted)], beside what the
+-- books say (see stock_count_look), with every row locked that a difference is booked on, in the order of ids: until the end nobody
+-- puts anything there, takes it away or sets it aside. What is set aside is looked at and not locked: it only becomes less, and no
+-- difference is booked on it, so whoever takes it meanwhile has taken it after the count.
+create or replace function private.stock_counted(lines warehousing.inventory_count_lines[], whole_bins boolean)
+returns warehousing.inventory_count_lines[]
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_rows uuid[];
+  v_closed boolean;
+  v_look record;
+begin
+  loop
+    v_rows := private.stock_count_rows(lines, whole_bins);
+    begin
+      select coalesce(bool_or(h.closed), false) into v_closed from (
+        select s.written_off_at is not null as closed from warehousing.stock s
+        where s.tenant_id = v_tenant and s.id = any (v_rows) order by s.id for no key update) h;
+      v_look := private.stock_count_look(lines, whole_bins, v_rows);
+      if v_look.settled and not v_closed then
+        return v_look.beside;
+      end if;
+      raise exception using errcode = 'COUNT', message = 'something came to a place of the count that is not held';
+    exception when sqlstate 'COUNT' then
+      -- It came while the count waited for others. Locked now, it would be out of order: all is let go, and begun again.
+      null;
+    end;
+  end loop;
+end $$;
+
+grant execute on function private.stock_counted(warehousing.inventory_count_lines[], boolean) to barid_caller;
 
 -- sql/40_functions/warehousing/stock/40_verify.sql
 
@@ -22789,6 +23136,8 @@ select app.tenant_table('warehousing.warehouse_users', own => '{user_id}', write
 select app.tenant_table('warehousing.carrier_warehouses', own => '{}');
 select app.tenant_table('warehousing.inventory_transfers', own => '{}', writes => 'insert');
 select app.tenant_table('warehousing.inventory_transfer_items', own => '{}', writes => 'insert');
+select app.tenant_table('warehousing.inventory_counts', own => '{}', writes => 'insert', audit => false);
+select app.tenant_table('warehousing.inventory_count_lines', own => '{}', writes => 'insert', audit => false);
 select app.tenant_table('warehousing.warehouse_staff', own => '{user_id}', writes => 'insert, update');
 select app.tenant_table('warehousing.picking_orders', own => '{}', writes => 'insert, update');
 select app.tenant_table('warehousing.picking_order_items', own => '{}');
@@ -22823,6 +23172,8 @@ select app.append_only('delivery.transfer_manifest_events');
 select app.append_only('delivery.delivery_status_history');
 select app.append_only('delivery.delivery_proofs');
 select app.append_only('warehousing.inventory_transactions');
+select app.append_only('warehousing.inventory_counts');
+select app.append_only('warehousing.inventory_count_lines');
 select app.append_only('money.cod_settlements', '{reversed_at,reversed_by,reversal_reason}');
 select app.append_only('money.cod_settlement_items', '{reversed_at}');
 select app.append_only('money.carrier_remittances', '{reversed_at,reversed_by,reversal_reason}');

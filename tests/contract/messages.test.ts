@@ -68,6 +68,8 @@ const internalConstraints = new Set([
   "webhook_event_taken",
   // Deliveries under way: written by cores that ask first.
   "cash_already_collected",
+  "count_adds_up",
+  "place_counted_twice",
   "cash_leaves_its_desk",
   "cash_transfer_booked",
   "cash_transfer_key_used",

@@ -22,6 +22,9 @@ const kinds = {
   shelved:
     `select reason as marker, reference_id || ' ' || sum(quantity) as value from warehousing.inventory_transactions
     where tenant_id = $1 and reference_type = 'move' group by reason, reference_id`,
+  counted:
+    `select notes as marker, id || ' ' || differences || ' ' || units_found || ' ' || units_missing as value
+    from warehousing.inventory_counts where tenant_id = $1`,
   transferred:
     `select t.reference_number as marker, t.id || ' ' || sum(i.quantity) as value from warehousing.inventory_transfers t
     join warehousing.inventory_transfer_items i on i.tenant_id = t.tenant_id and i.transfer_id = t.id

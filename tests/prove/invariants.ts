@@ -245,6 +245,19 @@ export const ofTenant: readonly Invariant[] = [
       where t.tenant_id = $1 and (m.gone <> m.come or m.gone <> i.asked)`,
   },
   {
+    name: "stock: a count is what its lines add up to, and each difference is one movement",
+    sql: `select c.id from warehousing.inventory_counts c
+      left join lateral (select count(*) as n, count(*) filter (where l.counted <> l.expected) as differing,
+          sum(greatest(l.counted - l.expected, 0)) as found, sum(greatest(l.expected - l.counted, 0)) as missing
+        from warehousing.inventory_count_lines l where l.tenant_id = c.tenant_id and l.count_id = c.id) l on true
+      left join lateral (select count(*) as n, coalesce(sum(m.quantity) filter (where m.from_stock_id is null), 0) as found,
+          coalesce(sum(m.quantity) filter (where m.to_stock_id is null), 0) as missing
+        from warehousing.inventory_transactions m
+        where m.tenant_id = c.tenant_id and m.reference_id = c.id and m.transaction_type = 'count') m on true
+      where c.tenant_id = $1 and (c.lines <> l.n or (c.differences, c.units_found, c.units_missing) is distinct from (l.differing, l.found, l.missing)
+        or (c.differences, c.units_found, c.units_missing) is distinct from (m.n, m.found, m.missing))`,
+  },
+  {
     name: "stock: a confirmed order's goods are set aside, once; nobody else's are",
     sql: `select o.id from storefront.storefront_orders o
       where o.tenant_id = $1 and o.approved_at is not null and o.status = 'confirmed' and (

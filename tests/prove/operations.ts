@@ -20,6 +20,7 @@ export const kinds = [
   "receive",
   "correct",
   "shelve",
+  "count",
   "transfer",
   "pick",
   "destine",
@@ -115,6 +116,38 @@ export class Actor extends Parcels {
       ["insufficient_stock"],
     );
     if (done) this.facts.told("shelved", notes, `${done.move_id} ${total}`);
+  }
+
+  /** Counts what is on a shelf, now and then with a unit too many or too few. */
+  async count({ a, b, c }: Step): Promise<void> {
+    const { warehouse, bin } = this.place.shelves[c % 2];
+    const seen = await this.ask(
+      this.place.ops,
+      "GET",
+      `/warehousing/inventory?bin_id=${bin}&sort_by=quantity&limit=100`,
+      undefined,
+      ({ inventory }) => Array.isArray(inventory),
+    );
+    if (!seen) return;
+    const notes = randomUUID();
+    const items = this.lines(a, b, (line) => (c + line) % 3 - 1).map(({ item_id, quantity }) => ({
+      item_id,
+      bin_id: bin,
+      counted: Math.max(0, unitsIn(seen.inventory, item_id) + quantity),
+    }));
+    const done = await this.ask(
+      this.place.ops,
+      "POST",
+      "/warehousing/inventory/counts",
+      { warehouse_id: warehouse, notes, items },
+      ({ count, transactions }) =>
+        count.notes === notes && count.items.length === items.length &&
+        sumOf(transactions) === count.units_found + count.units_missing,
+      ["count_below_reserved"],
+    );
+    if (!done) return;
+    const { id, differences, units_found, units_missing } = done.count;
+    this.facts.told("counted", notes, `${id} ${differences} ${units_found} ${units_missing}`);
   }
 
   async transfer({ a, b, c }: Step): Promise<void> {
@@ -313,6 +346,10 @@ export class Actor extends Parcels {
     return answer !== undefined;
   }
 }
+
+/** What lies there of an item as available, for whomever. */
+const unitsIn = (rows: { item_id: string; status: string; quantity: number }[], item: string) =>
+  sumOf(rows.filter((row) => row.item_id === item && /^(available|reserved)$/.test(row.status)));
 
 const sumOf = (transactions: { quantity: number }[]) =>
   transactions.reduce((sum, { quantity }) => sum + quantity, 0);

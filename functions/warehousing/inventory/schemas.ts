@@ -9,7 +9,7 @@ export const Units = z.int().min(1).max(1_000_000_000);
 export const Lot = z.string().trim().min(1).max(200).nullish();
 
 /** Reserving is the business of orders: stock never comes in reserved. */
-const StockStatus = z.string().regex(/^(?!reserved$)[a-z][a-z_]{0,31}$/);
+export const StockStatus = z.string().regex(/^(?!reserved$)[a-z][a-z_]{0,31}$/);
 
 export const CreateItem = z.object({
   name: Text,
@@ -44,7 +44,7 @@ const page = { page: z.int(), limit: z.int(), total: z.int() };
 export const ItemResponse = z.object({ inventory_item: Item });
 export const ItemsResponse = z.object({ inventory_items: z.array(Item), ...page });
 
-const ItemRef = z.object({ id: Id, name: z.string(), sku: z.string() });
+export const ItemRef = z.object({ id: Id, name: z.string(), sku: z.string() });
 export const BinRef = z.object({ id: Id, code: z.string(), name: z.string() });
 
 const Stock = z.object({

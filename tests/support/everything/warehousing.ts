@@ -61,6 +61,24 @@ export async function addWarehousing({ tenant, one, next, made }: Adding): Added
     destination_warehouse_id: other_warehouse,
     destination_bin_id: other_bin,
   });
+  const inventory_count = await one("warehousing.inventory_counts", {
+    warehouse_id: warehouse,
+    lines: 1,
+    differences: 0,
+    units_found: 0,
+    units_missing: 0,
+  });
+  await one("warehousing.inventory_count_lines", {
+    count_id: inventory_count,
+    position: 1,
+    warehouse_id: warehouse,
+    bin_id: bin,
+    item_id: inventory_item,
+    status: "available",
+    expected: 5,
+    reserved: 0,
+    counted: 5,
+  }, "count_id");
   const staff = await one("warehousing.warehouse_staff", {
     warehouse_id: warehouse,
     user_id: tenant.admin.id,
@@ -161,5 +179,6 @@ export async function addWarehousing({ tenant, one, next, made }: Adding): Added
     other_warehouse,
     other_bin,
     inventory_transfer,
+    inventory_count,
   };
 }

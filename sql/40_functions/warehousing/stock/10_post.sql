@@ -94,6 +94,25 @@ begin
     from unnest(movements) l);
 end $$;
 
+-- stock_places(), and opens what something goes to where nothing ever lay.
+create or replace function private.stock_open(movements private.stock_movement[]) returns private.stock_movement[]
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  movements := private.stock_places(movements);
+  if exists (select from unnest(movements) l where l.goes and l.to_stock is null) then
+    -- In one order for everybody: two who open the same places would wait for each other in a circle.
+    insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_type, reserved_for_id)
+    select distinct v_tenant, l.warehouse_id, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_type, l.to_for
+    from unnest(movements) l where l.goes and l.to_stock is null
+    order by l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for
+    on conflict do nothing;
+    movements := private.stock_places(movements);
+  end if;
+  return movements;
+end $$;
+
 -- Moves whole units from one place to another, all or nothing, and notes each movement:
 --   [{type, item_id, warehouse_id, quantity, from?, to?, reference_type?, reference_id?, reason?, field?}, ...]
 --   from, to: {bin_id, status? ('available'), lot_number?, serial_number?, reserved_for_type?, reserved_for_id?}
@@ -132,16 +151,7 @@ begin
     and i.id = any (array(select l.item_id from unnest(movements) l where l.goes)) order by i.id for key share;
   perform private.stock_check(movements);
 
-  movements := private.stock_places(movements);
-  if exists (select from unnest(movements) l where l.goes and l.to_stock is null) then
-    -- In one order for everybody: two who open the same places would wait for each other in a circle.
-    insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_type, reserved_for_id)
-    select distinct v_tenant, l.warehouse_id, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_type, l.to_for
-    from unnest(movements) l where l.goes and l.to_stock is null
-    order by l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for
-    on conflict do nothing;
-    movements := private.stock_places(movements);
-  end if;
+  movements := private.stock_open(movements);
   select l.field, l.item_id into v_short from unnest(movements) l where l.comes and l.from_stock is null order by l.line limit 1;
   if found then
     perform app.fail('insufficient_stock', jsonb_build_object('field', v_short.field, 'item_id', v_short.item_id));

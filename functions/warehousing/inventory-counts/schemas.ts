@@ -1,0 +1,100 @@
+import { z } from "zod";
+import { defineList, flag, foundBy, id, since, until } from "../../../shared/list.ts";
+import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
+import { BinRef, ItemRef, Lot, Movement, StockStatus } from "../inventory/schemas.ts";
+
+/** A place: whatever of it is not said is none, or available. */
+interface Place {
+  item_id: string;
+  bin_id: string;
+  status?: string;
+  lot_number?: string | null;
+  serial_number?: string | null;
+}
+
+const placeOf = ({ item_id, bin_id, status = "available", lot_number, serial_number }: Place) =>
+  JSON.stringify([item_id, bin_id, status, lot_number ?? null, serial_number ?? null]);
+
+export const CreateCount = z.object({
+  warehouse_id: Id,
+  notes: LongText.nullish(),
+  whole_bins: z.boolean().optional().meta({
+    description:
+      "The bins that are named were counted to the last: what else lies in them is missing",
+  }),
+  items: z.array(z.object({
+    item_id: Id,
+    bin_id: Id,
+    counted: z.int().min(0).max(1_000_000_000).meta({
+      description:
+        "All that lies in the bin with this status, lot and serial number; of what is available also what is set aside for orders",
+    }),
+    status: StockStatus.optional(),
+    lot_number: Lot,
+    serial_number: Lot,
+  })).min(1).max(1_000).superRefine((lines, context) => {
+    const counted = new Set<string>();
+    for (const [line, place] of lines.map(placeOf).entries()) {
+      if (counted.has(place)) {
+        context.addIssue({ code: "custom", path: [line, "item_id"], message: "counted twice" });
+      }
+      counted.add(place);
+    }
+  }),
+});
+
+const Count = z.object({
+  id: Id,
+  warehouse: NamedRef,
+  notes: z.string().nullable(),
+  whole_bins: z.boolean(),
+  /** Null: an API key. */
+  counted_by: PersonRef.nullable(),
+  created_at: Timestamp,
+  /** Places that were counted, and those of them where something else lay than the books said. */
+  lines: z.int(),
+  differences: z.int(),
+  units_found: z.int(),
+  units_missing: z.int(),
+});
+
+const CountWithLines = Count.extend({
+  /** The lines in the order they were given; behind them what else lay in whole bins. */
+  items: z.array(z.object({
+    item: ItemRef,
+    bin: BinRef,
+    status: z.string(),
+    lot_number: z.string().nullable(),
+    serial_number: z.string().nullable(),
+    /** What the books said; of what is available with what was set aside for orders. */
+    expected: z.int(),
+    counted: z.int(),
+    /** Units found (positive) or missing (negative). */
+    difference: z.int(),
+  })),
+});
+
+export const CountResponse = z.object({ count: CountWithLines });
+export const CreateCountResponse = CountResponse.extend({ transactions: z.array(Movement) });
+export const CountsResponse = z.object({
+  counts: z.array(Count),
+  page: z.int(),
+  limit: z.int(),
+  total: z.int(),
+});
+
+export const countList = defineList({
+  view: "warehousing.inventory_counts_list",
+  sort: ["created_at", "units_missing", "differences"],
+  params: {
+    warehouse_id: id("warehouse_id"),
+    counted_by: id("counted_by_id"),
+    /** `true`: only counts where something differed. */
+    differing: flag("differing"),
+    date_from: since("created_at"),
+    date_to: until("created_at"),
+    search: foundBy("private.inventory_counts_with"),
+  },
+  hidden: ["warehouse_id", "counted_by_id", "differing"],
+  limit: { default: 20, max: 100 },
+});

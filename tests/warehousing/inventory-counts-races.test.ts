@@ -48,14 +48,62 @@ async function core(name: string, input: object): Promise<Record<string, unknown
   }
 }
 
-test("twenty who find five where nothing was known have found five once", async () => {
-  for (let round = 0; round < 3; round++) {
-    const at = await newShelf(tenant, 0);
-    const answers = await times(20, () => count(at, 5, { whole_bins: round === 1 }));
+test.each([[0, 5, false], [0, 5, true], [10, 4, false], [10, 16, true]])(
+  "twenty who find, where %i are known, %i at the same moment have found that once",
+  async (known, found, whole_bins) => {
+    const at = await newShelf(tenant, known);
+    const answers = await times(20, () => count(at, found, { whole_bins }));
     for (const answer of answers) expect(answer).toSucceed(201);
     expect(totals(answers).reduce((sum, n) => sum + n, 0)).toBe(1);
-    expect(await unitsOf(at.item)).toEqual({ available: 5 });
-  }
+    expect(await unitsOf(at.item)).toEqual({ available: found });
+    await checkStock(tenant);
+  },
+);
+
+/** Until so many calls of a core wait for a lock. */
+async function waiting(name: string, n = 1): Promise<void> {
+  await expect.poll(async () => {
+    const [row] = await sql`select count(*)::int as n from pg_stat_activity
+      where wait_event_type = 'Lock' and query like ${`%${name}(%`}`;
+    return row.n;
+  }, { timeout: 10_000 }).toBe(n);
+}
+
+test("what comes to a whole bin while a count waits is counted, and held in the order of all", async () => {
+  const at = await newShelf(tenant, 10);
+  const warehouse_id = at.warehouse;
+  const beside = await newBin(tenant, warehouse_id);
+  const late = await newItem(tenant);
+  let release = () => {};
+  const held = new Promise<void>((resolve) => release = resolve);
+  const holder = sql.begin(async (tx) => {
+    await tx`select from warehousing.stock where item_id = ${at.item} for update`;
+    await held;
+  });
+  const items = [line(at, 9)];
+  const told = core("count_create", { warehouse_id, items, whole_bins: true });
+  await waiting("count_create");
+  // It comes first in the order of ids, and whoever moves both holds it while he waits for the other.
+  await sql`insert into warehousing.stock (id, tenant_id, warehouse_id, bin_id, item_id) values (
+    (overlay(gen_random_uuid()::text placing '00000000' from 1))::uuid, ${tenant.id}, ${warehouse_id}, ${at.bin}, ${late})`;
+  await stockIn(tenant, { item_id: late, warehouse_id, bin_id: at.bin, quantity: 3 });
+  const step = { from_bin_id: at.bin, to_bin_id: beside, quantity: 1 };
+  const moved = core("move_create", {
+    warehouse_id,
+    items: [{ ...step, item_id: at.item }, { ...step, item_id: late }],
+  });
+  await waiting("move_create");
+  release();
+  await holder;
+  expect(await moved).toMatchObject({ transactions: [{ quantity: 1 }, { quantity: 1 }] });
+  // Ten, less the one that was moved, were there; and two of what nobody named.
+  expect(await told).toMatchObject({
+    count: { lines: 2, differences: 1, units_found: 0, units_missing: 2 },
+  });
+  expect([await unitsOf(at.item, at.bin), await unitsOf(late, at.bin)]).toEqual([
+    { available: 9 },
+    {},
+  ]);
   await checkStock(tenant);
 });
 

@@ -49,7 +49,7 @@ async function core(name: string, input: object): Promise<Record<string, unknown
 }
 
 test.each([[0, 5, false], [0, 5, true], [10, 4, false], [10, 16, true]])(
-  "twenty who find, where %i are known, %i at the same moment have found that once",
+  "twenty who find, where %s are known, %s at the same moment have found that once (whole bins: %s)",
   async (known, found, whole_bins) => {
     const at = await newShelf(tenant, known);
     const answers = await times(20, () => count(at, found, { whole_bins }));

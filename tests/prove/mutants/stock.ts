@@ -3,6 +3,8 @@ import type { Mutant } from "./mutant.ts";
 
 const post = "sql/40_functions/warehousing/stock/10_post.sql";
 const allocate = "sql/40_functions/warehousing/stock/20_allocate.sql";
+const count = "sql/40_functions/warehousing/stock/37_count.sql";
+const counts = "tests/warehousing/inventory-counts-races.test.ts";
 
 export const stock: Mutant[] = [
   {
@@ -23,6 +25,36 @@ export const stock: Mutant[] = [
     test: [
       "tests/warehousing/stock-races.test.ts",
       "a thousand at sixteen connections, several items each: no deadlock, no lost unit",
+    ],
+  },
+  {
+    name: "what is counted is looked at and not held",
+    file: count,
+    from: "s.id = any (v_rows) order by s.id for no key update) h;",
+    to: "s.id = any (v_rows) order by s.id) h;",
+    test: [
+      counts,
+      "twenty who find, where %s are known, %s at the same moment have found that once (whole bins: %s)",
+    ],
+  },
+  {
+    name: "what nobody knew of is counted without a place of its own",
+    file: count,
+    from: "l.counted > 0, l.bin_id",
+    to: "false, l.bin_id",
+    test: [
+      counts,
+      "twenty who find, where %s are known, %s at the same moment have found that once (whole bins: %s)",
+    ],
+  },
+  {
+    name: "what came while a count waited is held behind the rest",
+    file: count,
+    from: "if v_look.settled and not v_closed then",
+    to: "if not v_closed then",
+    test: [
+      counts,
+      "what comes to a whole bin while a count waits is counted, and held in the order of all",
     ],
   },
   {

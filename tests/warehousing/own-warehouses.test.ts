@@ -34,7 +34,13 @@ const fill = async (warehouse: string) => {
   } returning id`;
   const [session] = await sql`insert into warehousing.sorting_sessions (tenant_id, warehouse_id)
     values (${tenant.id}, ${warehouse}) returning id`;
-  return { bin, order: order.id, receipt: receipt.id, session: session.id };
+  const counted = await tenant.ops.post("/warehousing/inventory/counts", {
+    warehouse_id: warehouse,
+    items: [{ item_id: item, bin_id: bin, counted: 5 }],
+  });
+  expect(counted).toSucceed(201);
+  const count = counted.body.count.id;
+  return { bin, order: order.id, receipt: receipt.id, session: session.id, count };
 };
 
 beforeAll(async () => {
@@ -48,7 +54,7 @@ beforeAll(async () => {
   await sql`insert into warehousing.warehouse_staff (tenant_id, warehouse_id, user_id, is_active)
     values (${tenant.id}, ${theirs}, ${tenant.staff.id}, false)`;
   const [mine, others] = [await fill(own), await fill(theirs)];
-  for (const kind of ["bin", "order", "receipt", "session"] as const) {
+  for (const kind of ["bin", "order", "receipt", "session", "count"] as const) {
     ids[kind] = { own: mine[kind], theirs: others[kind] };
   }
   ids.warehouse = { own, theirs };
@@ -83,6 +89,7 @@ const see = async (path: string, person = tenant.staff, query: Body = {}): Promi
 const lists: [path: string, rows: string, of: (row: Body) => string[]][] = [
   ["warehouses", "warehouses", (row) => [row.id]],
   ["inventory", "inventory", (row) => [row.warehouse_id]],
+  ["inventory/counts", "counts", (row) => [row.warehouse.id]],
   ["picking-orders", "orders", (row) => [row.warehouse_id]],
   ["receiving-orders", "orders", (row) => [row.warehouse_id]],
   [
@@ -145,6 +152,7 @@ describe("a member of staff", () => {
       ["warehouse", (id: string) => `warehouses/${id}/staff`, "warehouse_not_found"],
       ["order", (id: string) => `picking-orders/${id}`, "picking_order_not_found"],
       ["receipt", (id: string) => `receiving-orders/${id}`, "receiving_order_not_found"],
+      ["count", (id: string) => `inventory/counts/${id}`, "inventory_count_not_found"],
       ["session", (id: string) => `sorting-sessions/${id}`, "sorting_session_not_found"],
       [
         "session",

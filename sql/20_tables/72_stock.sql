@@ -81,7 +81,8 @@ create unique index if not exists stock_place on warehousing.stock
   (tenant_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_id) nulls not distinct where written_off_at is null;
 -- A serial number is in one place.
 create unique index if not exists serial_number_taken on warehousing.stock (tenant_id, item_id, serial_number) where serial_number is not null and quantity > 0;
-create index if not exists stock_of_item on warehousing.stock (tenant_id, item_id, warehouse_id, status);
+-- The status before the warehouse: an item that is picked every day has a row, long empty, for each order it was set aside for.
+create index if not exists stock_of_item on warehousing.stock (tenant_id, item_id, status, warehouse_id);
 -- Rows outlive their quantity, since movements name them: what a warehouse holds is looked for among the others.
 create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status, bin_id, item_id) where quantity > 0;
 create index if not exists stock_of_bin on warehousing.stock (tenant_id, warehouse_id, bin_id);

@@ -1739,7 +1739,8 @@ create unique index if not exists stock_place on warehousing.stock
   (tenant_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_id) nulls not distinct where written_off_at is null;
 -- A serial number is in one place.
 create unique index if not exists serial_number_taken on warehousing.stock (tenant_id, item_id, serial_number) where serial_number is not null and quantity > 0;
-create index if not exists stock_of_item on warehousing.stock (tenant_id, item_id, warehouse_id, status);
+-- The status before the warehouse: an item that is picked every day has a row, long empty, for each order it was set aside for.
+create index if not exists stock_of_item on warehousing.stock (tenant_id, item_id, status, warehouse_id);
 -- Rows outlive their quantity, since movements name them: what a warehouse holds is looked for among the others.
 create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status, bin_id, item_id) where quantity > 0;
 create index if not exists stock_of_bin on warehousing.stock (tenant_id, warehouse_id, bin_id);
@@ -20029,9 +20030,16 @@ begin
     from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint)) with ordinality
       r (item_id, bin_id, quantity, picked_quantity, line)) l
   cross join lateral (
-    select count(*) > 0 as holds,
-      coalesce(sum(k.quantity) filter (where k.written_off_at is null and (k.status = 'available' or k.reserved_for_id = p_order)), 0) as free
-    from warehousing.stock k where k.tenant_id = v_tenant and k.bin_id = l.bin_id and k.item_id = l.item_id) s
+    -- Three looks by what is asked for each, since the place has a row for every order that anything was ever set aside for.
+    -- `limit 1` and not `exists`, which may be answered by reading the table to its end once for all lines.
+    select coalesce((select true from warehousing.stock k
+        where k.tenant_id = v_tenant and k.bin_id = l.bin_id and k.item_id = l.item_id and k.written_off_at is null limit 1),
+      (select true from warehousing.stock k
+        where k.tenant_id = v_tenant and k.bin_id = l.bin_id and k.item_id = l.item_id and k.written_off_at is not null limit 1), false) as holds,
+      coalesce((select sum(k.quantity) from warehousing.stock k
+        where k.tenant_id = v_tenant and k.bin_id = l.bin_id and k.item_id = l.item_id and k.status = 'available' and k.written_off_at is null), 0)
+      + coalesce((select sum(k.quantity) from warehousing.stock k
+        where k.tenant_id = v_tenant and k.reserved_for_id = p_order and k.bin_id = l.bin_id and k.item_id = l.item_id), 0) as free) s
   where l.picked_quantity > l.quantity or not s.holds or s.free < l.wanted
   order by l.line limit 1;
   if not found then
@@ -21283,7 +21291,30 @@ begin
   end if;
 end $$;
 
--- The same movements with the rows of their places, asked line by line, each by its key; null where nothing ever lay.
+-- The row of a place, or null where nothing ever lay. Looked for by what is rarest of it: rows outlive their quantity, so an item that is
+-- picked every day has a row for each order it was set aside for, and a serialized one a row for each piece.
+create or replace function private.stock_place(tenant uuid, bin uuid, item uuid, status text, lot text, serial text, reserved_for uuid) returns uuid
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+begin
+  if reserved_for is not null then
+    return (
+      select s.id from warehousing.stock s
+      where s.tenant_id = tenant and s.reserved_for_id = reserved_for and s.bin_id = bin and s.item_id = item and s.status = stock_place.status
+        and s.lot_number is not distinct from lot and s.serial_number is not distinct from serial and s.written_off_at is null);
+  elsif serial is not null then
+    return (
+      select s.id from warehousing.stock s
+      where s.tenant_id = tenant and s.bin_id = bin and s.item_id = item and s.status = stock_place.status and s.serial_number = serial
+        and s.lot_number is not distinct from lot and s.reserved_for_id is null and s.written_off_at is null);
+  end if;
+  return (
+    select s.id from warehousing.stock s
+    where s.tenant_id = tenant and s.bin_id = bin and s.item_id = item and s.status = stock_place.status and s.serial_number is null
+      and s.lot_number is not distinct from lot and s.reserved_for_id is null and s.written_off_at is null);
+end $$;
+
+-- The same movements with the rows of their places; null where nothing ever lay.
 create or replace function private.stock_places(movements private.stock_movement[]) returns private.stock_movement[]
 language plpgsql stable set search_path = '' as $$
 declare
@@ -21292,15 +21323,11 @@ begin
   return (
     select array_agg((l.line, l.type, l.item_id, l.warehouse_id, l.quantity, l.field,
       l.comes, l.from_bin, l.from_status, l.from_for, l.from_lot, l.from_serial,
-      coalesce(l.from_stock, (select s.id from warehousing.stock s
-        where s.tenant_id = v_tenant and s.bin_id = l.from_bin and s.item_id = l.item_id and s.status = l.from_status
-          and s.lot_number is not distinct from l.from_lot and s.serial_number is not distinct from l.from_serial
-          and s.reserved_for_id is not distinct from l.from_for and s.written_off_at is null)),
+      case when l.from_stock is null and l.from_bin is not null
+        then private.stock_place(v_tenant, l.from_bin, l.item_id, l.from_status, l.from_lot, l.from_serial, l.from_for) else l.from_stock end,
       l.goes, l.to_bin, l.to_status, l.to_type, l.to_for, l.to_lot, l.to_serial,
-      coalesce(l.to_stock, (select s.id from warehousing.stock s
-        where s.tenant_id = v_tenant and s.bin_id = l.to_bin and s.item_id = l.item_id and s.status = l.to_status
-          and s.lot_number is not distinct from l.to_lot and s.serial_number is not distinct from l.to_serial
-          and s.reserved_for_id is not distinct from l.to_for and s.written_off_at is null)),
+      case when l.to_stock is null and l.to_bin is not null
+        then private.stock_place(v_tenant, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for) else l.to_stock end,
       l.reference_type, l.reference_id, l.reason)::private.stock_movement order by l.line)
     from unnest(movements) l);
 end $$;
@@ -21459,16 +21486,26 @@ declare
   v_rank integer;
   v_short record;
 begin
-  -- Asked line by line (offset 0), each by its item: a plan for all at once reads whole warehouses.
-  v_rows := array(
-    select c.id from unnest(demands) l
-    cross join lateral (
-      select s.id from warehousing.stock s
-      where s.tenant_id = v_tenant and s.item_id = l.item_id and s.status = v_status and s.quantity > 0
-        and s.reserved_for_id is not distinct from p_reserved_for and s.written_off_at is null
-        and (l.warehouse_id is null or s.warehouse_id = l.warehouse_id) and (l.bin_id is null or s.bin_id = l.bin_id)
-        and (l.lot_number is null or s.lot_number = l.lot_number) and (l.serial_number is null or s.serial_number = l.serial_number)
-      offset 0) c);
+  -- Asked line by line (offset 0), each by its item or by whom it is set aside for: a plan for all at once reads whole warehouses.
+  if p_reserved_for is null then
+    v_rows := array(
+      select c.id from unnest(demands) l
+      cross join lateral (
+        select s.id from warehousing.stock s
+        where s.tenant_id = v_tenant and s.item_id = l.item_id and s.status = 'available' and s.quantity > 0 and s.written_off_at is null
+          and (l.warehouse_id is null or s.warehouse_id = l.warehouse_id) and (l.bin_id is null or s.bin_id = l.bin_id)
+          and (l.lot_number is null or s.lot_number = l.lot_number) and (l.serial_number is null or s.serial_number = l.serial_number)
+        offset 0) c);
+  else
+    v_rows := array(
+      select c.id from unnest(demands) l
+      cross join lateral (
+        select s.id from warehousing.stock s
+        where s.tenant_id = v_tenant and s.reserved_for_id = p_reserved_for and s.item_id = l.item_id and s.quantity > 0
+          and (l.warehouse_id is null or s.warehouse_id = l.warehouse_id) and (l.bin_id is null or s.bin_id = l.bin_id)
+          and (l.lot_number is null or s.lot_number = l.lot_number) and (l.serial_number is null or s.serial_number = l.serial_number)
+        offset 0) c);
+  end if;
   perform from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_rows || beside) order by s.id for no key update;
 
   for v_rank in select distinct l.rank from unnest(demands) l order by l.rank desc loop
@@ -21772,7 +21809,7 @@ declare
   v_closed boolean;
   v_look record;
 begin
-  loop
+  for attempt in 1..20 loop
     v_rows := private.stock_count_rows(lines, whole_bins);
     begin
       select coalesce(bool_or(h.closed), false) into v_closed from (
@@ -21788,6 +21825,7 @@ begin
       null;
     end;
   end loop;
+  raise exception 'what lies in the bins of the count changed all the time' using errcode = 'serialization_failure';
 end $$;
 
 grant execute on function private.stock_counted(warehousing.inventory_count_lines[], boolean) to barid_caller;

@@ -80,9 +80,16 @@ begin
     from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint)) with ordinality
       r (item_id, bin_id, quantity, picked_quantity, line)) l
   cross join lateral (
-    select count(*) > 0 as holds,
-      coalesce(sum(k.quantity) filter (where k.written_off_at is null and (k.status = 'available' or k.reserved_for_id = p_order)), 0) as free
-    from warehousing.stock k where k.tenant_id = v_tenant and k.bin_id = l.bin_id and k.item_id = l.item_id) s
+    -- Three looks by what is asked for each, since the place has a row for every order that anything was ever set aside for.
+    -- `limit 1` and not `exists`, which may be answered by reading the table to its end once for all lines.
+    select coalesce((select true from warehousing.stock k
+        where k.tenant_id = v_tenant and k.bin_id = l.bin_id and k.item_id = l.item_id and k.written_off_at is null limit 1),
+      (select true from warehousing.stock k
+        where k.tenant_id = v_tenant and k.bin_id = l.bin_id and k.item_id = l.item_id and k.written_off_at is not null limit 1), false) as holds,
+      coalesce((select sum(k.quantity) from warehousing.stock k
+        where k.tenant_id = v_tenant and k.bin_id = l.bin_id and k.item_id = l.item_id and k.status = 'available' and k.written_off_at is null), 0)
+      + coalesce((select sum(k.quantity) from warehousing.stock k
+        where k.tenant_id = v_tenant and k.reserved_for_id = p_order and k.bin_id = l.bin_id and k.item_id = l.item_id), 0) as free) s
   where l.picked_quantity > l.quantity or not s.holds or s.free < l.wanted
   order by l.line limit 1;
   if not found then

@@ -72,7 +72,30 @@ begin
   end if;
 end $$;
 
--- The same movements with the rows of their places, asked line by line, each by its key; null where nothing ever lay.
+-- The row of a place, or null where nothing ever lay. Looked for by what is rarest of it: rows outlive their quantity, so an item that is
+-- picked every day has a row for each order it was set aside for, and a serialized one a row for each piece.
+create or replace function private.stock_place(tenant uuid, bin uuid, item uuid, status text, lot text, serial text, reserved_for uuid) returns uuid
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+begin
+  if reserved_for is not null then
+    return (
+      select s.id from warehousing.stock s
+      where s.tenant_id = tenant and s.reserved_for_id = reserved_for and s.bin_id = bin and s.item_id = item and s.status = stock_place.status
+        and s.lot_number is not distinct from lot and s.serial_number is not distinct from serial and s.written_off_at is null);
+  elsif serial is not null then
+    return (
+      select s.id from warehousing.stock s
+      where s.tenant_id = tenant and s.bin_id = bin and s.item_id = item and s.status = stock_place.status and s.serial_number = serial
+        and s.lot_number is not distinct from lot and s.reserved_for_id is null and s.written_off_at is null);
+  end if;
+  return (
+    select s.id from warehousing.stock s
+    where s.tenant_id = tenant and s.bin_id = bin and s.item_id = item and s.status = stock_place.status and s.serial_number is null
+      and s.lot_number is not distinct from lot and s.reserved_for_id is null and s.written_off_at is null);
+end $$;
+
+-- The same movements with the rows of their places; null where nothing ever lay.
 create or replace function private.stock_places(movements private.stock_movement[]) returns private.stock_movement[]
 language plpgsql stable set search_path = '' as $$
 declare
@@ -81,15 +104,11 @@ begin
   return (
     select array_agg((l.line, l.type, l.item_id, l.warehouse_id, l.quantity, l.field,
       l.comes, l.from_bin, l.from_status, l.from_for, l.from_lot, l.from_serial,
-      coalesce(l.from_stock, (select s.id from warehousing.stock s
-        where s.tenant_id = v_tenant and s.bin_id = l.from_bin and s.item_id = l.item_id and s.status = l.from_status
-          and s.lot_number is not distinct from l.from_lot and s.serial_number is not distinct from l.from_serial
-          and s.reserved_for_id is not distinct from l.from_for and s.written_off_at is null)),
+      case when l.from_stock is null and l.from_bin is not null
+        then private.stock_place(v_tenant, l.from_bin, l.item_id, l.from_status, l.from_lot, l.from_serial, l.from_for) else l.from_stock end,
       l.goes, l.to_bin, l.to_status, l.to_type, l.to_for, l.to_lot, l.to_serial,
-      coalesce(l.to_stock, (select s.id from warehousing.stock s
-        where s.tenant_id = v_tenant and s.bin_id = l.to_bin and s.item_id = l.item_id and s.status = l.to_status
-          and s.lot_number is not distinct from l.to_lot and s.serial_number is not distinct from l.to_serial
-          and s.reserved_for_id is not distinct from l.to_for and s.written_off_at is null)),
+      case when l.to_stock is null and l.to_bin is not null
+        then private.stock_place(v_tenant, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for) else l.to_stock end,
       l.reference_type, l.reference_id, l.reason)::private.stock_movement order by l.line)
     from unnest(movements) l);
 end $$;

@@ -46,16 +46,26 @@ declare
   v_rank integer;
   v_short record;
 begin
-  -- Asked line by line (offset 0), each by its item: a plan for all at once reads whole warehouses.
-  v_rows := array(
-    select c.id from unnest(demands) l
-    cross join lateral (
-      select s.id from warehousing.stock s
-      where s.tenant_id = v_tenant and s.item_id = l.item_id and s.status = v_status and s.quantity > 0
-        and s.reserved_for_id is not distinct from p_reserved_for and s.written_off_at is null
-        and (l.warehouse_id is null or s.warehouse_id = l.warehouse_id) and (l.bin_id is null or s.bin_id = l.bin_id)
-        and (l.lot_number is null or s.lot_number = l.lot_number) and (l.serial_number is null or s.serial_number = l.serial_number)
-      offset 0) c);
+  -- Asked line by line (offset 0), each by its item or by whom it is set aside for: a plan for all at once reads whole warehouses.
+  if p_reserved_for is null then
+    v_rows := array(
+      select c.id from unnest(demands) l
+      cross join lateral (
+        select s.id from warehousing.stock s
+        where s.tenant_id = v_tenant and s.item_id = l.item_id and s.status = 'available' and s.quantity > 0 and s.written_off_at is null
+          and (l.warehouse_id is null or s.warehouse_id = l.warehouse_id) and (l.bin_id is null or s.bin_id = l.bin_id)
+          and (l.lot_number is null or s.lot_number = l.lot_number) and (l.serial_number is null or s.serial_number = l.serial_number)
+        offset 0) c);
+  else
+    v_rows := array(
+      select c.id from unnest(demands) l
+      cross join lateral (
+        select s.id from warehousing.stock s
+        where s.tenant_id = v_tenant and s.reserved_for_id = p_reserved_for and s.item_id = l.item_id and s.quantity > 0
+          and (l.warehouse_id is null or s.warehouse_id = l.warehouse_id) and (l.bin_id is null or s.bin_id = l.bin_id)
+          and (l.lot_number is null or s.lot_number = l.lot_number) and (l.serial_number is null or s.serial_number = l.serial_number)
+        offset 0) c);
+  end if;
   perform from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_rows || beside) order by s.id for no key update;
 
   for v_rank in select distinct l.rank from unnest(demands) l order by l.rank desc loop

@@ -98,7 +98,7 @@ declare
   v_closed boolean;
   v_look record;
 begin
-  loop
+  for attempt in 1..20 loop
     v_rows := private.stock_count_rows(lines, whole_bins);
     begin
       select coalesce(bool_or(h.closed), false) into v_closed from (
@@ -114,6 +114,7 @@ begin
       null;
     end;
   end loop;
+  raise exception 'what lies in the bins of the count changed all the time' using errcode = 'serialization_failure';
 end $$;
 
 grant execute on function private.stock_counted(warehousing.inventory_count_lines[], boolean) to barid_caller;

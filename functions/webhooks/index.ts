@@ -5,6 +5,7 @@ export default serve("webhooks", [
     "subscriptions",
     async () => (await import("./subscriptions/routes.ts")).subscriptions,
   ),
+  feature("event-types", async () => (await import("./event-types/routes.ts")).eventTypes),
   feature("events", async () => (await import("./events/routes.ts")).webhookEvents),
   feature("internal", async () => (await import("./sender/routes.ts")).sender),
 ]);

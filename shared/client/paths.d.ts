@@ -4876,6 +4876,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/webhooks/event-types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the types of events, with what each means and the fields of its data
+         * @description Who: permission view:tenant or manage:tenant.
+         */
+        get: operations["get_webhooks_event_types"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/webhooks/events/{eventId}/attempts": {
         parameters: {
             query?: never;
@@ -40836,6 +40856,61 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    get_webhooks_event_types: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                module?: "delivery" | "cod" | "warehousing" | "storefront" | "carriers" | "webhooks";
+                search?: string;
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        event_types: {
+                            description: string;
+                            entity_type: string;
+                            /** @description Each field of `data` with its type: uuid, string, integer, number, boolean, object, array or timestamp; with `?` it may be null */
+                            event_data: {
+                                [key: string]: string;
+                            };
+                            event_type: string;
+                            /** @description Whose subscription hears of it; null: that of whichever module it is about */
+                            module: ("delivery" | "cod" | "warehousing" | "storefront" | "carriers" | "webhooks") | null;
+                        }[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     get_webhooks_events_eventId_attempts: {
         parameters: {
             query?: {
@@ -41145,6 +41220,8 @@ export interface operations {
                         };
                         /** @constant */
                         success: true;
+                        /** @description Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */
+                        unknown_event_types?: string[];
                     };
                 };
             };
@@ -41271,6 +41348,8 @@ export interface operations {
                         };
                         /** @constant */
                         success: true;
+                        /** @description Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */
+                        unknown_event_types?: string[];
                     };
                 };
             };

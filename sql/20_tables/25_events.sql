@@ -33,3 +33,14 @@ create index if not exists system_events_failed on integration.system_events (cr
 -- Looked into for tenants that have subscriptions; for all others it only grows.
 create index if not exists system_events_undispatched on integration.system_events (tenant_id, position) where not is_dispatched;
 create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);
+
+-- Which events Barid's own code writes, and what stands in the event_data of each; the same for all tenants, and no more than
+-- description: what others publish for a tenant is in no list. Tests compare it with the code and with what is written.
+create table if not exists integration.event_types (
+  event_type text primary key check (event_type ~ '^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$'),
+  -- Null: of whichever module it is about.
+  source_module text check (source_module <> ''),
+  entity_type text not null check (entity_type <> ''),
+  -- {field: type}; with a question mark behind it the type may be null.
+  event_data jsonb not null check (jsonb_typeof(event_data) = 'object')
+);

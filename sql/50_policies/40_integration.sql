@@ -26,6 +26,13 @@ drop policy if exists readable on integration.carriers;
 create policy readable on integration.carriers for select to barid_caller using (true);
 grant select on integration.carriers to barid_caller;
 
+-- Which events there are is the same for everybody, and written by nobody.
+alter table integration.event_types enable row level security;
+alter table integration.event_types force row level security;
+drop policy if exists readable on integration.event_types;
+create policy readable on integration.event_types for select to barid_caller using (true);
+grant select on integration.event_types to barid_caller;
+
 -- Events: the system publishes and marks them, in the tenant it names; those who manage a tenant read its own.
 drop policy if exists tenant on integration.system_events;
 create policy tenant on integration.system_events for select to barid_caller

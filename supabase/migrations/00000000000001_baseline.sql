@@ -749,6 +749,17 @@ create index if not exists system_events_failed on integration.system_events (cr
 create index if not exists system_events_undispatched on integration.system_events (tenant_id, position) where not is_dispatched;
 create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);
 
+-- Which events Barid's own code writes, and what stands in the event_data of each; the same for all tenants, and no more than
+-- description: what others publish for a tenant is in no list. Tests compare it with the code and with what is written.
+create table if not exists integration.event_types (
+  event_type text primary key check (event_type ~ '^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$'),
+  -- Null: of whichever module it is about.
+  source_module text check (source_module <> ''),
+  entity_type text not null check (entity_type <> ''),
+  -- {field: type}; with a question mark behind it the type may be null.
+  event_data jsonb not null check (jsonb_typeof(event_data) = 'object')
+);
+
 -- sql/20_tables/26_tallies.sql
 
 -- Running totals of big lists, so that a total or a sum over all rows of a tenant costs the same at any
@@ -5318,7 +5329,8 @@ begin
     'entity_type', case when v_bulk is null then 'assignment' else 'bulk_assignment' end,
     'entity_id', coalesce(to_jsonb(v_bulk), v_ids -> 0),
     'event_data', jsonb_build_object('assignment_ids', v_ids, 'driver_id', v_driver, 'status', v_status,
-      'delivery_ids', jsonb_path_query_array(v_lines, '$[*].delivery_id'), 'total_units', plan -> 'total', 'actor_id', v_actor))));
+      'delivery_ids', jsonb_path_query_array(v_lines, '$[*].delivery_id'), 'total_units', plan -> 'total', 'actor_id', v_actor)
+      || case when v_bulk is null then '{}' else jsonb_build_object('bulk_assignment_id', v_bulk) end)));
   perform app.job_add('delivery.measure_routes', jsonb_build_object('assignment_ids', v_ids));
   return jsonb_build_object('ids', v_ids, 'bulk_assignment_id', v_bulk);
 end $$;
@@ -5461,7 +5473,8 @@ begin
     'event_type', case when v_bulk is null then 'assignment.' else 'bulk_assignment.' end || v_answer,
     'entity_type', case when v_bulk is null then 'assignment' else 'bulk_assignment' end, 'entity_id', coalesce(v_bulk, v_one),
     'event_data', jsonb_build_object('assignment_ids', (select jsonb_agg(r.id) from unnest(v_rows) r), 'driver_id', v_driver,
-      'delivery_ids', to_jsonb(v_deliveries), 'status', v_answer, 'actor_id', v_me))));
+      'delivery_ids', to_jsonb(v_deliveries), 'status', v_answer, 'actor_id', v_me)
+      || case when v_bulk is null then '{}' else jsonb_build_object('bulk_assignment_id', v_bulk) end)));
   return jsonb_build_object('status', v_answer, 'updated_count', cardinality(v_rows));
 end $$;
 
@@ -5509,8 +5522,9 @@ begin
   values (v_tenant, v_assignment.driver_id, 'assignment_returned',
     jsonb_build_object('assignment_id', v_id, 'delivery_id', v_assignment.delivery_id));
   perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.returned',
-    'entity_type', 'assignment', 'entity_id', v_id, 'event_data', jsonb_build_object('driver_id', v_assignment.driver_id,
-      'delivery_id', v_assignment.delivery_id, 'status', 'returned', 'actor_id', app.user_id()))));
+    'entity_type', 'assignment', 'entity_id', v_id, 'event_data', jsonb_build_object('assignment_ids', array[v_id],
+      'driver_id', v_assignment.driver_id, 'delivery_id', v_assignment.delivery_id, 'delivery_ids', array[v_assignment.delivery_id],
+      'status', 'returned', 'actor_id', app.user_id()))));
   return jsonb_build_object('id', v_id, 'delivery_id', v_assignment.delivery_id, 'status', 'returned');
 end $$;
 
@@ -7237,6 +7251,7 @@ declare
   v_pick uuid;
   v_found jsonb;
   v_reference text;
+  v_order warehousing.picking_orders;
 begin
   if not delivery.leaves_warehouse(d) then
     perform app.fail('delivery_not_executable');
@@ -7272,14 +7287,13 @@ begin
       created_by, picking_progress)
     values (v_pick, d.tenant_id, v_reference, d.pickup_warehouse_id, 'individual',
       'completed', d.id, clock_timestamp(), app.user_id(), jsonb_build_object('total_items', jsonb_array_length(v_found),
-        'picked_items', jsonb_array_length(v_found), 'start_time', now(), 'end_time', now()));
+        'picked_items', jsonb_array_length(v_found), 'start_time', now(), 'end_time', now()))
+    returning * into v_order;
     insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
     select d.tenant_id, v_pick, f.position, f.warehouse_id, f.item_id, f.bin_id, f.quantity, f.quantity, 'picked'
     from rows from (jsonb_to_recordset(v_found) as (warehouse_id uuid, item_id uuid, bin_id uuid, quantity bigint))
       with ordinality f (warehouse_id, item_id, bin_id, quantity, position);
-    perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'picking_order.completed', 'source_module', 'warehousing',
-      'entity_type', 'picking_order', 'entity_id', v_pick, 'event_data', jsonb_build_object('picking_order_id', v_pick,
-        'delivery_id', d.id, 'warehouse_id', d.pickup_warehouse_id, 'actor_id', app.user_id()))));
+    perform warehousing.picking_tell(v_order, 'pending', v_order.status);
   end if;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'picking_order', (
     select jsonb_build_object('id', p.id, 'reference_number', p.reference_number, 'status', p.status, 'warehouse_id', p.warehouse_id,
@@ -7725,16 +7739,17 @@ end $$;
 -- Fails: warehouse_preparation_inconsistent.
 create or replace function private.picking_hand_off(p_pick uuid, p_delivery uuid) returns void
 language plpgsql security definer set search_path = '' as $$
+declare
+  v_order warehousing.picking_orders;
 begin
   update warehousing.picking_orders p set status = 'handed_off'
   where p.tenant_id = app.tenant_id() and p.id = p_pick and p.delivery_id = p_delivery and p.status = 'completed'
-    and exists (select from warehousing.stock s where s.tenant_id = p.tenant_id and s.reserved_for_id = p.id and s.quantity > 0);
+    and exists (select from warehousing.stock s where s.tenant_id = p.tenant_id and s.reserved_for_id = p.id and s.quantity > 0)
+  returning p.* into v_order;
   if not found then
     perform app.fail('warehouse_preparation_inconsistent');
   end if;
-  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'picking_order.handed_off', 'source_module', 'warehousing',
-    'entity_type', 'picking_order', 'entity_id', p_pick, 'event_data', jsonb_build_object('picking_order_id', p_pick,
-      'delivery_id', p_delivery, 'actor_id', app.user_id()))));
+  perform warehousing.picking_tell(v_order, 'completed', v_order.status);
 end $$;
 
 grant execute on function private.picking_hand_off(uuid, uuid) to barid_caller;
@@ -11671,8 +11686,8 @@ begin
     select array_agg(distinct t.value) from jsonb_array_elements_text(input -> 'event_types') t);
 end $$;
 
--- Saves a subscription. {module_id, url, event_types, is_active?, made: {id, secret}} -> {subscription, secret}
--- Fails: invalid_reference, webhook_subscription_exists.
+-- Saves a subscription. {module_id, url, event_types, is_active?, made: {id, secret}}
+-- -> {subscription, secret, unknown_event_types?}. Fails: invalid_reference, webhook_subscription_exists.
 create or replace function integration.subscription_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -11684,10 +11699,11 @@ begin
   insert into integration.webhook_subscriptions (id, tenant_id, module_id, url, event_types, is_active, secret, created_by)
   values (v_id, app.tenant_id(), (input ->> 'module_id')::uuid, input ->> 'url', integration.event_types_of(input),
     coalesce((input ->> 'is_active')::boolean, true), input #>> '{made,secret}', app.user_id());
-  return jsonb_build_object('subscription', integration.subscription_of(v_id), 'secret', input #>> '{made,secret}');
+  return jsonb_build_object('subscription', integration.subscription_of(v_id), 'secret', input #>> '{made,secret}')
+    || integration.unknown_named(input);
 end $$;
 
--- Changes what is sent. {id, url?, event_types?, is_active?} -> {subscription}
+-- Changes what is sent. {id, url?, event_types?, is_active?} -> {subscription, unknown_event_types?}
 -- Fails: webhook_subscription_not_found.
 create or replace function integration.subscription_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -11697,7 +11713,7 @@ begin
     event_types = coalesce(integration.event_types_of(input), s.event_types),
     is_active = coalesce((input ->> 'is_active')::boolean, s.is_active)
   where s.id = (input ->> 'id')::uuid;
-  return jsonb_build_object('subscription', integration.subscription_of((input ->> 'id')::uuid));
+  return jsonb_build_object('subscription', integration.subscription_of((input ->> 'id')::uuid)) || integration.unknown_named(input);
 end $$;
 
 -- Removes a subscription with its log. {id} -> {id}. Fails: webhook_subscription_not_found.
@@ -11746,6 +11762,65 @@ begin
     perform set_config('app.events_queued', 'on', true);
   end if;
   return jsonb_build_object('requeued', v_count);
+end $$;
+
+-- sql/40_functions/integration/45_event_types.sql
+
+-- Which events there are, for those who subscribe to them.
+
+-- The types of events that Barid writes. {module?}
+-- -> {event_types: [{event_type, module, entity_type, event_data: {field: type}}]}, by module and name
+-- The module is the one whose subscription hears of it; null: the subscription of whichever module it is about, so these are
+-- of every module that is asked for.
+create or replace function integration.event_types_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('event_types', coalesce(jsonb_agg(jsonb_build_object('event_type', t.event_type, 'module', t.module,
+      'entity_type', t.entity_type, 'event_data', t.event_data) order by t.module collate "C" nulls last, t.event_type collate "C"), '[]'))
+    from (
+      select e.event_type, e.entity_type, e.event_data,
+        case when e.source_module is not null then integration.module_of(e.event_type, e.source_module) end as module
+      from integration.event_types e) t
+    where input ->> 'module' is null or t.module is null or t.module = input ->> 'module');
+end $$;
+
+-- The types of events that were published for the caller's tenant and that Barid itself does not write. A definer: under the
+-- policies every event of the tenant would be read; so each type there is costs one look into the index of types.
+create or replace function private.published_types() returns text[]
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return array(
+    with recursive types (event_type) as (
+      select min(e.event_type) from integration.system_events e
+      union all
+      select (select min(e.event_type) from integration.system_events e where e.event_type > t.event_type)
+      from types t where t.event_type is not null)
+    select t.event_type from types t
+    where not exists (select from integration.event_types k where k.event_type = t.event_type)
+      and exists (select from integration.system_events e where e.event_type = t.event_type and e.tenant_id = app.tenant_id()));
+end $$;
+grant execute on function private.published_types() to barid_caller;
+
+-- What a subscription names that nobody sends: neither Barid nor whoever publishes for the caller's tenant, as far as is known.
+-- {event_types?} -> {unknown_event_types}, or {} where all are known
+create or replace function integration.unknown_named(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_unknown text[] := array(
+    select n.name from unnest(integration.event_types_of(input)) n (name)
+    where n.name <> '*' and not exists (select from integration.event_types t where integration.wants(array[n.name], t.event_type))
+    order by n.name);
+  v_published text[];
+begin
+  if v_unknown <> '{}' then
+    v_published := private.published_types();
+    v_unknown := array(
+      select n.name from unnest(v_unknown) with ordinality n (name, place)
+      where not exists (select from unnest(v_published) p (event_type) where integration.wants(array[n.name], p.event_type))
+      order by n.place);
+  end if;
+  return case when v_unknown = '{}' then '{}' else jsonb_build_object('unknown_event_types', v_unknown) end;
 end $$;
 
 -- sql/40_functions/integration/50_by_hand.sql
@@ -12708,6 +12783,16 @@ begin
     'resolved_at', h.resolved_at, 'settlement_payment_id', h.settlement_payment_id, 'created_at', h.created_at);
 end $$;
 
+-- Tells by a system event what became of a handover.
+create or replace function money.handover_tell(event_type text, h money.cash_handovers) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', event_type, 'source_module', 'delivery',
+    'entity_type', 'cash_handover', 'entity_id', h.id, 'event_data', jsonb_build_object('cash_handover_id', h.id,
+      'driver_id', h.driver_id, 'declared_amount', h.declared_amount, 'counted_amount', h.counted_amount, 'currency', h.currency,
+      'actor_id', app.user_id()))));
+end $$;
+
 -- Says what a driver puts on the desk. {driver_id? (office), amount, counted_amount? (office), notes?} -> handover
 -- With a counted amount it is declared and counted in one step.
 -- Fails: driver_not_found, driver_id_required, too_many_decimals, handover_already_declared, forbidden.
@@ -12756,10 +12841,7 @@ begin
     notes = coalesce(input ->> 'notes', h.notes)
   where h.tenant_id = v_row.tenant_id and h.id = v_row.id
   returning * into v_row;
-  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type',
-    case v_row.status when 'counted' then 'cash_handover.counted' else 'cash_handover.discrepancy' end, 'source_module', 'delivery',
-    'entity_type', 'cash_handover', 'entity_id', v_row.id, 'event_data', jsonb_build_object('driver_id', v_row.driver_id,
-      'declared_amount', v_row.declared_amount, 'counted_amount', v_row.counted_amount, 'currency', v_row.currency))));
+  perform money.handover_tell(case v_row.status when 'counted' then 'cash_handover.counted' else 'cash_handover.discrepancy' end, v_row);
   return money.handover_json(v_row);
 end $$;
 
@@ -12827,10 +12909,7 @@ begin
   update money.cash_handovers h set status = 'cancelled', notes = coalesce(input ->> 'notes', h.notes)
   where h.tenant_id = v_row.tenant_id and h.id = v_row.id
   returning * into v_row;
-  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cash_handover.cancelled', 'source_module', 'delivery',
-    'entity_type', 'cash_handover', 'entity_id', v_row.id, 'event_data', jsonb_build_object('driver_id', v_row.driver_id,
-      'declared_amount', v_row.declared_amount, 'counted_amount', v_row.counted_amount, 'currency', v_row.currency,
-      'actor_id', app.user_id()))));
+  perform money.handover_tell('cash_handover.cancelled', v_row);
   return money.handover_json(v_row);
 end $$;
 
@@ -15871,7 +15950,7 @@ begin
     perform money.account_of('wallet', 'customer', v_user, v_shop.currency);
     perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'customer.joined', 'source_module', 'storefront',
       'entity_type', 'customer', 'entity_id', v_user,
-      'event_data', jsonb_build_object('market_id', v_shop.market_id, 'actor_id', v_user))));
+      'event_data', jsonb_build_object('customer_id', v_user, 'market_id', v_shop.market_id, 'actor_id', v_user))));
   end if;
   perform set_config('app.tenant_id', v_caller, true);
   return jsonb_build_object('tenant_id', v_shop.tenant_id, 'market_id', v_shop.market_id,
@@ -16471,7 +16550,7 @@ begin
     case when v_approved then 'approved' else 'pending' end, case when v_approved then now() end)
   returning id into v_id;
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'review.created', 'source_module', 'storefront',
-    'entity_type', 'review', 'entity_id', v_id, 'event_data', jsonb_build_object('product_id', v_product,
+    'entity_type', 'review', 'entity_id', v_id, 'event_data', jsonb_build_object('review_id', v_id, 'product_id', v_product,
       'rating', (input ->> 'rating')::integer, 'status', case when v_approved then 'approved' else 'pending' end, 'actor_id', v_user))));
   return storefront.review_shown(v_id);
 end $$;
@@ -16482,15 +16561,18 @@ create or replace function storefront.review_decide(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := (input ->> 'review_id')::uuid;
+  v_review storefront.product_reviews;
 begin
   update storefront.product_reviews r set status = input ->> 'decision', reviewed_by = app.user_id(), reviewed_at = now()
-  where r.tenant_id = app.tenant_id() and r.id = v_id;
+  where r.tenant_id = app.tenant_id() and r.id = v_id
+  returning * into v_review;
   if not found then
     perform app.fail('review_not_found');
   end if;
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'review.' || (input ->> 'decision'),
     'source_module', 'storefront', 'entity_type', 'review', 'entity_id', v_id,
-    'event_data', jsonb_build_object('actor_id', app.user_id()))));
+    'event_data', jsonb_build_object('review_id', v_id, 'product_id', v_review.product_id, 'rating', v_review.rating,
+      'status', v_review.status, 'actor_id', app.user_id()))));
   return storefront.review_shown(v_id);
 end $$;
 
@@ -16529,8 +16611,8 @@ language plpgsql set search_path = '' as $$
 begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'custom_domain.' || happened,
     'source_module', 'storefront', 'entity_type', 'custom_domain', 'entity_id', domain.id,
-    'event_data', jsonb_build_object('market_id', domain.market_id, 'custom_domain', domain.custom_domain,
-      'status', domain.status, 'actor_id', app.user_id()))));
+    'event_data', jsonb_build_object('custom_domain_id', domain.id, 'market_id', domain.market_id,
+      'custom_domain', domain.custom_domain, 'status', domain.status, 'actor_id', app.user_id()))));
 end $$;
 
 -- -> {custom_domain}, null without one. Fails: market_not_found.
@@ -19132,7 +19214,7 @@ begin
   perform tenancy.act_in(null);
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'tenant_wizard.rollback_failed',
     'source_module', 'tenants', 'entity_type', 'tenant', 'entity_id', v_run.new_tenant_id,
-    'event_data', jsonb_build_object('run_id', v_run.id, 'actor_id', app.user_id()))));
+    'event_data', jsonb_build_object('run_id', v_run.id, 'tenant_id', v_run.new_tenant_id, 'actor_id', app.user_id()))));
   return '{}';
 end $$;
 
@@ -19583,7 +19665,7 @@ begin
     coalesce(input ->> 'transaction_type', 'receive'), 'receipt', v_receipt, input ->> 'notes');
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory.received', 'source_module', 'warehousing',
     'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('receipt_id', v_receipt,
-      'lines', jsonb_array_length(input -> 'items'), 'actor_id', app.user_id()))));
+      'warehouse_id', v_warehouse, 'lines', jsonb_array_length(input -> 'items'), 'actor_id', app.user_id()))));
   return jsonb_build_object('receipt_id', v_receipt, 'transactions', warehousing.movements_of(v_receipt));
 end $$;
 
@@ -19605,7 +19687,7 @@ begin
     'reference_type', 'adjustment', 'reference_id', v_adjustment, 'reason', input ->> 'reason', 'field', 'delta')));
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory.adjusted', 'source_module', 'warehousing',
     'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('adjustment_id', v_adjustment,
-      'item_id', input ->> 'item_id', 'delta', v_delta, 'actor_id', app.user_id()))));
+      'warehouse_id', v_warehouse, 'item_id', input ->> 'item_id', 'delta', v_delta, 'actor_id', app.user_id()))));
   return jsonb_build_object('adjustment_id', v_adjustment, 'transactions', warehousing.movements_of(v_adjustment));
 end $$;
 
@@ -19639,7 +19721,7 @@ begin
       jsonb_strip_nulls(jsonb_build_object('lot_number', l.item -> 'lot_number', 'serial_number', l.item -> 'serial_number')) as place) p));
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory.moved', 'source_module', 'warehousing',
     'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('move_id', v_move,
-      'lines', jsonb_array_length(input -> 'items'), 'actor_id', app.user_id()))));
+      'warehouse_id', v_warehouse, 'lines', jsonb_array_length(input -> 'items'), 'actor_id', app.user_id()))));
   return jsonb_build_object('move_id', v_move, 'transactions', warehousing.movements_of(v_move));
 end $$;
 
@@ -19888,8 +19970,9 @@ begin
   from unnest(v_lines) l;
   perform private.stock_transfer(v_id, v_source, v_destination, v_lines);
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory_transfer.completed', 'source_module', 'warehousing',
-    'entity_type', 'inventory_transfer', 'entity_id', v_id, 'event_data', jsonb_build_object('reference_number', v_reference,
-      'source_warehouse_id', v_source, 'destination_warehouse_id', v_destination, 'lines', cardinality(v_lines), 'actor_id', app.user_id()))));
+    'entity_type', 'inventory_transfer', 'entity_id', v_id, 'event_data', jsonb_build_object('inventory_transfer_id', v_id,
+      'reference_number', v_reference, 'source_warehouse_id', v_source, 'destination_warehouse_id', v_destination,
+      'lines', cardinality(v_lines), 'actor_id', app.user_id()))));
   return warehousing.inventory_transfer_get(jsonb_build_object('id', v_id));
 end $$;
 
@@ -20133,6 +20216,18 @@ begin
   perform warehousing.stock_exit('picking_order', p_order.id);
 end $$;
 
+-- Tells that an order came into a status, the same of every way it may come there.
+create or replace function warehousing.picking_tell(p_order warehousing.picking_orders, from_status text, to_status text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object(
+    'event_type', 'picking_order.' || case to_status when 'in_progress' then 'started' else to_status end,
+    'source_module', 'warehousing', 'entity_type', 'picking_order', 'entity_id', p_order.id,
+    'event_data', jsonb_build_object('picking_order_id', p_order.id, 'reference_number', p_order.reference_number,
+      'warehouse_id', p_order.warehouse_id, 'delivery_id', p_order.delivery_id, 'from', from_status, 'to', to_status,
+      'actor_id', app.user_id()))));
+end $$;
+
 -- Moves an order on, its stock with it. The order is locked. An order that is made already further on has
 -- gone through the steps before. Fails: invalid_status_transition, insufficient_stock, picking_incomplete.
 create or replace function warehousing.picking_move(p_order warehousing.picking_orders, to_status text) returns void
@@ -20157,11 +20252,7 @@ begin
   elsif to_status = 'cancelled' and p_order.status = 'in_progress' then
     perform warehousing.stock_release('picking_order', p_order.id);
   end if;
-  perform app.events_add(jsonb_build_array(jsonb_build_object(
-    'event_type', 'picking_order.' || case to_status when 'in_progress' then 'started' else to_status end,
-    'source_module', 'warehousing', 'entity_type', 'picking_order', 'entity_id', p_order.id,
-    'event_data', jsonb_build_object('reference_number', p_order.reference_number, 'warehouse_id', p_order.warehouse_id,
-      'delivery_id', p_order.delivery_id, 'from', p_order.status, 'to', to_status, 'actor_id', app.user_id()))));
+  perform warehousing.picking_tell(p_order, p_order.status, to_status);
 end $$;
 
 -- sql/40_functions/warehousing/picking/30_orders.sql
@@ -23708,6 +23799,13 @@ drop policy if exists readable on integration.carriers;
 create policy readable on integration.carriers for select to barid_caller using (true);
 grant select on integration.carriers to barid_caller;
 
+-- Which events there are is the same for everybody, and written by nobody.
+alter table integration.event_types enable row level security;
+alter table integration.event_types force row level security;
+drop policy if exists readable on integration.event_types;
+create policy readable on integration.event_types for select to barid_caller using (true);
+grant select on integration.event_types to barid_caller;
+
 -- Events: the system publishes and marks them, in the tenant it names; those who manage a tenant read its own.
 drop policy if exists tenant on integration.system_events;
 create policy tenant on integration.system_events for select to barid_caller
@@ -23879,3 +23977,146 @@ insert into integration.carriers (code, name, logo_url, is_internal, supports_we
   ('simulated', 'Simulated carrier', null, false, true, 3)
 on conflict (code) do update set name = excluded.name, logo_url = excluded.logo_url, is_internal = excluded.is_internal,
   supports_webhook = excluded.supports_webhook, position = excluded.position;
+
+-- sql/80_reference/50_event_types.sql
+
+-- The events there are, and the fields of each: a new event is a new line here, and a sentence `event_<type>` in the three
+-- catalogues of shared/i18n. Types of one line have the same fields. A field is {"name": type}, the type one of uuid, string,
+-- integer, number, boolean, object, array and timestamp; with ? it may be null. actor_id is null where a program did it, with an
+-- API key, a carrier or the clock.
+insert into integration.event_types (event_type, source_module, entity_type, event_data)
+select t.event_type, e.source_module, e.entity_type, e.event_data::jsonb
+from (values
+  -- Deliveries: parcels; a leg shows in its parcel.
+  ('{delivery.created}'::text[], 'delivery', 'delivery',
+    '{"delivery_id": "uuid", "delivery_code": "integer", "barcode": "string", "status": "string", "delivery_flow": "string",
+      "customer_id": "uuid?", "institution_user_id": "uuid?", "external_reference_id": "string?", "reason": "string?", "actor_id": "uuid?"}'),
+  ('{delivery.pending,delivery.assigned,delivery.accepted,delivery.picked_up,delivery.in_transit,delivery.delivered,delivery.failed,
+      delivery.returned,delivery.cancelled}', 'delivery', 'delivery',
+    '{"delivery_id": "uuid", "delivery_code": "integer", "barcode": "string", "status": "string", "from_status": "string",
+      "delivery_flow": "string", "customer_id": "uuid?", "institution_user_id": "uuid?", "external_reference_id": "string?",
+      "reason": "string?", "actor_id": "uuid?"}'),
+  ('{delivery_exception.opened}', 'delivery', 'delivery_exception',
+    '{"exception_id": "uuid", "delivery_id": "uuid", "delivery_code": "integer", "type": "string", "receiving_order_id": "uuid?",
+      "actor_id": "uuid?"}'),
+  ('{delivery_exception.resolved}', 'delivery', 'delivery_exception',
+    '{"exception_id": "uuid", "delivery_id": "uuid", "resolution": "string", "actor_id": "uuid?"}'),
+
+  -- Drivers' work.
+  ('{assignment.created}', 'delivery', 'assignment',
+    '{"assignment_ids": "array", "delivery_ids": "array", "driver_id": "uuid", "status": "string", "total_units": "number",
+      "actor_id": "uuid?"}'),
+  ('{assignment.accepted,assignment.rejected}', 'delivery', 'assignment',
+    '{"assignment_ids": "array", "delivery_ids": "array", "driver_id": "uuid", "status": "string", "actor_id": "uuid"}'),
+  ('{assignment.returned}', 'delivery', 'assignment',
+    '{"assignment_ids": "array", "delivery_ids": "array", "delivery_id": "uuid", "driver_id": "uuid", "status": "string",
+      "actor_id": "uuid?"}'),
+  ('{bulk_assignment.created}', 'delivery', 'bulk_assignment',
+    '{"bulk_assignment_id": "uuid", "assignment_ids": "array", "delivery_ids": "array", "driver_id": "uuid", "status": "string",
+      "total_units": "number", "actor_id": "uuid?"}'),
+  ('{bulk_assignment.accepted,bulk_assignment.rejected}', 'delivery', 'bulk_assignment',
+    '{"bulk_assignment_id": "uuid", "assignment_ids": "array", "delivery_ids": "array", "driver_id": "uuid", "status": "string",
+      "actor_id": "uuid"}'),
+
+  -- Cash and wallets.
+  ('{cod_settlement.created}', 'delivery', 'cod_settlement',
+    '{"settlement_payment_id": "uuid", "method": "string", "driver_id": "uuid", "receiver_id": "uuid?", "currency": "string",
+      "total": "number", "collections": "integer", "actor_id": "uuid"}'),
+  ('{cash_handover.counted,cash_handover.discrepancy}', 'delivery', 'cash_handover',
+    '{"cash_handover_id": "uuid", "driver_id": "uuid", "declared_amount": "number", "counted_amount": "number", "currency": "string",
+      "actor_id": "uuid?"}'),
+  ('{cash_handover.cancelled}', 'delivery', 'cash_handover',
+    '{"cash_handover_id": "uuid", "driver_id": "uuid", "declared_amount": "number", "counted_amount": "number?", "currency": "string",
+      "actor_id": "uuid?"}'),
+  ('{cash_transfer.created,cash_transfer.reversed}', 'delivery', 'cash_transfer',
+    '{"cash_transfer_id": "uuid", "kind": "string", "from_owner_type": "string", "from_user_id": "uuid?", "to_user_id": "uuid?",
+      "currency": "string", "amount": "number", "reference": "string?", "actor_id": "uuid"}'),
+  ('{cod.mismatch}', 'delivery', 'tenant', '{"differences": "array"}'),
+  ('{wallet.topped_up}', 'payment', 'payment',
+    '{"payment_id": "uuid", "account_id": "uuid", "amount": "number", "currency": "string"}'),
+
+  -- Warehouses.
+  ('{picking_order.started,picking_order.completed,picking_order.cancelled,picking_order.handed_off}', 'warehousing', 'picking_order',
+    '{"picking_order_id": "uuid", "reference_number": "string", "warehouse_id": "uuid", "delivery_id": "uuid?", "from": "string",
+      "to": "string", "actor_id": "uuid?"}'),
+  ('{receiving_order.received}', 'warehousing', 'receiving_order',
+    '{"receiving_order_id": "uuid", "reference_number": "string", "warehouse_id": "uuid", "delivery_id": "uuid?", "source": "string",
+      "actor_id": "uuid?"}'),
+  ('{inventory.received}', 'warehousing', 'warehouse',
+    '{"receipt_id": "uuid", "warehouse_id": "uuid", "lines": "integer", "actor_id": "uuid?"}'),
+  ('{inventory.moved}', 'warehousing', 'warehouse',
+    '{"move_id": "uuid", "warehouse_id": "uuid", "lines": "integer", "actor_id": "uuid?"}'),
+  ('{inventory.adjusted}', 'warehousing', 'warehouse',
+    '{"adjustment_id": "uuid", "warehouse_id": "uuid", "item_id": "uuid", "delta": "integer", "actor_id": "uuid?"}'),
+  ('{inventory_transfer.completed}', 'warehousing', 'inventory_transfer',
+    '{"inventory_transfer_id": "uuid", "reference_number": "string", "source_warehouse_id": "uuid", "destination_warehouse_id": "uuid",
+      "lines": "integer", "actor_id": "uuid?"}'),
+  ('{sorting_session.completed}', 'warehousing', 'sorting_session',
+    '{"session_id": "uuid", "warehouse_id": "uuid", "sorted_count": "integer", "actor_id": "uuid?"}'),
+  ('{waybill.sealed}', 'warehousing', 'waybill',
+    '{"waybill_id": "uuid", "waybill_number": "string", "source_warehouse_id": "uuid", "destination_warehouse_id": "uuid",
+      "driver_id": "uuid?", "actor_id": "uuid?"}'),
+  ('{waybill.cancelled}', 'warehousing', 'waybill',
+    '{"waybill_id": "uuid", "waybill_number": "string", "source_warehouse_id": "uuid", "destination_warehouse_id": "uuid",
+      "driver_id": "uuid?", "delivery_ids": "array", "actor_id": "uuid?"}'),
+  ('{waybill.handed_over}', 'warehousing', 'waybill',
+    '{"waybill_id": "uuid", "waybill_number": "string", "source_warehouse_id": "uuid", "destination_warehouse_id": "uuid",
+      "driver_id": "uuid", "delivery_count": "integer", "actor_id": "uuid?"}'),
+  ('{waybill.received}', 'warehousing', 'waybill',
+    '{"waybill_id": "uuid", "waybill_number": "string", "source_warehouse_id": "uuid", "destination_warehouse_id": "uuid",
+      "driver_id": "uuid", "received_count": "integer", "missing_count": "integer", "missing_delivery_ids": "array", "actor_id": "uuid?"}'),
+  ('{waybill.closed}', 'warehousing', 'waybill',
+    '{"waybill_id": "uuid", "waybill_number": "string", "source_warehouse_id": "uuid", "destination_warehouse_id": "uuid",
+      "driver_id": "uuid", "actor_id": "uuid?"}'),
+  ('{stock.mismatch}', 'warehousing', 'tenant', '{"differences": "integer", "stock_ids": "array"}'),
+
+  -- External carriers.
+  ('{shipment.booked}', 'carriers', 'delivery',
+    '{"shipment_id": "uuid", "delivery_id": "uuid", "carrier_code": "string", "tracking_number": "string", "actor_id": "uuid?"}'),
+  ('{shipment.cancelled}', 'carriers', 'delivery',
+    '{"shipment_id": "uuid", "delivery_id": "uuid", "carrier_code": "string", "actor_id": "uuid?"}'),
+  ('{carrier_cash.unbooked}', 'carriers', 'delivery',
+    '{"delivery_id": "uuid", "shipment_id": "uuid", "carrier_code": "string", "amount": "number", "currency": "string", "status": "string",
+      "outcome": "string"}'),
+  ('{carrier_remittance.created,carrier_remittance.reversed}', 'carriers', 'carrier_remittance',
+    '{"carrier_remittance_id": "uuid", "carrier_code": "string", "currency": "string", "amount": "number", "collections": "integer",
+      "reference": "string", "actor_id": "uuid?"}'),
+
+  -- Stores.
+  ('{order.created,order.paid,order.payment_failed}', 'storefront', 'order',
+    '{"order_id": "uuid", "order_number": "string", "market_id": "uuid", "user_id": "uuid", "status": "string", "payment_status": "string",
+      "payment_method": "string", "total_price": "number", "currency": "string", "delivery_id": "uuid?", "reason": "string?",
+      "actor_id": "uuid?"}'),
+  ('{order.awaiting_approval,order.approved,order.confirmed,order.shipped,order.delivered,order.completed,order.cancelled}',
+    'storefront', 'order',
+    '{"order_id": "uuid", "order_number": "string", "market_id": "uuid", "user_id": "uuid", "status": "string", "from_status": "string",
+      "payment_status": "string", "payment_method": "string", "total_price": "number", "currency": "string", "delivery_id": "uuid?",
+      "reason": "string?", "actor_id": "uuid?"}'),
+  ('{review.created}', 'storefront', 'review',
+    '{"review_id": "uuid", "product_id": "uuid", "rating": "integer", "status": "string", "actor_id": "uuid"}'),
+  ('{review.approved,review.rejected}', 'storefront', 'review',
+    '{"review_id": "uuid", "product_id": "uuid", "rating": "integer", "status": "string", "actor_id": "uuid?"}'),
+  ('{customer.joined}', 'storefront', 'customer', '{"customer_id": "uuid", "market_id": "uuid", "actor_id": "uuid"}'),
+  ('{market.created,market.updated,market.submitted,market.approved,market.rejected,market.published,market.unpublished,
+      market.deactivated}', 'storefront', 'market',
+    '{"market_id": "uuid", "code": "integer", "store_name": "string", "status": "string", "publish_status": "string",
+      "needs_reapproval": "boolean", "actor_id": "uuid?"}'),
+  ('{custom_domain.connected,custom_domain.verified,custom_domain.disconnected}', 'storefront', 'custom_domain',
+    '{"custom_domain_id": "uuid", "market_id": "uuid", "custom_domain": "string", "status": "string", "actor_id": "uuid?"}'),
+
+  -- Companies, and the system itself.
+  ('{tenant.created,tenant.updated}', 'tenants', 'tenant', '{"status": "string", "actor_id": "uuid?"}'),
+  ('{tenant.activated,tenant.suspended,tenant.archived}', 'tenants', 'tenant',
+    '{"status": "string", "previous_status": "string", "actor_id": "uuid?"}'),
+  ('{tenant.subscription_started,tenant.subscription_cancelled}', 'tenants', 'tenant',
+    '{"status": "string", "type": "string", "actor_id": "uuid?"}'),
+  ('{tenant.modules_changed}', 'tenants', 'tenant', '{"status": "string", "enabled": "array", "actor_id": "uuid?"}'),
+  ('{tenant_wizard.rollback_failed}', 'tenants', 'tenant', '{"run_id": "uuid", "tenant_id": "uuid", "actor_id": "uuid?"}'),
+  ('{webhook_subscription.disabled}', 'webhooks', 'webhook_subscription', '{"subscription_id": "uuid", "reason": "string"}'),
+  -- Of the module whose job it was, and of the one whose subscription is tried.
+  ('{job.dead}', null, 'tenant', '{"job_id": "integer", "kind": "string", "attempts": "integer"}'),
+  ('{webhook.test}', null, 'test', '{"test": "boolean"}')
+) e (event_types, source_module, entity_type, event_data)
+cross join unnest(e.event_types) t (event_type)
+on conflict (event_type) do update set source_module = excluded.source_module, entity_type = excluded.entity_type,
+  event_data = excluded.event_data;

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { type Stack, startStack } from "../../supabase/local/stack.ts";
+import { watchEvents } from "./event-watch.ts";
 import { startMinter } from "./minter.ts";
 import { startResolver } from "./resolver.ts";
 
@@ -59,6 +60,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     },
   });
   await stopTheClock(stack);
+  await watchEvents(stack.sql);
   // Fifty at once on a busy machine wait for each other longer than clients should: here the outcome counts.
   await stack.sql`alter role barid_api set lock_timeout = '30s'`;
   await stack.sql`alter role barid_api set statement_timeout = '60s'`;

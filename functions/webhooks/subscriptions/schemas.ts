@@ -46,7 +46,18 @@ export const SubscriptionsResponse = z.object({
     updated_at: Timestamp.nullable(),
   })),
 });
-export const SubscriptionResponse = z.object({ subscription: Subscription });
+export const SubscriptionResponse = z.object({
+  subscription: Subscription,
+  unknown_event_types: z.array(z.string()).optional().meta({
+    description:
+      "Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant",
+  }),
+});
+const Secret = z.string();
 /** The secret is told here and never again. */
-export const SubscriptionCreated = SubscriptionResponse.extend({ secret: z.string() });
-export const SecretRotated = SubscriptionCreated.extend({ previous_secret_expires_at: Timestamp });
+export const SubscriptionCreated = SubscriptionResponse.extend({ secret: Secret });
+export const SecretRotated = z.object({
+  subscription: Subscription,
+  secret: Secret,
+  previous_secret_expires_at: Timestamp,
+});

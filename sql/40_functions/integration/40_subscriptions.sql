@@ -35,8 +35,8 @@ begin
     select array_agg(distinct t.value) from jsonb_array_elements_text(input -> 'event_types') t);
 end $$;
 
--- Saves a subscription. {module_id, url, event_types, is_active?, made: {id, secret}} -> {subscription, secret}
--- Fails: invalid_reference, webhook_subscription_exists.
+-- Saves a subscription. {module_id, url, event_types, is_active?, made: {id, secret}}
+-- -> {subscription, secret, unknown_event_types?}. Fails: invalid_reference, webhook_subscription_exists.
 create or replace function integration.subscription_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -48,10 +48,11 @@ begin
   insert into integration.webhook_subscriptions (id, tenant_id, module_id, url, event_types, is_active, secret, created_by)
   values (v_id, app.tenant_id(), (input ->> 'module_id')::uuid, input ->> 'url', integration.event_types_of(input),
     coalesce((input ->> 'is_active')::boolean, true), input #>> '{made,secret}', app.user_id());
-  return jsonb_build_object('subscription', integration.subscription_of(v_id), 'secret', input #>> '{made,secret}');
+  return jsonb_build_object('subscription', integration.subscription_of(v_id), 'secret', input #>> '{made,secret}')
+    || integration.unknown_named(input);
 end $$;
 
--- Changes what is sent. {id, url?, event_types?, is_active?} -> {subscription}
+-- Changes what is sent. {id, url?, event_types?, is_active?} -> {subscription, unknown_event_types?}
 -- Fails: webhook_subscription_not_found.
 create or replace function integration.subscription_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -61,7 +62,7 @@ begin
     event_types = coalesce(integration.event_types_of(input), s.event_types),
     is_active = coalesce((input ->> 'is_active')::boolean, s.is_active)
   where s.id = (input ->> 'id')::uuid;
-  return jsonb_build_object('subscription', integration.subscription_of((input ->> 'id')::uuid));
+  return jsonb_build_object('subscription', integration.subscription_of((input ->> 'id')::uuid)) || integration.unknown_named(input);
 end $$;
 
 -- Removes a subscription with its log. {id} -> {id}. Fails: webhook_subscription_not_found.

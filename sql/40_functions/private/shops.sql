@@ -66,7 +66,7 @@ begin
     perform money.account_of('wallet', 'customer', v_user, v_shop.currency);
     perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'customer.joined', 'source_module', 'storefront',
       'entity_type', 'customer', 'entity_id', v_user,
-      'event_data', jsonb_build_object('market_id', v_shop.market_id, 'actor_id', v_user))));
+      'event_data', jsonb_build_object('customer_id', v_user, 'market_id', v_shop.market_id, 'actor_id', v_user))));
   end if;
   perform set_config('app.tenant_id', v_caller, true);
   return jsonb_build_object('tenant_id', v_shop.tenant_id, 'market_id', v_shop.market_id,

@@ -31,8 +31,8 @@ language plpgsql set search_path = '' as $$
 begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'custom_domain.' || happened,
     'source_module', 'storefront', 'entity_type', 'custom_domain', 'entity_id', domain.id,
-    'event_data', jsonb_build_object('market_id', domain.market_id, 'custom_domain', domain.custom_domain,
-      'status', domain.status, 'actor_id', app.user_id()))));
+    'event_data', jsonb_build_object('custom_domain_id', domain.id, 'market_id', domain.market_id,
+      'custom_domain', domain.custom_domain, 'status', domain.status, 'actor_id', app.user_id()))));
 end $$;
 
 -- -> {custom_domain}, null without one. Fails: market_not_found.

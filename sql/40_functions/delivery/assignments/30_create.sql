@@ -61,7 +61,8 @@ begin
     'entity_type', case when v_bulk is null then 'assignment' else 'bulk_assignment' end,
     'entity_id', coalesce(to_jsonb(v_bulk), v_ids -> 0),
     'event_data', jsonb_build_object('assignment_ids', v_ids, 'driver_id', v_driver, 'status', v_status,
-      'delivery_ids', jsonb_path_query_array(v_lines, '$[*].delivery_id'), 'total_units', plan -> 'total', 'actor_id', v_actor))));
+      'delivery_ids', jsonb_path_query_array(v_lines, '$[*].delivery_id'), 'total_units', plan -> 'total', 'actor_id', v_actor)
+      || case when v_bulk is null then '{}' else jsonb_build_object('bulk_assignment_id', v_bulk) end)));
   perform app.job_add('delivery.measure_routes', jsonb_build_object('assignment_ids', v_ids));
   return jsonb_build_object('ids', v_ids, 'bulk_assignment_id', v_bulk);
 end $$;

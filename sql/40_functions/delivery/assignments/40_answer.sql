@@ -55,7 +55,8 @@ begin
     'event_type', case when v_bulk is null then 'assignment.' else 'bulk_assignment.' end || v_answer,
     'entity_type', case when v_bulk is null then 'assignment' else 'bulk_assignment' end, 'entity_id', coalesce(v_bulk, v_one),
     'event_data', jsonb_build_object('assignment_ids', (select jsonb_agg(r.id) from unnest(v_rows) r), 'driver_id', v_driver,
-      'delivery_ids', to_jsonb(v_deliveries), 'status', v_answer, 'actor_id', v_me))));
+      'delivery_ids', to_jsonb(v_deliveries), 'status', v_answer, 'actor_id', v_me)
+      || case when v_bulk is null then '{}' else jsonb_build_object('bulk_assignment_id', v_bulk) end)));
   return jsonb_build_object('status', v_answer, 'updated_count', cardinality(v_rows));
 end $$;
 
@@ -103,7 +104,8 @@ begin
   values (v_tenant, v_assignment.driver_id, 'assignment_returned',
     jsonb_build_object('assignment_id', v_id, 'delivery_id', v_assignment.delivery_id));
   perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.returned',
-    'entity_type', 'assignment', 'entity_id', v_id, 'event_data', jsonb_build_object('driver_id', v_assignment.driver_id,
-      'delivery_id', v_assignment.delivery_id, 'status', 'returned', 'actor_id', app.user_id()))));
+    'entity_type', 'assignment', 'entity_id', v_id, 'event_data', jsonb_build_object('assignment_ids', array[v_id],
+      'driver_id', v_assignment.driver_id, 'delivery_id', v_assignment.delivery_id, 'delivery_ids', array[v_assignment.delivery_id],
+      'status', 'returned', 'actor_id', app.user_id()))));
   return jsonb_build_object('id', v_id, 'delivery_id', v_assignment.delivery_id, 'status', 'returned');
 end $$;

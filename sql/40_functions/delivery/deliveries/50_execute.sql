@@ -12,6 +12,7 @@ declare
   v_pick uuid;
   v_found jsonb;
   v_reference text;
+  v_order warehousing.picking_orders;
 begin
   if not delivery.leaves_warehouse(d) then
     perform app.fail('delivery_not_executable');
@@ -47,14 +48,13 @@ begin
       created_by, picking_progress)
     values (v_pick, d.tenant_id, v_reference, d.pickup_warehouse_id, 'individual',
       'completed', d.id, clock_timestamp(), app.user_id(), jsonb_build_object('total_items', jsonb_array_length(v_found),
-        'picked_items', jsonb_array_length(v_found), 'start_time', now(), 'end_time', now()));
+        'picked_items', jsonb_array_length(v_found), 'start_time', now(), 'end_time', now()))
+    returning * into v_order;
     insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
     select d.tenant_id, v_pick, f.position, f.warehouse_id, f.item_id, f.bin_id, f.quantity, f.quantity, 'picked'
     from rows from (jsonb_to_recordset(v_found) as (warehouse_id uuid, item_id uuid, bin_id uuid, quantity bigint))
       with ordinality f (warehouse_id, item_id, bin_id, quantity, position);
-    perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'picking_order.completed', 'source_module', 'warehousing',
-      'entity_type', 'picking_order', 'entity_id', v_pick, 'event_data', jsonb_build_object('picking_order_id', v_pick,
-        'delivery_id', d.id, 'warehouse_id', d.pickup_warehouse_id, 'actor_id', app.user_id()))));
+    perform warehousing.picking_tell(v_order, 'pending', v_order.status);
   end if;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'picking_order', (
     select jsonb_build_object('id', p.id, 'reference_number', p.reference_number, 'status', p.status, 'warehouse_id', p.warehouse_id,

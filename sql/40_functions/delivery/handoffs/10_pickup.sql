@@ -38,16 +38,17 @@ end $$;
 -- Fails: warehouse_preparation_inconsistent.
 create or replace function private.picking_hand_off(p_pick uuid, p_delivery uuid) returns void
 language plpgsql security definer set search_path = '' as $$
+declare
+  v_order warehousing.picking_orders;
 begin
   update warehousing.picking_orders p set status = 'handed_off'
   where p.tenant_id = app.tenant_id() and p.id = p_pick and p.delivery_id = p_delivery and p.status = 'completed'
-    and exists (select from warehousing.stock s where s.tenant_id = p.tenant_id and s.reserved_for_id = p.id and s.quantity > 0);
+    and exists (select from warehousing.stock s where s.tenant_id = p.tenant_id and s.reserved_for_id = p.id and s.quantity > 0)
+  returning p.* into v_order;
   if not found then
     perform app.fail('warehouse_preparation_inconsistent');
   end if;
-  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'picking_order.handed_off', 'source_module', 'warehousing',
-    'entity_type', 'picking_order', 'entity_id', p_pick, 'event_data', jsonb_build_object('picking_order_id', p_pick,
-      'delivery_id', p_delivery, 'actor_id', app.user_id()))));
+  perform warehousing.picking_tell(v_order, 'completed', v_order.status);
 end $$;
 
 grant execute on function private.picking_hand_off(uuid, uuid) to barid_caller;

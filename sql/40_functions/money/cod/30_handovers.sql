@@ -12,6 +12,16 @@ begin
     'resolved_at', h.resolved_at, 'settlement_payment_id', h.settlement_payment_id, 'created_at', h.created_at);
 end $$;
 
+-- Tells by a system event what became of a handover.
+create or replace function money.handover_tell(event_type text, h money.cash_handovers) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', event_type, 'source_module', 'delivery',
+    'entity_type', 'cash_handover', 'entity_id', h.id, 'event_data', jsonb_build_object('cash_handover_id', h.id,
+      'driver_id', h.driver_id, 'declared_amount', h.declared_amount, 'counted_amount', h.counted_amount, 'currency', h.currency,
+      'actor_id', app.user_id()))));
+end $$;
+
 -- Says what a driver puts on the desk. {driver_id? (office), amount, counted_amount? (office), notes?} -> handover
 -- With a counted amount it is declared and counted in one step.
 -- Fails: driver_not_found, driver_id_required, too_many_decimals, handover_already_declared, forbidden.
@@ -60,10 +70,7 @@ begin
     notes = coalesce(input ->> 'notes', h.notes)
   where h.tenant_id = v_row.tenant_id and h.id = v_row.id
   returning * into v_row;
-  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type',
-    case v_row.status when 'counted' then 'cash_handover.counted' else 'cash_handover.discrepancy' end, 'source_module', 'delivery',
-    'entity_type', 'cash_handover', 'entity_id', v_row.id, 'event_data', jsonb_build_object('driver_id', v_row.driver_id,
-      'declared_amount', v_row.declared_amount, 'counted_amount', v_row.counted_amount, 'currency', v_row.currency))));
+  perform money.handover_tell(case v_row.status when 'counted' then 'cash_handover.counted' else 'cash_handover.discrepancy' end, v_row);
   return money.handover_json(v_row);
 end $$;
 
@@ -131,10 +138,7 @@ begin
   update money.cash_handovers h set status = 'cancelled', notes = coalesce(input ->> 'notes', h.notes)
   where h.tenant_id = v_row.tenant_id and h.id = v_row.id
   returning * into v_row;
-  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cash_handover.cancelled', 'source_module', 'delivery',
-    'entity_type', 'cash_handover', 'entity_id', v_row.id, 'event_data', jsonb_build_object('driver_id', v_row.driver_id,
-      'declared_amount', v_row.declared_amount, 'counted_amount', v_row.counted_amount, 'currency', v_row.currency,
-      'actor_id', app.user_id()))));
+  perform money.handover_tell('cash_handover.cancelled', v_row);
   return money.handover_json(v_row);
 end $$;
 

@@ -52,7 +52,7 @@ begin
     case when v_approved then 'approved' else 'pending' end, case when v_approved then now() end)
   returning id into v_id;
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'review.created', 'source_module', 'storefront',
-    'entity_type', 'review', 'entity_id', v_id, 'event_data', jsonb_build_object('product_id', v_product,
+    'entity_type', 'review', 'entity_id', v_id, 'event_data', jsonb_build_object('review_id', v_id, 'product_id', v_product,
       'rating', (input ->> 'rating')::integer, 'status', case when v_approved then 'approved' else 'pending' end, 'actor_id', v_user))));
   return storefront.review_shown(v_id);
 end $$;
@@ -63,14 +63,17 @@ create or replace function storefront.review_decide(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := (input ->> 'review_id')::uuid;
+  v_review storefront.product_reviews;
 begin
   update storefront.product_reviews r set status = input ->> 'decision', reviewed_by = app.user_id(), reviewed_at = now()
-  where r.tenant_id = app.tenant_id() and r.id = v_id;
+  where r.tenant_id = app.tenant_id() and r.id = v_id
+  returning * into v_review;
   if not found then
     perform app.fail('review_not_found');
   end if;
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'review.' || (input ->> 'decision'),
     'source_module', 'storefront', 'entity_type', 'review', 'entity_id', v_id,
-    'event_data', jsonb_build_object('actor_id', app.user_id()))));
+    'event_data', jsonb_build_object('review_id', v_id, 'product_id', v_review.product_id, 'rating', v_review.rating,
+      'status', v_review.status, 'actor_id', app.user_id()))));
   return storefront.review_shown(v_id);
 end $$;

@@ -193,6 +193,6 @@ begin
   perform tenancy.act_in(null);
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'tenant_wizard.rollback_failed',
     'source_module', 'tenants', 'entity_type', 'tenant', 'entity_id', v_run.new_tenant_id,
-    'event_data', jsonb_build_object('run_id', v_run.id, 'actor_id', app.user_id()))));
+    'event_data', jsonb_build_object('run_id', v_run.id, 'tenant_id', v_run.new_tenant_id, 'actor_id', app.user_id()))));
   return '{}';
 end $$;

@@ -83,7 +83,7 @@ begin
     coalesce(input ->> 'transaction_type', 'receive'), 'receipt', v_receipt, input ->> 'notes');
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory.received', 'source_module', 'warehousing',
     'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('receipt_id', v_receipt,
-      'lines', jsonb_array_length(input -> 'items'), 'actor_id', app.user_id()))));
+      'warehouse_id', v_warehouse, 'lines', jsonb_array_length(input -> 'items'), 'actor_id', app.user_id()))));
   return jsonb_build_object('receipt_id', v_receipt, 'transactions', warehousing.movements_of(v_receipt));
 end $$;
 
@@ -105,6 +105,6 @@ begin
     'reference_type', 'adjustment', 'reference_id', v_adjustment, 'reason', input ->> 'reason', 'field', 'delta')));
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory.adjusted', 'source_module', 'warehousing',
     'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('adjustment_id', v_adjustment,
-      'item_id', input ->> 'item_id', 'delta', v_delta, 'actor_id', app.user_id()))));
+      'warehouse_id', v_warehouse, 'item_id', input ->> 'item_id', 'delta', v_delta, 'actor_id', app.user_id()))));
   return jsonb_build_object('adjustment_id', v_adjustment, 'transactions', warehousing.movements_of(v_adjustment));
 end $$;

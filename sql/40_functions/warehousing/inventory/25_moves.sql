@@ -26,6 +26,6 @@ begin
       jsonb_strip_nulls(jsonb_build_object('lot_number', l.item -> 'lot_number', 'serial_number', l.item -> 'serial_number')) as place) p));
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory.moved', 'source_module', 'warehousing',
     'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('move_id', v_move,
-      'lines', jsonb_array_length(input -> 'items'), 'actor_id', app.user_id()))));
+      'warehouse_id', v_warehouse, 'lines', jsonb_array_length(input -> 'items'), 'actor_id', app.user_id()))));
   return jsonb_build_object('move_id', v_move, 'transactions', warehousing.movements_of(v_move));
 end $$;

@@ -103,7 +103,8 @@ begin
   from unnest(v_lines) l;
   perform private.stock_transfer(v_id, v_source, v_destination, v_lines);
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory_transfer.completed', 'source_module', 'warehousing',
-    'entity_type', 'inventory_transfer', 'entity_id', v_id, 'event_data', jsonb_build_object('reference_number', v_reference,
-      'source_warehouse_id', v_source, 'destination_warehouse_id', v_destination, 'lines', cardinality(v_lines), 'actor_id', app.user_id()))));
+    'entity_type', 'inventory_transfer', 'entity_id', v_id, 'event_data', jsonb_build_object('inventory_transfer_id', v_id,
+      'reference_number', v_reference, 'source_warehouse_id', v_source, 'destination_warehouse_id', v_destination,
+      'lines', cardinality(v_lines), 'actor_id', app.user_id()))));
   return warehousing.inventory_transfer_get(jsonb_build_object('id', v_id));
 end $$;

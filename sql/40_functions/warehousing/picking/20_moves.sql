@@ -40,6 +40,18 @@ begin
   perform warehousing.stock_exit('picking_order', p_order.id);
 end $$;
 
+-- Tells that an order came into a status, the same of every way it may come there.
+create or replace function warehousing.picking_tell(p_order warehousing.picking_orders, from_status text, to_status text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object(
+    'event_type', 'picking_order.' || case to_status when 'in_progress' then 'started' else to_status end,
+    'source_module', 'warehousing', 'entity_type', 'picking_order', 'entity_id', p_order.id,
+    'event_data', jsonb_build_object('picking_order_id', p_order.id, 'reference_number', p_order.reference_number,
+      'warehouse_id', p_order.warehouse_id, 'delivery_id', p_order.delivery_id, 'from', from_status, 'to', to_status,
+      'actor_id', app.user_id()))));
+end $$;
+
 -- Moves an order on, its stock with it. The order is locked. An order that is made already further on has
 -- gone through the steps before. Fails: invalid_status_transition, insufficient_stock, picking_incomplete.
 create or replace function warehousing.picking_move(p_order warehousing.picking_orders, to_status text) returns void
@@ -64,9 +76,5 @@ begin
   elsif to_status = 'cancelled' and p_order.status = 'in_progress' then
     perform warehousing.stock_release('picking_order', p_order.id);
   end if;
-  perform app.events_add(jsonb_build_array(jsonb_build_object(
-    'event_type', 'picking_order.' || case to_status when 'in_progress' then 'started' else to_status end,
-    'source_module', 'warehousing', 'entity_type', 'picking_order', 'entity_id', p_order.id,
-    'event_data', jsonb_build_object('reference_number', p_order.reference_number, 'warehouse_id', p_order.warehouse_id,
-      'delivery_id', p_order.delivery_id, 'from', p_order.status, 'to', to_status, 'actor_id', app.user_id()))));
+  perform warehousing.picking_tell(p_order, p_order.status, to_status);
 end $$;

@@ -1,0 +1,35 @@
+import { can } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { translate } from "../../../shared/i18n/index.ts";
+import { EventTypesQuery, EventTypesResponse } from "./schemas.ts";
+
+interface Named {
+  event_types: { event_type: string }[];
+}
+
+/** Which events there are to subscribe to. */
+export const eventTypes: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/event-types",
+    summary: "List the types of events, with what each means and the fields of its data",
+    access: can("view:tenant", "manage:tenant"),
+    query: EventTypesQuery,
+    response: EventTypesResponse,
+    async run({ db, query, language }) {
+      const { module, search = "" } = query;
+      const { event_types } = await db.call<Named>("integration.event_types_get", { module });
+      const wanted = search.toLowerCase();
+      return {
+        event_types: event_types
+          .map((one) => ({
+            ...one,
+            description: translate(language(), `event_${one.event_type.replace(".", "_")}`),
+          }))
+          .filter(({ event_type, description }) =>
+            event_type.includes(wanted) || description.toLowerCase().includes(wanted)
+          ),
+      };
+    },
+  }),
+];

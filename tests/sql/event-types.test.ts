@@ -1,0 +1,222 @@
+/** The catalogue of events against the code: what any function can write stands there, and nothing else does. */
+import type postgres from "postgres";
+import { beforeAll, describe, expect, test } from "vitest";
+import { textOf } from "../../supabase/local/proof/files.ts";
+import { operations } from "../contract/functions.ts";
+import { schemaOf } from "../contract/slots.ts";
+import { sql } from "../support/db.ts";
+import { names, schemas } from "./catalogue.ts";
+
+/** Functions by name, without their comments. */
+let bodies: Map<string, string>;
+let everything: string;
+let listed: string[];
+beforeAll(async () => {
+  const rows = await sql`select p.oid::regproc::text as name, p.prosrc as body from pg_proc p
+    where p.pronamespace::regnamespace::text = any (${schemas})`;
+  bodies = new Map(rows.map(({ name, body }) => [name, body.replace(/--[^\n]*/g, "")]));
+  everything = [...bodies.values()].join("\n");
+  listed = await names(sql`select event_type as name from integration.event_types`);
+});
+
+/** These write what others name: the way in for cores, the one for those who publish, and the copy for subscribers. */
+const passOn = ["app.events_add", "integration.event_publish", "private.deliveries_add"];
+
+/** Where an event is written: from the statement to its data. */
+const writes =
+  /app\.events_add\(([\s\S]*?)'event_data'|insert into integration\.(?:system_events|webhook_events)\b([\s\S]*?)(?:jsonb_build_object\(|\bevent_data\(|;)/g;
+const dotted = /'(\w+)\.(\w*)'/g;
+
+/** Names of events, and their beginnings where a word is put behind, that stand in the code that writes events. */
+function written(): { types: string[]; families: string[] } {
+  const found: RegExpMatchArray[] = [];
+  for (const [name, body] of bodies) {
+    if (passOn.includes(name)) continue;
+    for (const [, added, inserted] of body.matchAll(writes)) {
+      const here = [...(added ?? inserted).matchAll(dotted)];
+      // Whose type is a parameter gets it from those who call it.
+      const calls = here.length ? here : [...everything.matchAll(
+        new RegExp(`${name.replace(".", "\\.")}\\(([\\s\\S]*?)\\);`, "g"),
+      )].flatMap(([, input]) => [...input.matchAll(dotted)]);
+      expect(calls, name).not.toEqual([]);
+      found.push(...calls);
+    }
+  }
+  const unique = (list: string[]) => [...new Set(list)].sort();
+  return {
+    types: unique(
+      found.filter(([, , word]) => word).map(([, family, word]) => `${family}.${word}`),
+    ),
+    families: unique(found.filter(([, , word]) => !word).map(([, family]) => family)),
+  };
+}
+
+/** What stands in a call of a function, wherever it is called. */
+const said = (call: RegExp) => [...everything.matchAll(call)].flatMap((match) => match.slice(1));
+
+/** What a field of a body may be. */
+function choices(name: string, field: string): string[] {
+  const operation = operations.find((one) => one.name === name);
+  return schemaOf(operation!, "body")!.properties![field].enum as string[];
+}
+
+/** The words of a check constraint that lists them. */
+async function statesOf(table: string, column: string): Promise<string[]> {
+  const [{ words }] = await sql`select pg_get_constraintdef(c.oid) as words from pg_constraint c
+    join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
+    where c.contype = 'c' and c.conrelid = ${table}::regclass and cardinality(c.conkey) = 1 and a.attname = ${column}`;
+  return [...words.matchAll(/'(\w+)'/g)].map((match) => match[1]);
+}
+
+/** Those of the states that something can come into. */
+async function reached(states: string[], legal: (from: string, to: string) => Promise<boolean>) {
+  const ends = await Promise.all(states.map(async (to) => {
+    const ways = await Promise.all(states.map((from) => legal(from, to)));
+    return ways.includes(true) ? [to] : [];
+  }));
+  return ends.flat();
+}
+
+/** The words behind the beginnings, from where the code has them. */
+const words: Record<string, () => Promise<string[]> | string[]> = {
+  delivery: async () =>
+    reached(
+      await statesOf("delivery.deliveries", "status"),
+      async (from, to) =>
+        (await sql`select bool_or(delivery.move_is_legal(f, ${from}, ${to})) as legal
+          from unnest(array['standard', 'pnd_inbound', 'pnd_outbound', 'operational_return', 'customer_return']) f`)[
+          0
+        ]
+          .legal,
+    ),
+  order: async () => [
+    ...await reached(
+      await statesOf("storefront.storefront_orders", "status"),
+      async (from, to) =>
+        (await sql`select storefront.order_move_is_legal(${from}, ${to}) as legal`)[0].legal,
+    ),
+    ...said(/tell_order\(n, '(\w+)'/g),
+    ...said(/tell_order\(n, case n\.payment_status when 'paid' then '(\w+)' else '(\w+)' end/g),
+  ],
+  tenant: async () => [
+    ...(await reached(
+      await statesOf("tenancy.tenants", "status"),
+      async (from, to) => (await sql`select tenancy.may_move(${from}, ${to}) as legal`)[0].legal,
+    )).map((status) => status === "active" ? "activated" : status),
+    ...said(/tenancy\.tell\('(\w+)'/g),
+  ],
+  market: async () => [
+    ...said(/tell_market\(\w+, '(\w+)'/g),
+    ...choices("PUT /storefront/market/:market_id/review", "decision"),
+    ...await statesOf("storefront.markets", "publish_status"),
+  ],
+  picking_order: async () =>
+    (await statesOf("warehousing.picking_orders", "status")).filter((status) =>
+      status !== "pending"
+    ).map((status) => status === "in_progress" ? "started" : status),
+  custom_domain: () => said(/tell_domain\(\w+, '(\w+)'/g),
+  review: () => choices("PUT /storefront/reviews/:review_id", "decision"),
+  waybill: () => said(/waybill_event\(w, '(\w+)'/g),
+  assignment: () => choices("PUT /delivery/assignments/:assignmentId", "status"),
+  bulk_assignment: () => choices("PUT /delivery/assignments/bulk/:bulkAssignmentId", "status"),
+};
+
+test("every event that a function writes is listed, and every one that is listed is written", async () => {
+  const { types, families } = written();
+  expect(types.length).toBeGreaterThan(25);
+  // A new beginning needs a line above that says which words come behind it.
+  expect(families).toEqual(Object.keys(words).sort());
+  const built = await Promise.all(
+    families.map(async (family) => (await words[family]()).map((word) => `${family}.${word}`)),
+  );
+  expect(listed).toEqual([...new Set([...types, ...built.flat()])].sort());
+});
+
+test("the fields are of types there are", async () => {
+  expect(
+    await names(sql`select t.event_type || ' ' || f.key || ' ' || f.value as name
+      from integration.event_types t cross join jsonb_each_text(t.event_data) f
+      where f.key !~ '^[a-z][a-z0-9_]*$' or f.value !~ '^(uuid|string|integer|number|boolean|object|array|timestamp)\\??$'`),
+  ).toEqual([]);
+});
+
+test("docs/operations.md names each of them, or its family", () => {
+  const page = textOf("docs/operations.md").split("## System events")[1];
+  const silent = listed.filter((type) =>
+    !page.includes(`\`${type}\``) && !page.includes(`\`${type.split(".")[0]}.<`)
+  );
+  // Nobody but the subscriber who asks for it hears of a test.
+  expect(silent).toEqual(["webhook.test"]);
+});
+
+describe("the watch over what is written (support/event-watch.ts)", () => {
+  /** What it says of events that are written; nothing stays of them. */
+  async function judged(
+    write: (tx: postgres.TransactionSql) => Promise<unknown>,
+  ): Promise<string[]> {
+    const undone = new Error("undone");
+    let wrong: string[] = [];
+    await sql.begin(async (tx) => {
+      await write(tx);
+      // Of this transaction: others are judged meanwhile.
+      wrong = await names(tx`select wrong as name from watch.untrue_events
+        where xmin = pg_current_xact_id()::xid`);
+      throw undone;
+    }).catch((error) => {
+      if (error !== undone) throw error;
+    });
+    return wrong;
+  }
+  const told = (event: object) =>
+    judged((tx) => tx`select app.events_add(${tx.json([event] as never)})`);
+  const id = "00000000-0000-4000-8000-000000000001";
+  const right = {
+    event_type: "inventory.moved",
+    source_module: "warehousing",
+    entity_type: "warehouse",
+    entity_id: id,
+    event_data: { move_id: id, warehouse_id: id, lines: 2, actor_id: null },
+  };
+  const withData = (more: object) => ({ ...right, event_data: { ...right.event_data, ...more } });
+
+  test("lets pass what is as it is listed", async () => {
+    expect(await told(right)).toEqual([]);
+  });
+
+  test("names the event and what is wrong with it", async () => {
+    expect(await told({ ...right, event_type: "inventory.lost" })).toEqual([
+      "inventory.lost is not in the catalogue",
+    ]);
+    expect(await told({ ...right, source_module: "delivery", entity_type: "item" })).toEqual([
+      "inventory.moved comes from delivery, not warehousing",
+      "inventory.moved is about a thing of the kind item, not warehouse",
+    ]);
+    expect(await told(withData({ extra: 1, lines: 1.5, move_id: null, actor_id: "he" }))).toEqual([
+      'inventory.moved has "he" in actor_id, which is declared as uuid?',
+      "inventory.moved has 1.5 in lines, which is declared as integer",
+      "inventory.moved has a field extra that is not declared: 1",
+      "inventory.moved has null in move_id, which is declared as uuid",
+    ]);
+    const { move_id: _, ...less } = right.event_data;
+    expect(await told({ ...right, event_data: less })).toEqual([
+      "inventory.moved has no field move_id",
+    ]);
+  });
+
+  test("has nothing to say of what is published for others, or written by hand", async () => {
+    const other = { ...right, event_type: "inventory.lost" };
+    expect(await told(other)).toHaveLength(1);
+    expect(
+      await judged(async (tx) => {
+        await tx`select set_config('app.grants', '{service}', true)`;
+        await tx`select integration.event_publish(${tx.json({ ...other, tenant_id: null })})`;
+      }),
+    ).toEqual([]);
+    expect(
+      await judged((tx) =>
+        tx`insert into integration.system_events (event_type, source_module, entity_type, entity_id)
+          values ('inventory.lost', 'warehousing', 'warehouse', ${id})`
+      ),
+    ).toEqual([]);
+  });
+});

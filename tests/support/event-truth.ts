@@ -1,0 +1,14 @@
+/** At the end of each file: what Barid told since the last one ended is what its catalogue of events says. */
+import { afterAll, inject } from "vitest";
+import { untrueEvents } from "./event-watch.ts";
+
+afterAll(async () => {
+  const untrue = await untrueEvents(inject("stack").dbUrl);
+  if (untrue.length) {
+    throw new Error(
+      `Events are not what sql/80_reference/50_event_types.sql says of them:\n\n${
+        untrue.join("\n\n")
+      }`,
+    );
+  }
+});

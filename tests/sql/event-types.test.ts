@@ -35,11 +35,11 @@ function written(): { types: string[]; families: string[] } {
     for (const [, added, inserted] of body.matchAll(writes)) {
       const here = [...(added ?? inserted).matchAll(dotted)];
       // Whose type is a parameter gets it from those who call it.
-      const calls = here.length ? here : [...everything.matchAll(
+      const types = here.length ? here : [...everything.matchAll(
         new RegExp(`${name.replace(".", "\\.")}\\(([\\s\\S]*?)\\);`, "g"),
       )].flatMap(([, input]) => [...input.matchAll(dotted)]);
-      expect(calls, name).not.toEqual([]);
-      found.push(...calls);
+      expect(types, name).not.toEqual([]);
+      found.push(...types);
     }
   }
   const unique = (list: string[]) => [...new Set(list)].sort();
@@ -51,8 +51,35 @@ function written(): { types: string[]; families: string[] } {
   };
 }
 
-/** What stands in a call of a function, wherever it is called. */
-const said = (call: RegExp) => [...everything.matchAll(call)].flatMap((match) => match.slice(1));
+/** The parts of a call, from behind its bracket on. */
+function argumentsOf(text: string): string[] {
+  const parts = [""];
+  let depth = 0;
+  for (const [token] of text.matchAll(/'(?:[^']|'')*'|[\s\S]/g)) {
+    if (token === "(") depth++;
+    if (token === ")" && depth-- === 0) break;
+    if (token === "," && depth === 0) parts.push("");
+    else parts[parts.length - 1] += token;
+  }
+  return parts.map((part) => part.replace(/\s+/g, " ").trim());
+}
+
+/**
+ * The words that calls of a function hand over, written down there or, where it is another expression, those that are said
+ * here to come of it. An expression that is not named fails: nobody knows what it brings.
+ */
+async function told(
+  name: string,
+  place: number,
+  expressions: Record<string, () => Promise<string[]> | string[]> = {},
+): Promise<string[]> {
+  const handed = everything.split(`${name}(`).slice(1).map((text) => argumentsOf(text)[place]);
+  const literal = (part: string) => /^'(\w+)'$/.exec(part)?.[1];
+  expect([...new Set(handed.filter((part) => !literal(part)))].sort(), name)
+    .toEqual(Object.keys(expressions).sort());
+  const behind = await Promise.all(Object.values(expressions).map((wordsOf) => wordsOf()));
+  return [...handed.flatMap((part) => literal(part) ?? []), ...behind.flat()];
+}
 
 /** What a field of a body may be. */
 function choices(name: string, field: string): string[] {
@@ -77,6 +104,10 @@ async function reached(states: string[], legal: (from: string, to: string) => Pr
   return ends.flat();
 }
 
+const pickings = async () =>
+  (await statesOf("warehousing.picking_orders", "status")).filter((status) => status !== "pending")
+    .map((status) => status === "in_progress" ? "started" : status);
+
 /** The words behind the beginnings, from where the code has them. */
 const words: Record<string, () => Promise<string[]> | string[]> = {
   delivery: async () =>
@@ -89,34 +120,39 @@ const words: Record<string, () => Promise<string[]> | string[]> = {
         ]
           .legal,
     ),
-  order: async () => [
-    ...await reached(
-      await statesOf("storefront.storefront_orders", "status"),
-      async (from, to) =>
-        (await sql`select storefront.order_move_is_legal(${from}, ${to}) as legal`)[0].legal,
-    ),
-    ...said(/tell_order\(n, '(\w+)'/g),
-    ...said(/tell_order\(n, case n\.payment_status when 'paid' then '(\w+)' else '(\w+)' end/g),
-  ],
-  tenant: async () => [
-    ...(await reached(
-      await statesOf("tenancy.tenants", "status"),
-      async (from, to) => (await sql`select tenancy.may_move(${from}, ${to}) as legal`)[0].legal,
-    )).map((status) => status === "active" ? "activated" : status),
-    ...said(/tenancy\.tell\('(\w+)'/g),
-  ],
-  market: async () => [
-    ...said(/tell_market\(\w+, '(\w+)'/g),
-    ...choices("PUT /storefront/market/:market_id/review", "decision"),
-    ...await statesOf("storefront.markets", "publish_status"),
-  ],
-  picking_order: async () =>
-    (await statesOf("warehousing.picking_orders", "status")).filter((status) =>
-      status !== "pending"
-    ).map((status) => status === "in_progress" ? "started" : status),
-  custom_domain: () => said(/tell_domain\(\w+, '(\w+)'/g),
+  order: () =>
+    told("private.tell_order", 1, {
+      "n.status": async () =>
+        reached(
+          await statesOf("storefront.storefront_orders", "status"),
+          async (from, to) =>
+            (await sql`select storefront.order_move_is_legal(${from}, ${to}) as legal`)[0].legal,
+        ),
+      "case n.payment_status when 'paid' then 'paid' else 'payment_failed' end": () => [
+        "paid",
+        "payment_failed",
+      ],
+    }),
+  tenant: () =>
+    told("tenancy.tell", 0, {
+      "case move_tenant.status when 'active' then 'activated' else move_tenant.status end":
+        async () =>
+          (await reached(
+            await statesOf("tenancy.tenants", "status"),
+            async (from, to) =>
+              (await sql`select tenancy.may_move(${from}, ${to}) as legal`)[0].legal,
+          )).map((status) => status === "active" ? "activated" : status),
+    }),
+  market: () =>
+    told("storefront.tell_market", 1, {
+      "v_decision": () => choices("PUT /storefront/market/:market_id/review", "decision"),
+      "market.publish_status": () => statesOf("storefront.markets", "publish_status"),
+    }),
+  picking_order: () =>
+    told("warehousing.picking_tell", 2, { "to_status": pickings, "v_order.status": pickings }),
+  custom_domain: () => told("storefront.tell_domain", 1),
+  waybill: () => told("warehousing.waybill_event", 1),
   review: () => choices("PUT /storefront/reviews/:review_id", "decision"),
-  waybill: () => said(/waybill_event\(w, '(\w+)'/g),
   assignment: () => choices("PUT /delivery/assignments/:assignmentId", "status"),
   bulk_assignment: () => choices("PUT /delivery/assignments/bulk/:bulkAssignmentId", "status"),
 };

@@ -136,7 +136,9 @@ function isOf(type: string, value: unknown): boolean {
   const kind = type.replace("?", "");
   if (kind === "uuid") return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(String(value));
   if (kind === "array") return Array.isArray(value);
-  return kind === "integer" ? Number.isInteger(value) : typeof value === kind;
+  if (kind === "integer") return Number.isInteger(value);
+  const is: string = typeof value;
+  return is === kind;
 }
 
 test("what a subscriber receives is as the list says", async () => {

@@ -37,7 +37,7 @@ from (values
       "actor_id": "uuid"}'),
 
   -- Cash and wallets.
-  ('{cod_settlement.created}', 'delivery', 'cod_settlement',
+  ('{cod_settlement.created,cod_settlement.reversed}', 'delivery', 'cod_settlement',
     '{"settlement_payment_id": "uuid", "method": "string", "driver_id": "uuid", "receiver_id": "uuid?", "currency": "string",
       "total": "number", "collections": "integer", "actor_id": "uuid"}'),
   ('{cash_handover.counted,cash_handover.discrepancy}', 'delivery', 'cash_handover',
@@ -66,6 +66,9 @@ from (values
     '{"move_id": "uuid", "warehouse_id": "uuid", "lines": "integer", "actor_id": "uuid?"}'),
   ('{inventory.adjusted}', 'warehousing', 'warehouse',
     '{"adjustment_id": "uuid", "warehouse_id": "uuid", "item_id": "uuid", "delta": "integer", "actor_id": "uuid?"}'),
+  ('{inventory.counted}', 'warehousing', 'warehouse',
+    '{"count_id": "uuid", "warehouse_id": "uuid", "lines": "integer", "differences": "integer", "units_found": "integer",
+      "units_missing": "integer", "actor_id": "uuid?"}'),
   ('{inventory_transfer.completed}', 'warehousing', 'inventory_transfer',
     '{"inventory_transfer_id": "uuid", "reference_number": "string", "source_warehouse_id": "uuid", "destination_warehouse_id": "uuid",
       "lines": "integer", "actor_id": "uuid?"}'),

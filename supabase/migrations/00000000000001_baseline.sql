@@ -11313,11 +11313,11 @@ begin
   return new;
 end $$;
 
--- The module that an event belongs to; what is nobody's own belongs to webhooks.
+-- The module that an event belongs to: cash on delivery has one of its own; what is nobody's own belongs to webhooks.
 create or replace function integration.module_of(event_type text, source_module text) returns text
 language plpgsql immutable parallel safe set search_path = '' as $$
 begin
-  return case when event_type like 'cod\_%' or source_module = 'cod' then 'cod'
+  return case when event_type ~ '^(cod[._]|cash_)' or source_module = 'cod' then 'cod'
     when source_module in ('delivery', 'warehousing', 'storefront', 'carriers') then source_module
     else 'webhooks' end;
 end $$;
@@ -19841,8 +19841,8 @@ begin
       order by l.position)
     from unnest(v_lines) l where l.counted <> l.expected));
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory.counted', 'source_module', 'warehousing',
-    'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('count_id', v_count, 'lines', v_sums.lines,
-      'differences', v_sums.differences, 'units_found', v_sums.found, 'units_missing', v_sums.missing, 'actor_id', app.user_id()))));
+    'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('count_id', v_count, 'warehouse_id', v_warehouse,
+      'lines', v_sums.lines, 'differences', v_sums.differences, 'units_found', v_sums.found, 'units_missing', v_sums.missing, 'actor_id', app.user_id()))));
   return json_build_object('count', warehousing.count_told(v_count), 'transactions', warehousing.movements_of(v_count))::jsonb;
 end $$;
 
@@ -24019,7 +24019,7 @@ from (values
       "actor_id": "uuid"}'),
 
   -- Cash and wallets.
-  ('{cod_settlement.created}', 'delivery', 'cod_settlement',
+  ('{cod_settlement.created,cod_settlement.reversed}', 'delivery', 'cod_settlement',
     '{"settlement_payment_id": "uuid", "method": "string", "driver_id": "uuid", "receiver_id": "uuid?", "currency": "string",
       "total": "number", "collections": "integer", "actor_id": "uuid"}'),
   ('{cash_handover.counted,cash_handover.discrepancy}', 'delivery', 'cash_handover',
@@ -24048,6 +24048,9 @@ from (values
     '{"move_id": "uuid", "warehouse_id": "uuid", "lines": "integer", "actor_id": "uuid?"}'),
   ('{inventory.adjusted}', 'warehousing', 'warehouse',
     '{"adjustment_id": "uuid", "warehouse_id": "uuid", "item_id": "uuid", "delta": "integer", "actor_id": "uuid?"}'),
+  ('{inventory.counted}', 'warehousing', 'warehouse',
+    '{"count_id": "uuid", "warehouse_id": "uuid", "lines": "integer", "differences": "integer", "units_found": "integer",
+      "units_missing": "integer", "actor_id": "uuid?"}'),
   ('{inventory_transfer.completed}', 'warehousing', 'inventory_transfer',
     '{"inventory_transfer_id": "uuid", "reference_number": "string", "source_warehouse_id": "uuid", "destination_warehouse_id": "uuid",
       "lines": "integer", "actor_id": "uuid?"}'),

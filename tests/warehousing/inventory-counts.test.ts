@@ -143,6 +143,7 @@ describe("a count", () => {
     expect(event).toEqual({
       event_type: "inventory.counted",
       event_data: {
+        warehouse_id: at.warehouse,
         count_id: answer.body.count.id,
         lines: 2,
         differences: 0,

@@ -85,7 +85,14 @@ describe("the list", () => {
 
   test("of a module has what its subscription can hear of, and no more", async () => {
     expect(typesOf(await list({ module: "cod" }))).toEqual([
+      "cash_handover.cancelled",
+      "cash_handover.counted",
+      "cash_handover.discrepancy",
+      "cash_transfer.created",
+      "cash_transfer.reversed",
+      "cod.mismatch",
       "cod_settlement.created",
+      "cod_settlement.reversed",
       "job.dead",
       "webhook.test",
     ]);
@@ -102,8 +109,9 @@ describe("the list", () => {
     expect(typesOf(await list({ search: "BOOKED WITH" }))).toEqual(["shipment.booked"]);
     expect(typesOf(await list({ search: "خُتمت" }, "ar"))).toEqual(["waybill.sealed"]);
     expect(await list({ search: "خُتمت" })).toEqual([]);
-    expect(typesOf(await list({ module: "cod", search: "settle" }))).toEqual([
+    expect(typesOf(await list({ module: "cod", search: "settlement." }))).toEqual([
       "cod_settlement.created",
+      "cod_settlement.reversed",
     ]);
     expect(await list({ search: "  " })).toHaveLength(all.length);
     expect(await tenant.staff.get(path, { query: { search: "x".repeat(201) } })).toFailWith(

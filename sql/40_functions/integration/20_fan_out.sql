@@ -26,11 +26,11 @@ begin
   return new;
 end $$;
 
--- The module that an event belongs to; what is nobody's own belongs to webhooks.
+-- The module that an event belongs to: cash on delivery has one of its own; what is nobody's own belongs to webhooks.
 create or replace function integration.module_of(event_type text, source_module text) returns text
 language plpgsql immutable parallel safe set search_path = '' as $$
 begin
-  return case when event_type like 'cod\_%' or source_module = 'cod' then 'cod'
+  return case when event_type ~ '^(cod[._]|cash_)' or source_module = 'cod' then 'cod'
     when source_module in ('delivery', 'warehousing', 'storefront', 'carriers') then source_module
     else 'webhooks' end;
 end $$;

@@ -112,8 +112,8 @@ begin
       order by l.position)
     from unnest(v_lines) l where l.counted <> l.expected));
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory.counted', 'source_module', 'warehousing',
-    'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('count_id', v_count, 'lines', v_sums.lines,
-      'differences', v_sums.differences, 'units_found', v_sums.found, 'units_missing', v_sums.missing, 'actor_id', app.user_id()))));
+    'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('count_id', v_count, 'warehouse_id', v_warehouse,
+      'lines', v_sums.lines, 'differences', v_sums.differences, 'units_found', v_sums.found, 'units_missing', v_sums.missing, 'actor_id', app.user_id()))));
   return json_build_object('count', warehousing.count_told(v_count), 'transactions', warehousing.movements_of(v_count))::jsonb;
 end $$;
 

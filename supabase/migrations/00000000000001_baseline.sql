@@ -4973,8 +4973,8 @@ create trigger assignments_changed after update on delivery.assignments referenc
 
 -- sql/40_functions/delivery/assignments/12_followers.sql
 
--- What follows an assignment wherever it is written: the row a driver's app listens to, and the hand-over
--- that waits for a driver who is no longer the one.
+-- What follows an assignment wherever it is written: the row a driver's app listens to, the hand-over that waits for a
+-- driver who is no longer the one, and the event of one that ended before its delivery was completed.
 
 create or replace function private.assignments_followed() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -5024,6 +5024,14 @@ begin
   from new_rows n join old_rows o on o.id = n.id
   where n.status <> o.status and n.status in ('rejected', 'returned')
     and h.tenant_id = n.tenant_id and h.assignment_id = n.id and h.status = 'pending';
+
+  if exists (select from new_rows n join old_rows o on o.id = n.id where n.status = 'returned' and o.status <> 'returned') then
+    perform app.events_add((
+      select jsonb_agg(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.returned', 'entity_type', 'assignment',
+        'entity_id', n.id, 'event_data', jsonb_build_object('assignment_ids', array[n.id], 'driver_id', n.driver_id,
+          'delivery_id', n.delivery_id, 'delivery_ids', array[n.delivery_id], 'status', n.status, 'actor_id', app.user_id())) order by n.id)
+      from new_rows n join old_rows o on o.id = n.id where n.status = 'returned' and o.status <> 'returned'));
+  end if;
   return null;
 end $$;
 
@@ -5521,10 +5529,6 @@ begin
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   values (v_tenant, v_assignment.driver_id, 'assignment_returned',
     jsonb_build_object('assignment_id', v_id, 'delivery_id', v_assignment.delivery_id));
-  perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.returned',
-    'entity_type', 'assignment', 'entity_id', v_id, 'event_data', jsonb_build_object('assignment_ids', array[v_id],
-      'driver_id', v_assignment.driver_id, 'delivery_id', v_assignment.delivery_id, 'delivery_ids', array[v_assignment.delivery_id],
-      'status', 'returned', 'actor_id', app.user_id()))));
   return jsonb_build_object('id', v_id, 'delivery_id', v_assignment.delivery_id, 'status', 'returned');
 end $$;
 
@@ -7203,16 +7207,17 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_family uuid[] := array(select x.id from delivery.deliveries x where x.tenant_id = v_tenant and (x.id = parcel or x.parent_id = parcel));
-  v_picks uuid[];
+  v_picks warehousing.picking_orders[];
 begin
   update delivery.package_handoffs h set status = 'cancelled'
   where h.tenant_id = v_tenant and h.delivery_id = any (v_family) and h.status = 'pending';
-  with cancelled as (
-    update warehousing.picking_orders p set status = 'cancelled'
+  v_picks := array(
+    select p from warehousing.picking_orders p
     where p.tenant_id = v_tenant and p.delivery_id = any (v_family) and p.status in ('pending', 'in_progress', 'completed')
-    returning p.id
-  )
-  select coalesce(array_agg(c.id order by c.id), '{}') into v_picks from cancelled c;
+    order by p.id for no key update);
+  update warehousing.picking_orders p set status = 'cancelled'
+  where p.tenant_id = v_tenant and p.id = any (array(select k.id from unnest(v_picks) k));
+  perform warehousing.picking_tell(k, k.status, 'cancelled') from unnest(v_picks) k;
   -- He may be on his way to fetch it: its driver is told, unless it was he who called it off.
   with freed as (
     update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
@@ -7230,7 +7235,7 @@ begin
   where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return' and r.status = 'cancelled'
     and o.tenant_id = v_tenant and (o.parent_id = r.original_delivery_id or o.id = r.original_delivery_id)
     and o.delivery_flow = 'pnd_outbound' and o.status = 'returned';
-  return v_picks;
+  return array(select k.id from unnest(v_picks) k);
 end $$;
 
 grant execute on function private.delivery_let_go(uuid) to barid_caller;

@@ -1,5 +1,5 @@
--- What follows an assignment wherever it is written: the row a driver's app listens to, and the hand-over
--- that waits for a driver who is no longer the one.
+-- What follows an assignment wherever it is written: the row a driver's app listens to, the hand-over that waits for a
+-- driver who is no longer the one, and the event of one that ended before its delivery was completed.
 
 create or replace function private.assignments_followed() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -49,6 +49,14 @@ begin
   from new_rows n join old_rows o on o.id = n.id
   where n.status <> o.status and n.status in ('rejected', 'returned')
     and h.tenant_id = n.tenant_id and h.assignment_id = n.id and h.status = 'pending';
+
+  if exists (select from new_rows n join old_rows o on o.id = n.id where n.status = 'returned' and o.status <> 'returned') then
+    perform app.events_add((
+      select jsonb_agg(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.returned', 'entity_type', 'assignment',
+        'entity_id', n.id, 'event_data', jsonb_build_object('assignment_ids', array[n.id], 'driver_id', n.driver_id,
+          'delivery_id', n.delivery_id, 'delivery_ids', array[n.delivery_id], 'status', n.status, 'actor_id', app.user_id())) order by n.id)
+      from new_rows n join old_rows o on o.id = n.id where n.status = 'returned' and o.status <> 'returned'));
+  end if;
   return null;
 end $$;
 

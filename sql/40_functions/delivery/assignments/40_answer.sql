@@ -103,9 +103,5 @@ begin
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   values (v_tenant, v_assignment.driver_id, 'assignment_returned',
     jsonb_build_object('assignment_id', v_id, 'delivery_id', v_assignment.delivery_id));
-  perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.returned',
-    'entity_type', 'assignment', 'entity_id', v_id, 'event_data', jsonb_build_object('assignment_ids', array[v_id],
-      'driver_id', v_assignment.driver_id, 'delivery_id', v_assignment.delivery_id, 'delivery_ids', array[v_assignment.delivery_id],
-      'status', 'returned', 'actor_id', app.user_id()))));
   return jsonb_build_object('id', v_id, 'delivery_id', v_assignment.delivery_id, 'status', 'returned');
 end $$;

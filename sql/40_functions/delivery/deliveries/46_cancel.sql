@@ -47,16 +47,17 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_family uuid[] := array(select x.id from delivery.deliveries x where x.tenant_id = v_tenant and (x.id = parcel or x.parent_id = parcel));
-  v_picks uuid[];
+  v_picks warehousing.picking_orders[];
 begin
   update delivery.package_handoffs h set status = 'cancelled'
   where h.tenant_id = v_tenant and h.delivery_id = any (v_family) and h.status = 'pending';
-  with cancelled as (
-    update warehousing.picking_orders p set status = 'cancelled'
+  v_picks := array(
+    select p from warehousing.picking_orders p
     where p.tenant_id = v_tenant and p.delivery_id = any (v_family) and p.status in ('pending', 'in_progress', 'completed')
-    returning p.id
-  )
-  select coalesce(array_agg(c.id order by c.id), '{}') into v_picks from cancelled c;
+    order by p.id for no key update);
+  update warehousing.picking_orders p set status = 'cancelled'
+  where p.tenant_id = v_tenant and p.id = any (array(select k.id from unnest(v_picks) k));
+  perform warehousing.picking_tell(k, k.status, 'cancelled') from unnest(v_picks) k;
   -- He may be on his way to fetch it: its driver is told, unless it was he who called it off.
   with freed as (
     update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
@@ -74,7 +75,7 @@ begin
   where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return' and r.status = 'cancelled'
     and o.tenant_id = v_tenant and (o.parent_id = r.original_delivery_id or o.id = r.original_delivery_id)
     and o.delivery_flow = 'pnd_outbound' and o.status = 'returned';
-  return v_picks;
+  return array(select k.id from unnest(v_picks) k);
 end $$;
 
 grant execute on function private.delivery_let_go(uuid) to barid_caller;

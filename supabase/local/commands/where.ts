@@ -8,6 +8,7 @@ import { template } from "../../../shared/i18n/index.ts";
 import { listOf } from "../../../shared/declared-lists.ts";
 import { everyOperation, type Operation } from "../endpoints.ts";
 import { filesIn, textOf } from "../proof/files.ts";
+import { type Place, testsOf } from "../tests-of.ts";
 
 const asked = process.argv.slice(2).join(" ").trim();
 const found = (await everyOperation()).filter(({ name }) => name.includes(asked));
@@ -20,7 +21,8 @@ if (!asked || !shown.length) {
 for (const one of shown.length > 5 ? [] : shown) describe(one);
 if (shown.length > 5) { for (const { name } of shown) console.log(name); }
 
-function describe({ slug, name, endpoint }: Operation): void {
+function describe(one: Operation): void {
+  const { slug, name, endpoint } = one;
   console.log(`\n${name}\n  ${endpoint.summary}\n  who: ${endpoint.access.says}`);
   const code = filesIn(`functions/${slug}`).filter((file) => file.endsWith(".ts"));
   const declared = declarationOf(code, endpoint);
@@ -39,13 +41,7 @@ function describe({ slug, name, endpoint }: Operation): void {
       ...(view ? linesWith(sql, `create view ${view} `) : []),
     ],
   );
-  print(
-    "tests",
-    linesWith(
-      filesIn("tests").filter((file) => /\.test\.ts$/.test(file)),
-      testPath(slug, endpoint),
-    ),
-  );
+  print("tests", testsOf(one));
   for (const refusal of [...new Set([...endpoint.errors ?? [], ...impliedCodes(endpoint)])]) {
     console.log(`  ${statusOf(refusal)} ${refusal}: ${template("en", refusal)}`);
   }
@@ -86,19 +82,9 @@ function coresBehind(run: string, beside: string[]): string[] {
   ).flatMap((file) => coresIn(textOf(file)));
 }
 
-/** How tests write the path: up to its first parameter. */
-function testPath(slug: string, { path }: AnyEndpoint): string {
-  return `/${slug}${path}`.split("/:")[0].replace(/\/$/, "");
-}
-
 function methodNear(file: string, line: number): string | undefined {
   const around = textOf(file).split("\n").slice(Math.max(0, line - 3), line + 2).join("\n");
   return /method: "(\w+)"/.exec(around)?.[1];
-}
-
-interface Place {
-  file: string;
-  line: number;
 }
 
 function linesWith(files: string[], text: string): Place[] {
@@ -111,7 +97,8 @@ function linesWith(files: string[], text: string): Place[] {
 
 /** The first line of each file, at most five files. */
 function print(what: string, places: Place[]): void {
-  const first = new Map(places.toReversed().map(({ file, line }) => [file, line]));
+  const first = new Map<string, number>();
+  for (const { file, line } of places) if (!first.has(file)) first.set(file, line);
   for (const [file, line] of [...first].slice(0, 5)) {
     console.log(`  ${what.padEnd(9)} ${file}:${line}`);
   }

@@ -1,0 +1,37 @@
+/** Whoever changes an endpoint is led to its tests. */
+import { describe, expect, test } from "vitest";
+import { everyOperation } from "../../supabase/local/endpoints.ts";
+import { testsOf } from "../../supabase/local/tests-of.ts";
+
+const operations = await everyOperation();
+const filesOf = (name: string) =>
+  testsOf(operations.find((one) => one.name === name)!).map(({ file }) => file);
+
+describe("the tests of an endpoint", () => {
+  test("are found for each, in the folder of its function", () => {
+    const elsewhere = operations.flatMap((one) => {
+      const [first] = testsOf(one);
+      return first?.file.startsWith(`tests/${one.slug}/`) ? [] : [`${one.name}: ${first?.file}`];
+    });
+    // Money that comes to a wallet through a gateway is tested with the gateways.
+    expect(elsewhere).toEqual([
+      "POST /delivery/wallets/:id/top-ups: tests/payment/gatewayone.test.ts",
+    ]);
+  });
+
+  test("are found through constants, helpers and words that a helper is given", () => {
+    expect(filesOf("POST /delivery/cash-desks/transfers/:id/reverse")[0]).toBe(
+      "tests/delivery/cash-desks-reverse.test.ts",
+    );
+    expect(filesOf("POST /delivery/cod-settlements/:settlement_payment_id/reverse")[0]).toBe(
+      "tests/delivery/cod-settlements-reverse.test.ts",
+    );
+    expect(filesOf("POST /delivery/deliveries/:delivery_id/depart")).toContain(
+      "tests/delivery/deliveries-life.test.ts",
+    );
+    // Not those that call another method of the same path.
+    expect(filesOf("DELETE /delivery/services/:serviceId")).not.toContain(
+      "tests/delivery/services-list.test.ts",
+    );
+  });
+});

@@ -12380,6 +12380,9 @@ begin
     if v_driver is null then
       perform app.fail('driver_id_required', '{"field": "driver_id"}');
     end if;
+    -- Whoever is taking a settlement of this driver back (money.cod_unsettle) is waited for before his rows are looked at: what all of
+    -- his cash is and what his wallet holds are then of one moment.
+    perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_driver for share;
     select array_agg(l order by l.collected_at, l.id) into v_rows from (
       select c.* from money.cod_collections c
       where c.tenant_id = v_tenant and c.driver_id = v_driver and c.status = 'collected'
@@ -12569,6 +12572,10 @@ begin
   if not money.settles_for_office() then
     perform app.fail('forbidden');
   end if;
+  -- The driver first: whoever settles all of his cash does so before this or after it.
+  perform from delivery.drivers d
+  where d.tenant_id = v_tenant and d.user_id = (select x.driver_id from money.cod_settlements x
+    where x.tenant_id = v_tenant and x.payment_id = (input ->> 'settlement_payment_id')::uuid) for no key update;
   select x.* into s from money.cod_settlements x
   where x.tenant_id = v_tenant and x.payment_id = (input ->> 'settlement_payment_id')::uuid for no key update;
   if s.payment_id is null then

@@ -1,8 +1,9 @@
 /** Taking settlements back under many callers, and what the reconciliation says of it, now and of before. */
 import { expect, test } from "vitest";
 import { heldBy, transfer } from "../support/cash-desks.ts";
-import { newCash, remit, selected } from "../support/cod.ts";
+import { newCash, remit, selected, settle } from "../support/cod.ts";
 import { sql } from "../support/db.ts";
+import { balanceOf, fundWallet } from "../support/money.ts";
 import { newTenant } from "../support/people.ts";
 import { expectReplayed } from "../support/promises.ts";
 import { paid, remitted, settlements, sound, takeBack } from "../support/settlements.ts";
@@ -39,6 +40,29 @@ test("taking back, settling all and giving cash on, at once: every dinar stays w
     expect([[200, 409], [409, 201]]).toContainEqual([back.status, gone.status]);
     expect([200, 404, 409]).toContain(all.status);
     await sound(tenant);
+  }
+});
+
+test("who settles all while a settlement is taken back does so before it or after it, not between", async () => {
+  const tenant = await newTenant();
+  for (let round = 0; round < 15; round++) {
+    const { payment } = await paid(tenant);
+    const wallet = await fundWallet(tenant, "driver", tenant.driver.id, 5000);
+    await newCash(tenant);
+    const before = await balanceOf(wallet);
+    const [all, back] = await Promise.all([
+      tenant.driver.post(settle, { scope: "all" }),
+      takeBack(tenant.admin, payment),
+    ]);
+    expect(all).toSucceed(200);
+    expect(back).toSucceed(200);
+    const { settled_count, wallet_balance_after } = all.body.data;
+    expect([[1, before - 1250], [2, before - 1250]]).toContainEqual([
+      settled_count,
+      wallet_balance_after,
+    ]);
+    await sound(tenant);
+    if (settled_count === 1) await tenant.driver.post(settle, { scope: "all" });
   }
 });
 

@@ -15,6 +15,13 @@ export const settlements: Mutant[] = [
     test: [booksTest, "twenty who take back one settlement at once"],
   },
   {
+    name: "all of a driver's cash is settled while some of it comes back",
+    file: "sql/40_functions/money/cod/10_settle.sql",
+    from: "where d.tenant_id = v_tenant and d.user_id = v_driver for share;",
+    to: "where d.tenant_id = v_tenant and d.user_id = v_driver;",
+    test: [booksTest, "who settles all while a settlement is taken back"],
+  },
+  {
     name: "cash is taken back from a desk that gave it on",
     file,
     from: "if s.method = 'remit' then",

@@ -41,6 +41,9 @@ begin
     if v_driver is null then
       perform app.fail('driver_id_required', '{"field": "driver_id"}');
     end if;
+    -- Whoever is taking a settlement of this driver back (money.cod_unsettle) is waited for before his rows are looked at: what all of
+    -- his cash is and what his wallet holds are then of one moment.
+    perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_driver for share;
     select array_agg(l order by l.collected_at, l.id) into v_rows from (
       select c.* from money.cod_collections c
       where c.tenant_id = v_tenant and c.driver_id = v_driver and c.status = 'collected'

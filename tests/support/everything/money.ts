@@ -79,11 +79,14 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
     reference: "Slip 1",
     actor_id: tenant.dispatcher.id,
   });
-  await tx`select money.post_journal(j.kind, j.type, j.id, null, array[a.outside, a.desk], array[j.amount, -j.amount])
+  await tx`select money.post_journal(j.kind, j.type, j.id, null, array[j.giver, j.taker], array[-j.amount, j.amount])
     from (select money.account_of('external', 'tenant', null, 'IQD') as outside,
+      money.account_of('driver_cash', 'driver', ${made.driver}, 'IQD') as driver,
       money.account_of('cash_on_hand', 'staff', ${tenant.dispatcher.id}, 'IQD') as desk) a
-    cross join (values ('cod_settlement', 'payment', ${settlement}::uuid, -100::numeric),
-      ('cash_transfer', 'cash_transfer', ${cash_transfer}::uuid, 40)) j (kind, type, id, amount)`;
+    cross join lateral (values
+      ('cash_collected', 'cod_collection', ${collection}::uuid, a.outside, a.driver, 100::numeric),
+      ('cod_settlement', 'payment', ${settlement}::uuid, a.driver, a.desk, 100),
+      ('cash_transfer', 'cash_transfer', ${cash_transfer}::uuid, a.desk, a.outside, 40)) j (kind, type, id, giver, taker, amount)`;
   // Waiting for its gateway; and an event that fits no payment.
   const payment = await one("money.payments", {
     category: "WALLET",

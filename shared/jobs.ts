@@ -23,7 +23,7 @@ const batch = 10;
 /** A run stops here, well before the runtime's wall-clock limit; cron continues. */
 const runMsMax = 60_000;
 /** While clients wait, a job begins only this long after the one before it. */
-const pauseMsMax = 250;
+const pauseMsMax = 1_000;
 const lookMs = 10;
 
 /** What a run did: jobs that ended well, and attempts that failed. */

@@ -27,6 +27,9 @@ export const LongText = z.string().trim().max(2000);
 /** A telephone number, in the digits that telephones dial whichever a keyboard writes. */
 export const Phone = z.string().trim().min(3).max(40).overwrite(asciiDigits);
 
+/** A currency by its code of three letters, ISO 4217. */
+export const Currency = z.string().regex(/^[A-Z]{3}$/);
+
 /** A carrier's name in the system. */
 export const CarrierCode = z.string().regex(/^[a-z0-9_]{1,40}$/);
 
@@ -64,6 +67,8 @@ export const Pagination = z.object({
 
 /** A person or place named beside a row. */
 export const PersonRef = z.object({ id: Id, full_name: z.string() });
+/** The same where the caller may not see the person: an administrator of the system, say, who is no member. */
+export const Person = z.strictObject({ id: Id, full_name: z.string().nullable() });
 export const NamedRef = z.object({ id: Id, name: z.string(), code: z.string() });
 
 /** What may be missing: an empty text clears it, as null does. */

@@ -4980,6 +4980,7 @@ create or replace function private.assignments_followed() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
   v_bulks uuid[];
+  v_returned jsonb;
 begin
   if tg_op = 'INSERT' then
     insert into public.delivery_realtime_assignments (tenant_id, driver_id, assignment_id, delivery_id, assignment_status,
@@ -5025,12 +5026,13 @@ begin
   where n.status <> o.status and n.status in ('rejected', 'returned')
     and h.tenant_id = n.tenant_id and h.assignment_id = n.id and h.status = 'pending';
 
-  if exists (select from new_rows n join old_rows o on o.id = n.id where n.status = 'returned' and o.status <> 'returned') then
-    perform app.events_add((
-      select jsonb_agg(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.returned', 'entity_type', 'assignment',
-        'entity_id', n.id, 'event_data', jsonb_build_object('assignment_ids', array[n.id], 'driver_id', n.driver_id,
-          'delivery_id', n.delivery_id, 'delivery_ids', array[n.delivery_id], 'status', n.status, 'actor_id', app.user_id())) order by n.id)
-      from new_rows n join old_rows o on o.id = n.id where n.status = 'returned' and o.status <> 'returned'));
+  select jsonb_agg(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.returned', 'entity_type', 'assignment',
+    'entity_id', n.id, 'event_data', jsonb_build_object('assignment_ids', array[n.id], 'driver_id', n.driver_id,
+      'delivery_id', n.delivery_id, 'delivery_ids', array[n.delivery_id], 'status', n.status, 'actor_id', app.user_id())) order by n.id)
+  into v_returned
+  from new_rows n join old_rows o on o.id = n.id where n.status = 'returned' and o.status <> 'returned';
+  if v_returned is not null then
+    perform app.events_add(v_returned);
   end if;
   return null;
 end $$;
@@ -12601,8 +12603,7 @@ begin
   perform money.receipt_renew(s.payment_id);
   perform money.cod_unsettled_tell(s);
   if s.method = 'remit' then
-    perform money.cash_desk_hold(
-      money.account_of('cash_on_hand', case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency::text),
+    perform money.cash_desk_hold(money.desk_of(s.driver_id, s.receiver_id, s.currency::text),
       money.account_of('driver_cash', 'driver', s.driver_id, s.currency::text), s.total - v_short, s.currency::text);
   end if;
   perform money.reverse('cod_settlement', 'payment', s.payment_id, input ->> 'reason');
@@ -12717,6 +12718,14 @@ begin
   from unnest(rows) with ordinality r;
 end $$;
 
+-- The account of the desk on which remitted cash lies: the receiver's in the office, or the driver's own where drivers may
+-- remit to themselves. What checks the books (money.desk_positions) says it once more for itself.
+create or replace function money.desk_of(driver uuid, receiver uuid, currency text) returns uuid
+language plpgsql set search_path = '' as $$
+begin
+  return money.account_of('cash_on_hand', case when receiver = driver then 'driver' else 'staff' end, receiver, currency);
+end $$;
+
 -- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk. From the
 -- wallet: the driver pays with his own money, which makes the cash his; the tenant earns the fees, and the
 -- COD part covers what was credited to the merchant when the parcel was delivered.
@@ -12730,8 +12739,7 @@ declare
   v_amounts numeric[];
 begin
   if method = 'remit' then
-    v_accounts := array[v_held,
-      money.account_of('cash_on_hand', case when receiver = driver then 'driver' else 'staff' end, receiver, currency)];
+    v_accounts := array[v_held, money.desk_of(driver, receiver, currency)];
     v_amounts := array[-total, total];
   else
     v_accounts := array[wallet, v_held, money.account_of('external', 'tenant', null, currency)];
@@ -12979,13 +12987,20 @@ begin
     from money.cod_settlements s where s.tenant_id = app.tenant_id() and s.payment_id = payment);
 end $$;
 
+-- Has the receipt printed: by a job, which gives up after the third failure.
+create or replace function money.receipt_queue(payment uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', payment), attempts_max => 3);
+end $$;
+
 -- Asks for the receipt of a new settlement, in the language of the request.
 create or replace function money.receipt_order(payment uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   insert into money.settlement_receipts (payment_id, tenant_id, language, hash)
   values (payment, app.tenant_id(), coalesce(app.request_setting('language'), 'en'), money.receipt_hash(payment));
-  perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', payment), attempts_max => 3);
+  perform money.receipt_queue(payment);
 end $$;
 
 -- Prints the receipt of a settlement anew that was taken back, so that it says so. A print that is under way is not waited
@@ -12995,7 +13010,7 @@ language plpgsql security definer set search_path = '' as $$
 begin
   update money.settlement_receipts r set status = 'pending', error = null, edition = r.edition + 1
   where r.tenant_id = app.tenant_id() and r.payment_id = payment;
-  perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', payment), attempts_max => 3);
+  perform money.receipt_queue(payment);
 end $$;
 
 -- {settlement_payment_id} -> {settlement_payment_id, receipt_status, storage_path}; the driver of it or the office.
@@ -13026,7 +13041,7 @@ begin
     language = coalesce(app.request_setting('language'), r.language)
   where r.tenant_id = app.tenant_id() and r.payment_id = v_payment and r.status = 'failure';
   if found then
-    perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', v_payment), attempts_max => 3);
+    perform money.receipt_queue(v_payment);
   end if;
   return money.receipt_get(input);
 end $$;
@@ -13103,8 +13118,8 @@ begin
   end if;
   return (
     select jsonb_build_object('tenant_id', s.tenant_id, 'settlement_payment_id', s.payment_id, 'language', v_receipt.language,
-      'hash', v_receipt.hash, 'edition', v_receipt.edition, 'reversed_at', s.reversed_at, 'snapshot', p.snapshot, 'tenant_name', t.name, 'brand', coalesce(b.settings, '{}'),
-      'timezone', coalesce(z.settings ->> 'name', 'UTC'),
+      'hash', v_receipt.hash, 'edition', v_receipt.edition, 'reversed_at', s.reversed_at, 'snapshot', p.snapshot,
+      'tenant_name', t.name, 'brand', coalesce(b.settings, '{}'), 'timezone', coalesce(z.settings ->> 'name', 'UTC'),
       'decimals', coalesce((c.settings ->> 'decimals')::integer, case s.currency when 'IQD' then 0 else k.exponent end))
     from money.cod_settlements s
     join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
@@ -13451,31 +13466,25 @@ revoke execute on function money.desk_positions(uuid, timestamptz), money.desk_d
 create or replace function money.cod_positions(tenant uuid, as_of timestamptz)
 returns table (driver_id uuid, currency text, collected numeric, remitted numeric, settled_by_wallet numeric, in_hand numeric, ledger numeric)
 language sql stable security definer set search_path = '' as $$
-  with by_row (driver_id, currency, collected, remitted, settled) as (
-    select c.driver_id, c.currency::text, sum(c.amount),
-      coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0),
-      coalesce(sum(c.amount) filter (where c.settled_at <= as_of), 0)
+  with moved (driver_id, currency, collected, remitted, settled, ledger) as (
+    select c.driver_id, c.currency::text, sum(c.amount), coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0),
+      coalesce(sum(c.amount) filter (where c.settled_at <= as_of), 0), 0
     from money.cod_collections c where c.tenant_id = tenant and c.collected_at <= as_of
     group by c.driver_id, c.currency
-  ), since_reversed (driver_id, currency, remitted, settled) as (
-    select s.driver_id, s.currency::text, coalesce(sum(s.total) filter (where s.method = 'remit'), 0),
-      coalesce(sum(s.total) filter (where s.method = 'wallet'), 0)
+    union all
+    -- Taken back since.
+    select s.driver_id, s.currency::text, 0, case s.method when 'remit' then s.total else 0 end,
+      case s.method when 'wallet' then s.total else 0 end, 0
     from money.cod_settlements s where s.tenant_id = tenant and s.settled_at <= as_of and s.reversed_at > as_of
-    group by s.driver_id, s.currency
-  ), by_entry as (
-    select a.owner_user_id as driver_id, a.currency::text as currency, sum(e.amount) as held
+    union all
+    select a.owner_user_id, a.currency::text, 0, 0, 0, sum(e.amount)
     from money.accounts a
     join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id and e.created_at <= as_of
     where a.tenant_id = tenant and a.kind = 'driver_cash'
     group by a.owner_user_id, a.currency
   )
-  select coalesce(r.driver_id, e.driver_id), coalesce(r.currency, e.currency), coalesce(r.collected, 0), coalesce(r.remitted + b.remitted, 0),
-    coalesce(r.settled + b.settled, 0), coalesce(r.collected - r.remitted - r.settled - b.remitted - b.settled, 0), coalesce(e.held, 0)
-  from by_row r
-  cross join lateral (
-    select coalesce(sum(x.remitted), 0) as remitted, coalesce(sum(x.settled), 0) as settled
-    from since_reversed x where x.driver_id = r.driver_id and x.currency = r.currency) b
-  full join by_entry e on e.driver_id = r.driver_id and e.currency = r.currency
+  select m.driver_id, m.currency, sum(m.collected), sum(m.remitted), sum(m.settled), sum(m.collected - m.remitted - m.settled), sum(m.ledger)
+  from moved m group by m.driver_id, m.currency
 $$;
 
 -- Every difference in a tenant's cash as of a moment; none means that every dinar is accounted for.
@@ -13581,13 +13590,16 @@ declare
   v_totals jsonb;
   v_differences jsonb;
 begin
-  select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('driver_name', q.full_name) order by q.full_name, p.driver_id, p.currency), '[]'),
+  with position as materialized (
+    select * from money.cod_positions(v_tenant, v_as_of)
+  )
+  select coalesce((select jsonb_agg(to_jsonb(p) || jsonb_build_object('driver_name', q.full_name) order by q.full_name, p.driver_id, p.currency)
+      from position p left join tenancy.profiles q on q.id = p.driver_id), '[]'),
     coalesce((select jsonb_agg(to_jsonb(t) order by t.currency) from (
       select x.currency, sum(x.collected) as collected, sum(x.in_hand) as in_hand, sum(x.remitted) as remitted,
         sum(x.settled_by_wallet) as settled_by_wallet, sum(x.ledger) as ledger
-      from money.cod_positions(v_tenant, v_as_of) x group by x.currency) t), '[]')
-  into v_drivers, v_totals
-  from money.cod_positions(v_tenant, v_as_of) p left join tenancy.profiles q on q.id = p.driver_id;
+      from position x group by x.currency) t), '[]')
+  into v_drivers, v_totals;
   select coalesce(jsonb_agg(to_jsonb(d) order by d.kind, d.driver_id, d.carrier_code, d.user_id, d.rows), '[]') into v_differences
   from money.cod_differences(v_tenant, v_as_of) d;
   return jsonb_build_object('as_of', v_as_of, 'reconciled', v_differences = '[]', 'totals', v_totals, 'drivers', v_drivers,

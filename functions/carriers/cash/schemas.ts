@@ -18,10 +18,18 @@ import {
   sinceDay,
   untilDay,
 } from "../../../shared/list.ts";
-import { CarrierCode, Id, LongText, Money, Text, Timestamp } from "../../../shared/schemas.ts";
+import {
+  CarrierCode,
+  Currency,
+  Id,
+  LongText,
+  Money,
+  Person,
+  Text,
+  Timestamp,
+} from "../../../shared/schemas.ts";
 
 const statuses = ["owed", "remitted"] as const;
-const Currency = z.string().regex(/^[A-Z]{3}$/);
 
 export const CarrierCollection = z.strictObject({
   id: Id,
@@ -158,8 +166,6 @@ function ordered(field: string, ids: string[] | null | undefined): Record<string
 
 /** Why a payment is taken back. */
 export const Reverse = z.object({ reason: Text });
-
-const Person = z.strictObject({ id: Id, full_name: z.string().nullable() });
 
 export const Remittance = z.strictObject({
   id: Id,

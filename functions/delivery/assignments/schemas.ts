@@ -8,7 +8,15 @@ import {
   oneOf,
   period,
 } from "../../../shared/list.ts";
-import { Id, Instant, Latitude, Longitude, LongText, Timestamp } from "../../../shared/schemas.ts";
+import {
+  Id,
+  Instant,
+  Latitude,
+  Longitude,
+  LongText,
+  PersonRef,
+  Timestamp,
+} from "../../../shared/schemas.ts";
 
 export const assignmentStatuses = [
   "pending",
@@ -111,7 +119,7 @@ const Assignment = z.object({
   }).nullable(),
   drivers: z.object({ id: Id, user: Who.nullable() }),
   vehicle: z.object({ id: Id, name: z.string(), image_url: z.string().nullable() }).nullable(),
-  assigned_by: z.object({ id: Id, full_name: z.string() }).nullable(),
+  assigned_by: PersonRef.nullable(),
   customer: Who.extend({ email: z.string().nullable() }).nullish(),
   delivery_details: z.record(z.string(), z.unknown()).nullish(),
   route: z.record(z.string(), z.unknown()).nullish(),

@@ -12,15 +12,20 @@ import {
   sinceDay,
   untilDay,
 } from "../../../shared/list.ts";
-import { Id, LongText, Money, Pagination, Text, Timestamp } from "../../../shared/schemas.ts";
+import {
+  Currency,
+  Id,
+  LongText,
+  Money,
+  Pagination,
+  Person,
+  Text,
+  Timestamp,
+} from "../../../shared/schemas.ts";
 
 const OwnerType = z.enum(["staff", "driver", "tenant"]);
 const Kind = z.enum(["bank_deposit", "handover"]);
-const Currency = z.string().regex(/^[A-Z]{3}$/);
 const words = (of: { options: readonly string[] }) => of.options as [string, ...string[]];
-
-/** A name is null where the caller does not see the person: an administrator of the system is no member. */
-const Person = z.strictObject({ id: Id, full_name: z.string().nullable() });
 
 export const desks = defineList({
   view: "money.cash_desks_list",

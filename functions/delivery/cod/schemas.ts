@@ -1,6 +1,14 @@
 import { z } from "zod";
 import { AppError } from "../../../shared/errors.ts";
-import { DayOrInstant, Id, LongText, Money, Text, Timestamp } from "../../../shared/schemas.ts";
+import {
+  DayOrInstant,
+  Id,
+  LongText,
+  Money,
+  PersonRef,
+  Text,
+  Timestamp,
+} from "../../../shared/schemas.ts";
 
 const Allocations = z.object({ cod: z.number(), delivery_fee: z.number() });
 const Status = z.enum(["collected", "remitted", "settled_by_wallet"]);
@@ -142,7 +150,8 @@ export const ReceiptResponse = z.object({
   expires_at: Timestamp.optional(),
 });
 
-const Person = z.object({ id: Id, full_name: z.string() }).nullable();
+/** How collected cash is settled: handed in, or paid from the driver's wallet. */
+export const Method = z.enum(["remit", "wallet"]);
 
 export const VerifyQuery = z.object({ hash: z.string().regex(/^[0-9a-fA-F]{32}$/) });
 export const VerifyResponse = z.object({
@@ -153,9 +162,9 @@ export const VerifyResponse = z.object({
   unchanged: z.boolean(),
   settlement: z.object({
     settlement_payment_id: Id,
-    method: z.enum(["remit", "wallet"]),
-    driver: Person,
-    receiver: Person,
+    method: Method,
+    driver: PersonRef.nullable(),
+    receiver: PersonRef.nullable(),
     currency: z.string(),
     total: z.number(),
     cod: z.number(),
@@ -170,7 +179,7 @@ export const VerifyResponse = z.object({
 
 export const Handover = z.object({
   id: Id,
-  driver: Person,
+  driver: PersonRef.nullable(),
   currency: z.string(),
   status: z.enum(["declared", "counted", "discrepancy", "resolved", "cancelled"]),
   declared_amount: z.number(),
@@ -179,9 +188,9 @@ export const Handover = z.object({
   difference: z.number().nullable(),
   resolution: z.enum(["recounted", "driver_owes", "written_off", "returned"]).nullable(),
   notes: z.string().nullable(),
-  counted_by: Person,
+  counted_by: PersonRef.nullable(),
   counted_at: Timestamp.nullable(),
-  resolved_by: Person,
+  resolved_by: PersonRef.nullable(),
   resolved_at: Timestamp.nullable(),
   settlement_payment_id: Id.nullable(),
   created_at: Timestamp,

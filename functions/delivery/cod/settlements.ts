@@ -13,15 +13,9 @@ import {
   sinceDay,
   untilDay,
 } from "../../../shared/list.ts";
-import { Id, ids, Pagination, Text, Timestamp } from "../../../shared/schemas.ts";
+import { Currency, Id, ids, Pagination, Person, Text, Timestamp } from "../../../shared/schemas.ts";
 import { cashReaders, office } from "./people.ts";
-import { ReceiptStatus, Settled } from "./schemas.ts";
-
-const Method = z.enum(["remit", "wallet"]);
-const Currency = z.string().regex(/^[A-Z]{3}$/);
-
-/** A name is null where the caller does not see the person. */
-const Person = z.strictObject({ id: Id, full_name: z.string().nullable() });
+import { Method, ReceiptStatus, Settled } from "./schemas.ts";
 
 const Settlement = z.strictObject({
   settlement_payment_id: Id,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { can, either, role } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { defineList, id, oneOf } from "../../../shared/list.ts";
-import { Id, ids, JsonObject, NamedRef, Timestamp } from "../../../shared/schemas.ts";
+import { Id, ids, JsonObject, NamedRef, Person, Timestamp } from "../../../shared/schemas.ts";
 import { DeliveryResponse, Pickup } from "../deliveries/schemas.ts";
 import { itsDriver } from "../people.ts";
 
@@ -23,7 +23,7 @@ const Handoff = z.object({
   updated_at: Timestamp,
   delivery: JsonObject,
   warehouse: NamedRef,
-  driver: z.object({ id: Id, full_name: z.string().nullable() }).nullable(),
+  driver: Person.nullable(),
 });
 
 const handoffsList = defineList({

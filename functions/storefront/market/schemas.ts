@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defineList, equal, flag, oneOf } from "../../../shared/list.ts";
 import {
+  Currency,
   Id,
   JsonObject,
   LocalizedText,
@@ -37,7 +38,7 @@ const PaymentMethods = z.union([
 
 const Settings = z.looseObject({
   auto_create_delivery: z.boolean().nullish(),
-  currency: z.string().regex(/^[A-Z]{3}$/).nullish(),
+  currency: Currency.nullish(),
   payment_methods: PaymentMethods.nullish(),
 });
 

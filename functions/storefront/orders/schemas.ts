@@ -8,6 +8,7 @@ import {
   Longitude,
   LongText,
   Money,
+  Person,
   Text,
   Timestamp,
 } from "../../../shared/schemas.ts";
@@ -233,7 +234,7 @@ const Order = z.object({
     tracking_number: z.string(),
     status: z.string(),
     driver_assigned: z.boolean(),
-    driver: z.object({ id: Id, full_name: z.string().nullable() }).nullable(),
+    driver: Person.nullable(),
   }).nullable(),
 });
 export const OrderResponse = z.object({ data: z.object({ order: Order }) });

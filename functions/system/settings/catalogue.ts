@@ -1,6 +1,6 @@
 /** Every setting of the system and what it may be; one that does not stand here is refused. */
 import { z } from "zod";
-import { LocalizedText } from "../../../shared/schemas.ts";
+import { Currency, LocalizedText } from "../../../shared/schemas.ts";
 
 const Category = z.strictObject({
   key: z.string().max(64).regex(/^[a-z0-9]+(?:_[a-z0-9]+)*$/),
@@ -20,7 +20,7 @@ export const SystemSettings = z.strictObject({
   "storefront.directory_categories": Categories.optional().meta({
     description: "What a store can be listed under; `general` is among them",
   }),
-  "currencies.enabled": z.array(z.string().regex(/^[A-Z]{3}$/)).min(1).max(200).nullable()
+  "currencies.enabled": z.array(Currency).min(1).max(200).nullable()
     .optional().meta({ description: "Currencies that tenants may choose; null: all there are" }),
 });
 

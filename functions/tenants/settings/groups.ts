@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import {
+  Currency,
   Id,
   Latitude,
   LocalizedText,
@@ -97,7 +98,7 @@ const generalGroups = {
   }),
   location: settings({ latitude: Latitude, longitude: Longitude }),
   currency: settings({
-    currency_code: z.string().regex(/^[A-Z]{3}$/),
+    currency_code: Currency,
     currency_name: Name,
     currency_symbol: Word,
     currency_mode: Word,

@@ -2,7 +2,15 @@ import { z } from "zod";
 import { can, either, role } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { defineList, id, oneOf, since, until } from "../../../shared/list.ts";
-import { Id, ids, JsonObject, LongText, NamedRef, Timestamp } from "../../../shared/schemas.ts";
+import {
+  Id,
+  ids,
+  JsonObject,
+  LongText,
+  NamedRef,
+  Person,
+  Timestamp,
+} from "../../../shared/schemas.ts";
 
 const statuses = ["pending", "received", "cancelled"] as const;
 const sources = [
@@ -32,7 +40,7 @@ const Order = z.object({
   updated_at: Timestamp,
   warehouse: NamedRef,
   delivery: JsonObject.nullable(),
-  receiver: z.object({ id: Id, full_name: z.string().nullable() }).nullable(),
+  receiver: Person.nullable(),
   item_details: z.array(z.object({
     item_id: Id,
     item: z.object({ id: Id, name: z.string(), sku: z.string() }),

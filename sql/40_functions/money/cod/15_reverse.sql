@@ -46,8 +46,7 @@ begin
   perform money.receipt_renew(s.payment_id);
   perform money.cod_unsettled_tell(s);
   if s.method = 'remit' then
-    perform money.cash_desk_hold(
-      money.account_of('cash_on_hand', case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency::text),
+    perform money.cash_desk_hold(money.desk_of(s.driver_id, s.receiver_id, s.currency::text),
       money.account_of('driver_cash', 'driver', s.driver_id, s.currency::text), s.total - v_short, s.currency::text);
   end if;
   perform money.reverse('cod_settlement', 'payment', s.payment_id, input ->> 'reason');

@@ -35,6 +35,14 @@ begin
   from unnest(rows) with ordinality r;
 end $$;
 
+-- The account of the desk on which remitted cash lies: the receiver's in the office, or the driver's own where drivers may
+-- remit to themselves. What checks the books (money.desk_positions) says it once more for itself.
+create or replace function money.desk_of(driver uuid, receiver uuid, currency text) returns uuid
+language plpgsql set search_path = '' as $$
+begin
+  return money.account_of('cash_on_hand', case when receiver = driver then 'driver' else 'staff' end, receiver, currency);
+end $$;
+
 -- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk. From the
 -- wallet: the driver pays with his own money, which makes the cash his; the tenant earns the fees, and the
 -- COD part covers what was credited to the merchant when the parcel was delivered.
@@ -48,8 +56,7 @@ declare
   v_amounts numeric[];
 begin
   if method = 'remit' then
-    v_accounts := array[v_held,
-      money.account_of('cash_on_hand', case when receiver = driver then 'driver' else 'staff' end, receiver, currency)];
+    v_accounts := array[v_held, money.desk_of(driver, receiver, currency)];
     v_amounts := array[-total, total];
   else
     v_accounts := array[wallet, v_held, money.account_of('external', 'tenant', null, currency)];

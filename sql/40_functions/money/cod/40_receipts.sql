@@ -12,13 +12,20 @@ begin
     from money.cod_settlements s where s.tenant_id = app.tenant_id() and s.payment_id = payment);
 end $$;
 
+-- Has the receipt printed: by a job, which gives up after the third failure.
+create or replace function money.receipt_queue(payment uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', payment), attempts_max => 3);
+end $$;
+
 -- Asks for the receipt of a new settlement, in the language of the request.
 create or replace function money.receipt_order(payment uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   insert into money.settlement_receipts (payment_id, tenant_id, language, hash)
   values (payment, app.tenant_id(), coalesce(app.request_setting('language'), 'en'), money.receipt_hash(payment));
-  perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', payment), attempts_max => 3);
+  perform money.receipt_queue(payment);
 end $$;
 
 -- Prints the receipt of a settlement anew that was taken back, so that it says so. A print that is under way is not waited
@@ -28,7 +35,7 @@ language plpgsql security definer set search_path = '' as $$
 begin
   update money.settlement_receipts r set status = 'pending', error = null, edition = r.edition + 1
   where r.tenant_id = app.tenant_id() and r.payment_id = payment;
-  perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', payment), attempts_max => 3);
+  perform money.receipt_queue(payment);
 end $$;
 
 -- {settlement_payment_id} -> {settlement_payment_id, receipt_status, storage_path}; the driver of it or the office.
@@ -59,7 +66,7 @@ begin
     language = coalesce(app.request_setting('language'), r.language)
   where r.tenant_id = app.tenant_id() and r.payment_id = v_payment and r.status = 'failure';
   if found then
-    perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', v_payment), attempts_max => 3);
+    perform money.receipt_queue(v_payment);
   end if;
   return money.receipt_get(input);
 end $$;
@@ -136,8 +143,8 @@ begin
   end if;
   return (
     select jsonb_build_object('tenant_id', s.tenant_id, 'settlement_payment_id', s.payment_id, 'language', v_receipt.language,
-      'hash', v_receipt.hash, 'edition', v_receipt.edition, 'reversed_at', s.reversed_at, 'snapshot', p.snapshot, 'tenant_name', t.name, 'brand', coalesce(b.settings, '{}'),
-      'timezone', coalesce(z.settings ->> 'name', 'UTC'),
+      'hash', v_receipt.hash, 'edition', v_receipt.edition, 'reversed_at', s.reversed_at, 'snapshot', p.snapshot,
+      'tenant_name', t.name, 'brand', coalesce(b.settings, '{}'), 'timezone', coalesce(z.settings ->> 'name', 'UTC'),
       'decimals', coalesce((c.settings ->> 'decimals')::integer, case s.currency when 'IQD' then 0 else k.exponent end))
     from money.cod_settlements s
     join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id

@@ -6,31 +6,25 @@
 create or replace function money.cod_positions(tenant uuid, as_of timestamptz)
 returns table (driver_id uuid, currency text, collected numeric, remitted numeric, settled_by_wallet numeric, in_hand numeric, ledger numeric)
 language sql stable security definer set search_path = '' as $$
-  with by_row (driver_id, currency, collected, remitted, settled) as (
-    select c.driver_id, c.currency::text, sum(c.amount),
-      coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0),
-      coalesce(sum(c.amount) filter (where c.settled_at <= as_of), 0)
+  with moved (driver_id, currency, collected, remitted, settled, ledger) as (
+    select c.driver_id, c.currency::text, sum(c.amount), coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0),
+      coalesce(sum(c.amount) filter (where c.settled_at <= as_of), 0), 0
     from money.cod_collections c where c.tenant_id = tenant and c.collected_at <= as_of
     group by c.driver_id, c.currency
-  ), since_reversed (driver_id, currency, remitted, settled) as (
-    select s.driver_id, s.currency::text, coalesce(sum(s.total) filter (where s.method = 'remit'), 0),
-      coalesce(sum(s.total) filter (where s.method = 'wallet'), 0)
+    union all
+    -- Taken back since.
+    select s.driver_id, s.currency::text, 0, case s.method when 'remit' then s.total else 0 end,
+      case s.method when 'wallet' then s.total else 0 end, 0
     from money.cod_settlements s where s.tenant_id = tenant and s.settled_at <= as_of and s.reversed_at > as_of
-    group by s.driver_id, s.currency
-  ), by_entry as (
-    select a.owner_user_id as driver_id, a.currency::text as currency, sum(e.amount) as held
+    union all
+    select a.owner_user_id, a.currency::text, 0, 0, 0, sum(e.amount)
     from money.accounts a
     join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id and e.created_at <= as_of
     where a.tenant_id = tenant and a.kind = 'driver_cash'
     group by a.owner_user_id, a.currency
   )
-  select coalesce(r.driver_id, e.driver_id), coalesce(r.currency, e.currency), coalesce(r.collected, 0), coalesce(r.remitted + b.remitted, 0),
-    coalesce(r.settled + b.settled, 0), coalesce(r.collected - r.remitted - r.settled - b.remitted - b.settled, 0), coalesce(e.held, 0)
-  from by_row r
-  cross join lateral (
-    select coalesce(sum(x.remitted), 0) as remitted, coalesce(sum(x.settled), 0) as settled
-    from since_reversed x where x.driver_id = r.driver_id and x.currency = r.currency) b
-  full join by_entry e on e.driver_id = r.driver_id and e.currency = r.currency
+  select m.driver_id, m.currency, sum(m.collected), sum(m.remitted), sum(m.settled), sum(m.collected - m.remitted - m.settled), sum(m.ledger)
+  from moved m group by m.driver_id, m.currency
 $$;
 
 -- Every difference in a tenant's cash as of a moment; none means that every dinar is accounted for.
@@ -136,13 +130,16 @@ declare
   v_totals jsonb;
   v_differences jsonb;
 begin
-  select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('driver_name', q.full_name) order by q.full_name, p.driver_id, p.currency), '[]'),
+  with position as materialized (
+    select * from money.cod_positions(v_tenant, v_as_of)
+  )
+  select coalesce((select jsonb_agg(to_jsonb(p) || jsonb_build_object('driver_name', q.full_name) order by q.full_name, p.driver_id, p.currency)
+      from position p left join tenancy.profiles q on q.id = p.driver_id), '[]'),
     coalesce((select jsonb_agg(to_jsonb(t) order by t.currency) from (
       select x.currency, sum(x.collected) as collected, sum(x.in_hand) as in_hand, sum(x.remitted) as remitted,
         sum(x.settled_by_wallet) as settled_by_wallet, sum(x.ledger) as ledger
-      from money.cod_positions(v_tenant, v_as_of) x group by x.currency) t), '[]')
-  into v_drivers, v_totals
-  from money.cod_positions(v_tenant, v_as_of) p left join tenancy.profiles q on q.id = p.driver_id;
+      from position x group by x.currency) t), '[]')
+  into v_drivers, v_totals;
   select coalesce(jsonb_agg(to_jsonb(d) order by d.kind, d.driver_id, d.carrier_code, d.user_id, d.rows), '[]') into v_differences
   from money.cod_differences(v_tenant, v_as_of) d;
   return jsonb_build_object('as_of', v_as_of, 'reconciled', v_differences = '[]', 'totals', v_totals, 'drivers', v_drivers,

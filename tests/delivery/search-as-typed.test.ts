@@ -1,4 +1,5 @@
 /** What is searched for is found however it is typed: Arabic and Kurdish keyboards, telephone numbers with and without code; by zone and promise. */
+import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
 import { type Ground, newDelivery, newGround, path } from "../support/deliveries.ts";
@@ -44,6 +45,35 @@ test.each([
 
 test("the number with the country's code finds the one without", async () => {
   expect(await found("+964 770 123 4568")).toEqual([local.id]);
+});
+
+test("a number that only ends alike is another", async () => {
+  expect(await found("+9647711234567")).toEqual([]);
+  expect(await found("234567")).toEqual([abroad.id]);
+  const { barcode } = await newDelivery(ground, { barcode: "ZK7701234567" }) as typeof abroad & {
+    barcode: string;
+  };
+  expect(barcode).toBe("ZK7701234567");
+  expect(await found("zk7701234567")).toHaveLength(1);
+  expect(await found("zk7711234567")).toEqual([]);
+});
+
+test("what the index is asked for is in whatever matches", async () => {
+  const text = fc.string({
+    unit: fc.constantFrom(..."0123456789 a%_\\-٤"),
+    minLength: 1,
+    maxLength: 16,
+  });
+  await fc.assert(
+    fc.asyncProperty(text, text, text, async (before, search, after) => {
+      const [row] =
+        await sql`select v.whole ilike any (app.contains_patterns(${search})) as matches,
+          v.whole ilike any (app.index_patterns(app.contains_patterns(${search}))) as asked
+        from (select ${before + search + after}::text as whole) v`;
+      expect(row).toEqual({ matches: true, asked: true });
+    }),
+    { numRuns: 300 },
+  );
 });
 
 test("delivery codes are found in any digits, texts as they are written", async () => {

@@ -60,12 +60,16 @@ end $$;
 -- tenant only, and answers ids that the caller still has to read through the policies.
 create or replace function private.deliveries_matching(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
+declare
+  v_patterns text[] := app.contains_patterns(part);
 begin
   return query execute $query$
     select d.id from delivery.deliveries d where d.tenant_id = $1 and (d.delivery_code::text || ' ' || d.barcode || ' '
       || coalesce(d.external_reference_id, '') || ' ' || coalesce(d.recipient ->> 'name', '') || ' ' || coalesce(d.recipient ->> 'phone', ''))
       operator(pg_catalog.~~*) any ($2)
-  $query$ using app.tenant_id(), app.contains_patterns(part);
+    and (d.delivery_code::text || ' ' || d.barcode || ' ' || coalesce(d.external_reference_id, '') || ' ' || coalesce(d.recipient ->> 'name', '')
+      || ' ' || coalesce(d.recipient ->> 'phone', '') || '') operator(pg_catalog.~~*) any ($3)
+  $query$ using app.tenant_id(), app.index_patterns(v_patterns), v_patterns;
 end $$;
 
 grant execute on function private.deliveries_matching(text) to barid_caller;

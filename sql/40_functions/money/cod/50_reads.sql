@@ -7,6 +7,7 @@ language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_patterns text[] := app.contains_patterns(search);
+  v_probes text[] := app.index_patterns(v_patterns);
   v_mine uuid := case when not app.sees_tenant() then app.user_id() end;
   v_drivers uuid[] := array(
     select p.id from delivery.drivers d join tenancy.profiles p on p.id = d.user_id
@@ -14,7 +15,8 @@ declare
 begin
   return query
     select c.id from money.cod_collections c
-    where c.tenant_id = v_tenant and c.search_text ilike any (v_patterns) and (v_mine is null or c.driver_id = v_mine)
+    where c.tenant_id = v_tenant and c.search_text ilike any (v_probes) and (c.search_text || '') ilike any (v_patterns)
+      and (v_mine is null or c.driver_id = v_mine)
     union
     select c.id from money.cod_collections c
     where c.tenant_id = v_tenant and c.driver_id = any (v_drivers) and (v_mine is null or c.driver_id = v_mine);

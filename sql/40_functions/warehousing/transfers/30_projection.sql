@@ -69,10 +69,13 @@ create trigger waybill_projected after insert on warehousing.waybill_deliveries 
 -- the caller's own tenant only and answers ids that he still has to read through the policies.
 create or replace function private.waybills_with(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
+declare
+  v_patterns text[] := array[app.contains_pattern(app.ascii_digits(part))];
 begin
   return query execute $query$
-    select w.id from warehousing.waybills w where w.tenant_id = $1 and w.waybill_number operator(pg_catalog.~~*) $2
-  $query$ using app.tenant_id(), app.contains_pattern(app.ascii_digits(part));
+    select w.id from warehousing.waybills w where w.tenant_id = $1 and w.waybill_number operator(pg_catalog.~~*) any ($2)
+      and (w.waybill_number || '') operator(pg_catalog.~~*) any ($3)
+  $query$ using app.tenant_id(), app.index_patterns(v_patterns), v_patterns;
 end $$;
 
 grant execute on function private.waybills_with(text) to barid_caller;

@@ -1,7 +1,7 @@
 /** Settlements of one collection each: as SQL, by plain statements that write the same rows, over HTTP. */
 import { randomUUID } from "node:crypto";
-import { performance } from "node:perf_hooks";
 import type { Bench } from "../bench-stack.ts";
+import { load } from "../load.ts";
 import { pgbench } from "../pgbench.ts";
 import type { Report } from "../report.ts";
 import { plainStatements } from "./plain.ts";
@@ -125,29 +125,23 @@ export function plainly({ tenantId, userId }: Bench, who: Who): string {
 }
 
 async function overHttp({ stack, token }: Bench): Promise<number> {
-  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const rows = await stack
     .sql`select r.id from bench.rows r where n > (select last_value from bench.taken) order by n limit 30000`;
-  const remit = async (id: string) => {
-    const response = await fetch(`${stack.apiUrl}/delivery/cod-collections/remit`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify({ scope: "selected", cod_collection_ids: [id] }),
-    });
-    if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
-    await response.arrayBuffer();
-  };
   let taken = 0;
-  const sendFor = async (ms: number) => {
-    const until = performance.now() + ms;
-    const client = async () => {
-      while (performance.now() < until && taken < rows.length) await remit(rows[taken++]!.id);
-    };
-    await Promise.all(Array.from({ length: connections }, client));
-  };
-  // Workers load their code and their fonts at the first settlements.
-  await sendFor(3_000);
-  const [before, start] = [taken, performance.now()];
-  await sendFor(seconds * 1_000);
-  return (taken - before) / ((performance.now() - start) / 1_000);
+  const sendFor = (seconds: number) =>
+    load(
+      `${stack.apiUrl}/delivery/cod-collections/remit`,
+      { authorization: `Bearer ${token}` },
+      connections,
+      seconds,
+      () => {
+        const row = rows[taken++];
+        return row && JSON.stringify({ scope: "selected", cod_collection_ids: [row.id] });
+      },
+    );
+  // Workers load their code and their fonts at the first settlements, and each connection its plans.
+  await sendFor(5);
+  const { perSecond, notOk } = await sendFor(seconds);
+  if (notOk) throw new Error(`${notOk} settlements over HTTP were refused`);
+  return perSecond;
 }

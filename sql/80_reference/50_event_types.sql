@@ -89,7 +89,7 @@ from (values
   ('{waybill.closed}', 'warehousing', 'waybill',
     '{"waybill_id": "uuid", "waybill_number": "string", "source_warehouse_id": "uuid", "destination_warehouse_id": "uuid",
       "driver_id": "uuid", "actor_id": "uuid?"}'),
-  ('{stock.mismatch}', 'warehousing', 'tenant', '{"differences": "integer", "stock_ids": "array"}'),
+  ('{stock.mismatch}', 'warehousing', 'tenant', '{"differences": "array"}'),
 
   -- External carriers.
   ('{shipment.booked}', 'carriers', 'delivery',

@@ -245,7 +245,11 @@ describe("verify_stock", () => {
     await sql`select private.report_stock()`;
     const [event] = await sql`select event_type, event_data from integration.system_events
       where tenant_id = ${shaken.id} and event_type = 'stock.mismatch'`;
-    expect(event.event_data).toMatchObject({ differences: 2, stock_ids: [expect.any(String)] });
+    const [{ id: stock_id }] = await sql`select id from warehousing.stock where item_id = ${item}`;
+    expect(event.event_data.differences).toEqual([
+      { problem: "place", stock_id, transaction_id: expect.any(Number), expected: null, found: null },
+      { problem: "quantity", stock_id, transaction_id: null, expected: 5, found: 6 },
+    ]);
     await sql`update warehousing.stock set status = 'available', quantity = 5 where item_id = ${item}`;
     await checkStock(shaken, "reservation");
   });

@@ -41,14 +41,18 @@ language sql stable set search_path = '' as $$
     select from warehousing.waybills w where w.tenant_id = s.tenant_id and w.id = s.reserved_for_id and w.status = 'drafted')
 $$;
 
--- At night: tells each tenant whose stock is not what was moved, as an event.
+-- At night: tells each tenant whose stock is not what was moved, as an event with the first hundred differences.
 create or replace function private.report_stock() returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
   select v.tenant_id, 'stock.mismatch', 'warehousing', 'tenant', v.tenant_id,
-    jsonb_build_object('differences', count(*), 'stock_ids', (array_agg(distinct v.stock_id))[1:100])
-  from warehousing.verify_stock() v
+    jsonb_build_object('differences', jsonb_agg(to_jsonb(v) - '{tenant_id,place}'::text[] order by v.place))
+  from (
+    select d.*, row_number() over (partition by d.tenant_id order by d.problem, d.stock_id, d.transaction_id) as place
+    from warehousing.verify_stock() d
+  ) v
+  where v.place <= 100
   group by v.tenant_id;
 end $$;
 

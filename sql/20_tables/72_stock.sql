@@ -77,8 +77,10 @@ create table if not exists warehousing.stock (
   foreign key (tenant_id, warehouse_id, bin_id) references warehousing.bins (tenant_id, warehouse_id, id) on delete restrict,
   foreign key (tenant_id, item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict
 );
-create unique index if not exists stock_place on warehousing.stock
-  (tenant_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_id) nulls not distinct where written_off_at is null;
+-- A place has one row, found by all that makes it. By equality, which an index answers where `is not distinct from` makes it read every row
+-- of the item in the bin: rows outlive their quantity, so what is picked every day has one for each order it was set aside for.
+create unique index if not exists stock_place on warehousing.stock (tenant_id, bin_id, item_id, status, coalesce(lot_number, ''),
+  coalesce(serial_number, ''), coalesce(reserved_for_id, tenant_id)) where written_off_at is null;
 -- A serial number is in one place.
 create unique index if not exists serial_number_taken on warehousing.stock (tenant_id, item_id, serial_number) where serial_number is not null and quantity > 0;
 -- The status before the warehouse: an item that is picked every day has a row, long empty, for each order it was set aside for.

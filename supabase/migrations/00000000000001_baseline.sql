@@ -1756,8 +1756,10 @@ create table if not exists warehousing.stock (
   foreign key (tenant_id, warehouse_id, bin_id) references warehousing.bins (tenant_id, warehouse_id, id) on delete restrict,
   foreign key (tenant_id, item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict
 );
-create unique index if not exists stock_place on warehousing.stock
-  (tenant_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_id) nulls not distinct where written_off_at is null;
+-- A place has one row, found by all that makes it. By equality, which an index answers where `is not distinct from` makes it read every row
+-- of the item in the bin: rows outlive their quantity, so what is picked every day has one for each order it was set aside for.
+create unique index if not exists stock_place on warehousing.stock (tenant_id, bin_id, item_id, status, coalesce(lot_number, ''),
+  coalesce(serial_number, ''), coalesce(reserved_for_id, tenant_id)) where written_off_at is null;
 -- A serial number is in one place.
 create unique index if not exists serial_number_taken on warehousing.stock (tenant_id, item_id, serial_number) where serial_number is not null and quantity > 0;
 -- The status before the warehouse: an item that is picked every day has a row, long empty, for each order it was set aside for.
@@ -21422,45 +21424,27 @@ begin
   end if;
 end $$;
 
--- The row of a place, or null where nothing ever lay. Looked for by what is rarest of it: rows outlive their quantity, so an item that is
--- picked every day has a row for each order it was set aside for, and a serialized one a row for each piece.
-create or replace function private.stock_place(tenant uuid, bin uuid, item uuid, status text, lot text, serial text, reserved_for uuid) returns uuid
-language plpgsql stable set search_path = '' as $$
-#variable_conflict use_column
-begin
-  if reserved_for is not null then
-    return (
-      select s.id from warehousing.stock s
-      where s.tenant_id = tenant and s.reserved_for_id = reserved_for and s.bin_id = bin and s.item_id = item and s.status = stock_place.status
-        and s.lot_number is not distinct from lot and s.serial_number is not distinct from serial and s.written_off_at is null);
-  elsif serial is not null then
-    return (
-      select s.id from warehousing.stock s
-      where s.tenant_id = tenant and s.bin_id = bin and s.item_id = item and s.status = stock_place.status and s.serial_number = serial
-        and s.lot_number is not distinct from lot and s.reserved_for_id is null and s.written_off_at is null);
-  end if;
-  return (
-    select s.id from warehousing.stock s
-    where s.tenant_id = tenant and s.bin_id = bin and s.item_id = item and s.status = stock_place.status and s.serial_number is null
-      and s.lot_number is not distinct from lot and s.reserved_for_id is null and s.written_off_at is null);
-end $$;
-
 -- The same movements with the rows of their places; null where nothing ever lay.
 create or replace function private.stock_places(movements private.stock_movement[]) returns private.stock_movement[]
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
 begin
+  -- In the words of the index stock_place: what is set aside for nobody is the tenant's.
   return (
     select array_agg((l.line, l.type, l.item_id, l.warehouse_id, l.quantity, l.field,
-      l.comes, l.from_bin, l.from_status, l.from_for, l.from_lot, l.from_serial,
-      case when l.from_stock is null and l.from_bin is not null
-        then private.stock_place(v_tenant, l.from_bin, l.item_id, l.from_status, l.from_lot, l.from_serial, l.from_for) else l.from_stock end,
-      l.goes, l.to_bin, l.to_status, l.to_type, l.to_for, l.to_lot, l.to_serial,
-      case when l.to_stock is null and l.to_bin is not null
-        then private.stock_place(v_tenant, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for) else l.to_stock end,
+      l.comes, l.from_bin, l.from_status, l.from_for, l.from_lot, l.from_serial, coalesce(l.from_stock, f.id),
+      l.goes, l.to_bin, l.to_status, l.to_type, l.to_for, l.to_lot, l.to_serial, coalesce(l.to_stock, t.id),
       l.reference_type, l.reference_id, l.reason)::private.stock_movement order by l.line)
-    from unnest(movements) l);
+    from unnest(movements) l
+    left join warehousing.stock f on l.from_stock is null and f.tenant_id = v_tenant and f.bin_id = l.from_bin and f.item_id = l.item_id
+      and f.status = l.from_status and coalesce(f.lot_number, '') = coalesce(l.from_lot, '')
+      and coalesce(f.serial_number, '') = coalesce(l.from_serial, '') and coalesce(f.reserved_for_id, f.tenant_id) = coalesce(l.from_for, v_tenant)
+      and f.written_off_at is null
+    left join warehousing.stock t on l.to_stock is null and t.tenant_id = v_tenant and t.bin_id = l.to_bin and t.item_id = l.item_id
+      and t.status = l.to_status and coalesce(t.lot_number, '') = coalesce(l.to_lot, '')
+      and coalesce(t.serial_number, '') = coalesce(l.to_serial, '') and coalesce(t.reserved_for_id, t.tenant_id) = coalesce(l.to_for, v_tenant)
+      and t.written_off_at is null);
 end $$;
 
 -- stock_places(), and opens what something goes to where nothing ever lay.

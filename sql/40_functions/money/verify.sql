@@ -30,9 +30,9 @@ language sql stable set search_path = '' as $$
   union all
   select 'journal', t.tenant_id, null, t.id, 0, s.total
   from money.ledger_transactions t
-  left join lateral (
-    select sum(e.amount) as total from money.ledger_entries e where e.transaction_id = t.id group by e.currency
-  ) s on true
+  left join (
+    select e.tenant_id, e.transaction_id, sum(e.amount) as total from money.ledger_entries e group by e.tenant_id, e.transaction_id, e.currency
+  ) s on s.tenant_id = t.tenant_id and s.transaction_id = t.id
   where s.total is distinct from 0
   union all
   select 'currency', e.tenant_id, e.account_id, e.transaction_id, null, null

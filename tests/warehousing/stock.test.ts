@@ -247,7 +247,13 @@ describe("verify_stock", () => {
       where tenant_id = ${shaken.id} and event_type = 'stock.mismatch'`;
     const [{ id: stock_id }] = await sql`select id from warehousing.stock where item_id = ${item}`;
     expect(event.event_data.differences).toEqual([
-      { problem: "place", stock_id, transaction_id: expect.any(Number), expected: null, found: null },
+      {
+        problem: "place",
+        stock_id,
+        transaction_id: expect.any(Number),
+        expected: null,
+        found: null,
+      },
       { problem: "quantity", stock_id, transaction_id: null, expected: 5, found: 6 },
     ]);
     await sql`update warehousing.stock set status = 'available', quantity = 5 where item_id = ${item}`;

@@ -10,8 +10,8 @@ export const settlements: Mutant[] = [
   {
     name: "two may take back a settlement at once",
     file,
-    from: "x.payment_id = (input ->> 'settlement_payment_id')::uuid for no key update;",
-    to: "x.payment_id = (input ->> 'settlement_payment_id')::uuid;",
+    from: "x.payment_id = (input ->> 'settlement_payment_id')::uuid) for no key update;",
+    to: "x.payment_id = (input ->> 'settlement_payment_id')::uuid);",
     test: [booksTest, "twenty who take back one settlement at once"],
   },
   {

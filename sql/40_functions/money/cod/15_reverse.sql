@@ -17,12 +17,13 @@ begin
   if not money.settles_for_office() then
     perform app.fail('forbidden');
   end if;
-  -- The driver first: whoever settles all of his cash does so before this or after it.
+  -- Of two who take it back the later one waits for the driver, and finds it done; and whoever settles all of his cash does so
+  -- before this or after it.
   perform from delivery.drivers d
   where d.tenant_id = v_tenant and d.user_id = (select x.driver_id from money.cod_settlements x
     where x.tenant_id = v_tenant and x.payment_id = (input ->> 'settlement_payment_id')::uuid) for no key update;
   select x.* into s from money.cod_settlements x
-  where x.tenant_id = v_tenant and x.payment_id = (input ->> 'settlement_payment_id')::uuid for no key update;
+  where x.tenant_id = v_tenant and x.payment_id = (input ->> 'settlement_payment_id')::uuid;
   if s.payment_id is null then
     perform app.fail('settlement_not_found');
   elsif s.actor_id <> app.user_id() and s.receiver_id is distinct from app.user_id() and not app.has_permission('manage:tenant') then

@@ -4992,7 +4992,6 @@ create or replace function private.assignments_followed() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
   v_bulks uuid[];
-  v_returned jsonb;
 begin
   if tg_op = 'INSERT' then
     insert into public.delivery_realtime_assignments (tenant_id, driver_id, assignment_id, delivery_id, assignment_status,
@@ -5038,13 +5037,12 @@ begin
   where n.status <> o.status and n.status in ('rejected', 'returned')
     and h.tenant_id = n.tenant_id and h.assignment_id = n.id and h.status = 'pending';
 
-  select jsonb_agg(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.returned', 'entity_type', 'assignment',
-    'entity_id', n.id, 'event_data', jsonb_build_object('assignment_ids', array[n.id], 'driver_id', n.driver_id,
-      'delivery_id', n.delivery_id, 'delivery_ids', array[n.delivery_id], 'status', n.status, 'actor_id', app.user_id())) order by n.id)
-  into v_returned
-  from new_rows n join old_rows o on o.id = n.id where n.status = 'returned' and o.status <> 'returned';
-  if v_returned is not null then
-    perform app.events_add(v_returned);
+  if exists (select from new_rows n join old_rows o on o.id = n.id where n.status = 'returned' and o.status <> 'returned') then
+    perform app.events_add((
+      select jsonb_agg(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.returned', 'entity_type', 'assignment',
+        'entity_id', n.id, 'event_data', jsonb_build_object('assignment_ids', array[n.id], 'driver_id', n.driver_id,
+          'delivery_id', n.delivery_id, 'delivery_ids', array[n.delivery_id], 'status', n.status, 'actor_id', app.user_id())) order by n.id)
+      from new_rows n join old_rows o on o.id = n.id where n.status = 'returned' and o.status <> 'returned'));
   end if;
   return null;
 end $$;

@@ -10,18 +10,22 @@ import { paid, remitted, settlements, sound, takeBack } from "../support/settlem
 
 test("twenty who take back one settlement at once: one does; under one key all hear the same", async () => {
   const tenant = await newTenant();
-  const [first, second] = [await remitted(tenant), await remitted(tenant)];
-  const answers = await Promise.all(
-    Array.from(
-      { length: 20 },
-      (_, n) => takeBack(n % 2 ? tenant.dispatcher : tenant.admin, first.payment),
-    ),
-  );
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-  for (const answer of answers.filter(({ status }) => status !== 200)) {
-    expect(answer).toFailWith(409, "settlement_already_reversed");
+  // The first round may find connections that have no plans yet, and so meet one after the other.
+  for (let round = 0; round < 6; round++) {
+    const { payment } = await remitted(tenant);
+    const answers = await Promise.all(
+      Array.from(
+        { length: 20 },
+        (_, n) => takeBack(n % 2 ? tenant.dispatcher : tenant.admin, payment),
+      ),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const answer of answers.filter(({ status }) => status !== 200)) {
+      expect(answer).toFailWith(409, "settlement_already_reversed");
+    }
   }
-  const path = `${settlements}/${second.payment}/reverse`;
+  const { payment } = await remitted(tenant);
+  const path = `${settlements}/${payment}/reverse`;
   await expectReplayed(tenant.dispatcher, path, { reason: "Wrong" }, { reason: "Other" });
   await sound(tenant);
 });

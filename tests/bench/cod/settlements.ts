@@ -1,7 +1,7 @@
 /** Settlements of one collection each: as SQL, by plain statements that write the same rows, over HTTP. */
 import { randomUUID } from "node:crypto";
 import type { Bench } from "../bench-stack.ts";
-import { load } from "../load.ts";
+import { load, median } from "../load.ts";
 import { pgbench } from "../pgbench.ts";
 import type { Report } from "../report.ts";
 import { plainStatements } from "./plain.ts";
@@ -26,14 +26,14 @@ export async function settlements(bench: Bench, report: Report): Promise<void> {
   const whole: Record<Who, number> = { cashier: 0, driver: 0 };
   for (const who of ["cashier", "driver"] as const) {
     const where = who === "cashier" ? "into one cashier's account" : `over ${drivers} drivers`;
-    const reached = { plain: [], core: [], whole: [] } as Record<string, number[]>;
+    const reached = { plain: [] as number[], core: [] as number[], whole: [] as number[] };
     for (let turn = 0; turn < turns; turn++) {
       reached.plain.push(await send(plainly(bench, who)));
       reached.core.push(await send(coreAlone(bench, who)));
       reached.whole.push(await send(wholeCall(bench, who)));
     }
-    const [plain, core] = [middle(reached.plain), middle(reached.core)];
-    whole[who] = middle(reached.whole);
+    const [plain, core] = [median(reached.plain), median(reached.core)];
+    whole[who] = median(reached.whole);
     report.note(
       `settlements a second ${where}: ${core.toFixed(0)} by the function alone, ${
         whole[who].toFixed(0)
@@ -59,9 +59,6 @@ export async function settlements(bench: Bench, report: Report): Promise<void> {
     atLeast: 0.6,
   });
 }
-
-const middle = (values: number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
 /** Collections that wait to be settled one by one, in the ledger as well: nine of ten of `count`. */
 export async function prepare(bench: Bench, count = prepared): Promise<void> {

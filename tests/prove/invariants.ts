@@ -87,7 +87,7 @@ export const ofTenant: readonly Invariant[] = [
       where s.tenant_id = $1 and (
         n.journals is distinct from j.kinds
         or n.events is distinct from (select array_agg(e.event_type order by e.event_type) from integration.system_events e
-          where e.tenant_id = s.tenant_id and e.entity_type = 'cod_settlement' and e.entity_id = s.payment_id)
+          where e.tenant_id = s.tenant_id and e.entity_id = s.payment_id)
         or 1 <> (select count(*) from money.settlement_receipts r where r.tenant_id = s.tenant_id and r.payment_id = s.payment_id))
       union all
       select p.id from money.payments p where p.tenant_id = $1 and p.type = 'COD_SETTLEMENT'
@@ -157,8 +157,7 @@ export const ofTenant: readonly Invariant[] = [
       left join (${journalsOf("cash_transfer")}) j on j.reference_id = t.id
       left join lateral (select count(*) filter (where e.event_type = 'cash_transfer.created') as made,
           count(*) filter (where e.event_type = 'cash_transfer.reversed') as reversed
-        from integration.system_events e where e.tenant_id = t.tenant_id
-          and e.entity_type = 'cash_transfer' and e.entity_id = t.id) e on true
+        from integration.system_events e where e.tenant_id = t.tenant_id and e.entity_id = t.id) e on true
       where t.tenant_id = $1 and (j.kinds, e.made, e.reversed) is distinct from
         (array['cash_transfer'] || case when t.reversed_at is not null then array['cash_transfer_REVERSAL'] end,
           1::bigint, (t.reversed_at is not null)::int::bigint)

@@ -63,15 +63,17 @@ export async function identify(headers: Headers): Promise<Actor> {
     : /^bearer +([^\s,]+)$/i.exec(authorization)?.[1];
   if (authorization !== null && bearer === undefined) throw new AppError("unauthorized");
 
-  if (apikey !== null && isSecretKey(apikey) && (bearer === undefined || bearer === apikey)) {
+  // The project's secret key, in either header; beside a person's token it is the person who counts.
+  const key = bearer ?? apikey;
+  if (key !== null && isSecretKey(key)) {
     const actingFor = headers.get("x-acting-user");
     if (actingFor !== null && !guid.test(actingFor)) throw new AppError("unauthorized");
     return { kind: "service", actingFor: actingFor ?? undefined };
   }
   if (bearer !== undefined) return await verify(bearer);
 
-  const key = headers.get("x-api-key");
-  if (key !== null && key.length <= 200) return { kind: "api_key", hash: sha256Hex(key) };
+  const apiKey = headers.get("x-api-key");
+  if (apiKey !== null && apiKey.length <= 200) return { kind: "api_key", hash: sha256Hex(apiKey) };
   throw new AppError("unauthorized");
 }
 

@@ -58,12 +58,19 @@ function document(title: string, paths: Paths): Json {
       name,
       description: `Paths below ${name.replace(": ", "/")}`,
     })),
-    security: [{ bearer: [] }, { api_key: [] }],
+    security: [{ bearer: [] }, { api_key: [] }, { secret_key: [] }],
     paths,
     components: {
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
         api_key: { type: "apiKey", in: "header", name: "x-api-key" },
+        secret_key: {
+          type: "apiKey",
+          in: "header",
+          name: "apikey",
+          description:
+            "The project's secret key, for its own servers; it is taken as a bearer token too",
+        },
       },
       parameters: commonParameters,
       responses: shareRefusals(paths),

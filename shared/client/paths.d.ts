@@ -22899,8 +22899,8 @@ export interface operations {
             content: {
                 "application/json": {
                     amount: number;
-                    back_ref?: string | null;
-                    backRef?: string | null;
+                    back_ref?: ("" | string) | null;
+                    backRef?: ("" | string) | null;
                     /** Format: uuid */
                     paymentMethodTypeId: string;
                 };
@@ -28094,8 +28094,8 @@ export interface operations {
                         long?: number | null;
                     } | null;
                     addressId?: string | null;
-                    back_ref?: string | null;
-                    backRef?: string | null;
+                    back_ref?: ("" | string) | null;
+                    backRef?: ("" | string) | null;
                     /** Format: uuid */
                     cartId: string;
                     customer_notes?: string | null;
@@ -33844,7 +33844,7 @@ export interface operations {
                         source_bin_id: string;
                     }[];
                     notes?: string | null;
-                    reference_number?: string;
+                    reference_number?: string | null;
                     /** Format: uuid */
                     source_warehouse_id: string;
                 };

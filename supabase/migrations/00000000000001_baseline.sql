@@ -11411,7 +11411,7 @@ begin
     v_deliveries := v_deliveries + private.deliveries_add(v_ids);
     update integration.system_events e set is_dispatched = true,
       status = case e.status when 'pending' then 'processed' else e.status end,
-      processed_at = coalesce(e.processed_at, now())
+      processed_at = case e.status when 'pending' then coalesce(e.processed_at, now()) else e.processed_at end
     where e.id = any (v_ids);
     v_events := v_events + cardinality(v_ids);
   end loop;
@@ -11578,7 +11578,7 @@ begin
   end if;
   update integration.webhook_events w set
     status = case when v_ok then 'success' when v_wait is null then 'failed' else 'retrying' end,
-    http_status_code = v_code, error_message = case when not v_ok then left(result ->> 'error_message', 2000) end,
+    http_status_code = v_code, error_message = case when v_ok then w.error_message else left(result ->> 'error_message', 2000) end,
     retry_count = w.retry_count + (not v_ok)::int, attempts = w.attempts + (not v_manual)::int,
     next_attempt_at = now() + v_wait, claim_token = null, claimed_at = null
   where w.id = e.id returning w.* into e;
@@ -19999,7 +19999,7 @@ begin
   v_lines := warehousing.transfer_lines(input -> 'items');
   perform warehousing.require_ends(v_lines, v_source, v_destination);
   perform warehousing.require_goods(input -> 'items', 'items');
-  while v_reference is null or (not input ? 'reference_number' and exists (
+  while v_reference is null or (input ->> 'reference_number' is null and exists (
       select from warehousing.inventory_transfers t where t.tenant_id = v_tenant and t.reference_number = v_reference)) loop
     v_reference := 'INT-' || app.padded(app.take_numbers('inventory_transfer'), 6);
   end loop;

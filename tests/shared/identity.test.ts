@@ -61,7 +61,7 @@ test("without a token, with half a one or with the public key nobody is let in",
       `Bearer ${stack.publishableKey}`,
       `Bearer ${await mint(stack.minterUrl, good())} again`,
       `Bearer ${"x".repeat(9_000)}`,
-      `Bearer ${stack.secretKey}`,
+      `Bearer ${stack.secretKey}x`,
     ]
   ) {
     await refused(nobody, { headers: { authorization } });
@@ -298,6 +298,14 @@ test("a secret key is the system itself; beside a person's token it is the perso
   const apikey = stack.secretKey;
   expect(await run({ apikey })).toSucceed(200);
   expect(await run({ apikey, authorization: `Bearer ${apikey}` })).toSucceed(200);
+  expect(await run({ authorization: `Bearer ${apikey}` })).toSucceed(200);
+  expect(await run({ apikey: stack.publishableKey, authorization: `Bearer ${apikey}` })).toSucceed(
+    200,
+  );
+  expect(await run({ authorization: `Bearer ${apikey.slice(0, -1)}` })).toFailWith(
+    401,
+    "unauthorized",
+  );
   expect(await run({ apikey: apikey.slice(0, -1) })).toFailWith(401, "unauthorized");
   expect(await run({ apikey: stack.publishableKey })).toFailWith(401, "unauthorized");
   expect(await run({ apikey, "x-acting-user": "me" })).toFailWith(401, "unauthorized");

@@ -215,6 +215,13 @@ describe("refused", () => {
       "back_ref_required",
       "backRef",
     ],
+    [
+      "a gateway with an empty way back",
+      { paymentMethodTypeId: methods.gatewayone, backRef: "" },
+      400,
+      "back_ref_required",
+      "backRef",
+    ],
   ];
   test.each(wrong)("%s", async (_name, change, status, code, field) => {
     const body = { ...orderOf(shop, await newCart(shop)), ...change };

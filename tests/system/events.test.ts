@@ -187,6 +187,11 @@ describe("marking", () => {
       processed_at: "2026-01-02T03:04:05Z",
     });
     expect(Date.parse(said.body.event.processed_at)).toBe(Date.parse("2026-01-02T03:04:05Z"));
+    const local = await system.put(`/system/events/${id}`, {
+      status: "processed",
+      processed_at: "2026-01-02T03:04:06",
+    });
+    expect(Date.parse(local.body.event.processed_at)).toBe(Date.parse("2026-01-02T03:04:06Z"));
   });
 
   test("each failure counts, also of several at once; back to pending forgets how it ended", async () => {

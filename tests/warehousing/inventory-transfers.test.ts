@@ -188,6 +188,11 @@ describe("a transfer", () => {
     expect(await unitsOf(r.item_id, r.destination_bin_id)).toEqual({ available: 1 });
     await expectReplayed(tenant.ops, path, r.body(), r.body({ notes: "other" }));
     expect(await unitsOf(r.item_id, r.destination_bin_id)).toEqual({ available: 5 });
+    const unnamed = await tenant.ops.post(
+      path,
+      r.body({ reference_number: null }, r.line({ quantity: 1 })),
+    );
+    expect(unnamed.body.inventory_transfer.reference_number).toMatch(/^INT-/);
   });
 
   test("names what is not there", async () => {

@@ -122,6 +122,11 @@ describe("a retry by hand", () => {
     expect(second.raw).toBe(first.raw);
     const attempts = (await tenant.admin.get(`/webhooks/events/${id}/attempts`)).body.attempts;
     expect(attempts.map((one: { is_manual: boolean }) => one.is_manual)).toEqual([true, false]);
+    // What went wrong last stays readable beside the success.
+    const [row] =
+      await sql`select status, error_message from integration.webhook_events where id = ${id}`;
+    expect(row.status).toBe("success");
+    expect(row.error_message).toMatch(/^HTTP \d{3}$/);
   });
 
   test("that the subscriber refuses is a 200 with failed, one failure more, and no schedule", async () => {

@@ -37,6 +37,23 @@ test("an event reaches its subscriber at once, in the envelope and signed as the
   expect(event.processed_at).not.toBeNull();
 });
 
+test("handing over an event that somebody marked as failed leaves it as it was marked", async () => {
+  const { id } = await subscribe(tenant, receiver.url);
+  const [event] = await sql`insert into integration.system_events
+    (tenant_id, event_type, source_module, entity_type, entity_id, event_data, status, error_message)
+    values (${tenant.id}, 'delivery.delivered', 'delivery', 'delivery', ${randomUUID()}, '{}', 'failed', 'no')
+    returning id`;
+  await wake(nobody);
+  await until(async () => (await statusesOf(id)).length === 1);
+  const [after] = await sql`select * from integration.system_events where id = ${event.id}`;
+  expect(after).toMatchObject({
+    status: "failed",
+    is_dispatched: true,
+    processed_at: null,
+    error_message: "no",
+  });
+});
+
 test("a delivery with one byte changed, or another secret, is not genuine", async () => {
   const { secret } = await subscribe(tenant, receiver.url);
   await publish(nobody, tenant);

@@ -4,6 +4,7 @@ import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { accept } from "../../../shared/input.ts";
 import { pagination } from "../../../shared/list.ts";
+import { log } from "../../../shared/log.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { applyFacts, checkPayment, digest } from "../../../shared/payment-gateways/checkout.ts";
 import { Notification as HintBody } from "../../../shared/payment-gateways/gatewayone.ts";
@@ -37,10 +38,13 @@ export const webhooks: AnyEndpoint[] = [
     async run({ raw }) {
       const { orderId } = accept(HintBody, parseStrictly(raw));
       // Ours are numbers: about anything else there is nobody to ask.
-      if (!/^\d{1,20}$/.test(orderId)) return {};
+      const state = /^\d{1,20}$/.test(orderId)
+        ? await checkPayment({ code: "gatewayone", number: orderId }, 2)
+        : "unknown";
       // Asked a moment ago: whoever asked may have been too early, so it is to be told again.
-      if (await checkPayment({ code: "gatewayone", number: orderId }, 2) === "wait") {
-        throw new AppError("gateway_unavailable");
+      if (state === "wait") throw new AppError("gateway_unavailable");
+      if (state === "unknown") {
+        log("info", "payment_notification_unknown", { order: orderId.slice(0, 100) });
       }
       return {};
     },

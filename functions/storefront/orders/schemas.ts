@@ -8,6 +8,7 @@ import {
   Longitude,
   LongText,
   Money,
+  orEmpty,
   Person,
   Text,
   Timestamp,
@@ -61,8 +62,8 @@ export const Confirm = z.object({
   addressId: Id.nullish(),
   address: Address.nullish(),
   save_to_address_book: z.boolean().nullish(),
-  backRef: BackRef.nullish(),
-  back_ref: BackRef.nullish(),
+  backRef: orEmpty(BackRef).nullish(),
+  back_ref: orEmpty(BackRef).nullish(),
   customer_notes: LongText.nullish(),
 }).superRefine((body, context) => {
   if (!body.addressId && !body.address) {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineList, equal, id, oneOf } from "../../../shared/list.ts";
-import { Id, JsonObject, Timestamp } from "../../../shared/schemas.ts";
+import { Id, Instant as LocalInstant, JsonObject, Timestamp } from "../../../shared/schemas.ts";
 
 const statuses = ["pending", "processed", "failed"] as const;
 const Word = z.string().trim().min(1).max(200);
@@ -45,7 +45,7 @@ export const PublishQuery = z.object({
 
 export const MarkEvent = z.object({
   status: z.enum(statuses),
-  processed_at: Instant.nullish(),
+  processed_at: LocalInstant.meta({ description: "Without an offset it is UTC" }).nullish(),
   error_message: z.string().trim().max(2_000).nullish(),
 });
 

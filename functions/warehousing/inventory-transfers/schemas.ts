@@ -6,7 +6,7 @@ import { BinRef, ItemCard, Lot, Movement, Units } from "../inventory/schemas.ts"
 export const CreateTransfer = z.object({
   source_warehouse_id: Id,
   destination_warehouse_id: Id,
-  reference_number: z.string().trim().min(1).max(100).optional(),
+  reference_number: z.string().trim().min(1).max(100).nullish(),
   notes: LongText.nullish(),
   items: z.array(z.object({
     item_id: Id,

@@ -121,7 +121,7 @@ begin
   end if;
   update integration.webhook_events w set
     status = case when v_ok then 'success' when v_wait is null then 'failed' else 'retrying' end,
-    http_status_code = v_code, error_message = case when not v_ok then left(result ->> 'error_message', 2000) end,
+    http_status_code = v_code, error_message = case when v_ok then w.error_message else left(result ->> 'error_message', 2000) end,
     retry_count = w.retry_count + (not v_ok)::int, attempts = w.attempts + (not v_manual)::int,
     next_attempt_at = now() + v_wait, claim_token = null, claimed_at = null
   where w.id = e.id returning w.* into e;

@@ -91,7 +91,7 @@ begin
   v_lines := warehousing.transfer_lines(input -> 'items');
   perform warehousing.require_ends(v_lines, v_source, v_destination);
   perform warehousing.require_goods(input -> 'items', 'items');
-  while v_reference is null or (not input ? 'reference_number' and exists (
+  while v_reference is null or (input ->> 'reference_number' is null and exists (
       select from warehousing.inventory_transfers t where t.tenant_id = v_tenant and t.reference_number = v_reference)) loop
     v_reference := 'INT-' || app.padded(app.take_numbers('inventory_transfer'), 6);
   end loop;

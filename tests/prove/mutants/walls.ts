@@ -160,8 +160,8 @@ export const walls: Mutant[] = [
   {
     name: "the secret key lifts whoever's token is beside it",
     file: actor,
-    from: "(bearer === undefined || bearer === apikey)",
-    to: "(bearer === undefined || bearer !== undefined)",
+    from: "if (key !== null && isSecretKey(key)) {",
+    to: "if ([bearer, apikey].some((one) => isSecretKey(one ?? ''))) {",
     test: [
       identityTest,
       "a secret key is the system itself; beside a person's token it is the person who counts",

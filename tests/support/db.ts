@@ -13,6 +13,8 @@ afterAll(() => sql.end());
 function open(url: string) {
   return postgres(url, {
     max: 4,
+    // A Postgres that is killed between taking a connection and answering leaves it waiting; another attempt is answered.
+    connect_timeout: 5,
     // Where Postgres is killed again and again, waiting longer each time may meet only its absences.
     backoff: () => 0.1,
     onnotice: () => {},

@@ -64,16 +64,16 @@ export async function identify(headers: Headers): Promise<Actor> {
   if (authorization !== null && bearer === undefined) throw new AppError("unauthorized");
 
   // The project's secret key, in either header; beside a person's token it is the person who counts.
-  const key = bearer ?? apikey;
-  if (key !== null && isSecretKey(key)) {
+  const own = bearer ?? apikey;
+  if (own !== null && isSecretKey(own)) {
     const actingFor = headers.get("x-acting-user");
     if (actingFor !== null && !guid.test(actingFor)) throw new AppError("unauthorized");
     return { kind: "service", actingFor: actingFor ?? undefined };
   }
   if (bearer !== undefined) return await verify(bearer);
 
-  const apiKey = headers.get("x-api-key");
-  if (apiKey !== null && apiKey.length <= 200) return { kind: "api_key", hash: sha256Hex(apiKey) };
+  const key = headers.get("x-api-key");
+  if (key !== null && key.length <= 200) return { kind: "api_key", hash: sha256Hex(key) };
   throw new AppError("unauthorized");
 }
 

@@ -12,6 +12,9 @@ export const Timestamp = z.string().meta({ format: "date-time" });
 /** A moment as clients send it: with its offset, else on the clock of the tenant (`app.instant`). */
 export const Instant = z.iso.datetime({ offset: true, local: true });
 
+/** A moment that says its offset, so it means the same on every clock. */
+export const ExactInstant = z.iso.datetime({ offset: true });
+
 /** A calendar day, `YYYY-MM-DD`, or an instant. */
 export const DayOrInstant = z.union([z.iso.date(), Instant]);
 

@@ -31,10 +31,13 @@ export function purposeOf(tenantId: string, code: string): string {
   return `payment_gateway:${tenantId}:${code}`;
 }
 
-/** An address customers may be sent back to, as cores take it. */
-export function returnTo(backRef: string | undefined): Record<string, unknown> {
-  if (backRef === undefined) return { platform_host: storefrontCnameTarget };
-  const url = new URL(backRef);
+/** Where a body asks to send the customer back to, as cores take it. */
+export function returnTo(
+  { backRef, back_ref }: { backRef?: string | null; back_ref?: string | null },
+): Record<string, unknown> {
+  const target = backRef ?? back_ref;
+  if (!target) return { platform_host: storefrontCnameTarget };
+  const url = new URL(target);
   return { back_ref: url.href, back_ref_host: url.host, platform_host: storefrontCnameTarget };
 }
 

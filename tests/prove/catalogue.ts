@@ -132,6 +132,7 @@ export const proofs: Readonly<Record<string, Proof>> = {
     files: [
       "tests/prove/webhooks.test.ts",
       "tests/prove/webhook-chaos.proof.ts",
+      "tests/webhooks/claims.test.ts",
       "tests/webhooks/killed.test.ts",
       "tests/webhooks/sending.test.ts",
     ],

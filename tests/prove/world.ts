@@ -208,7 +208,7 @@ export async function steadily<T>(question: () => Promise<T>, patienceMs = 60_00
       return await question();
     } catch (error) {
       const { code = "" } = error as { code?: string };
-      const gone = /^(57P0|08|CONNECT|ECONN|EPIPE)/.test(code);
+      const gone = /^(57P0|08|CONNECTION|CONNECT_TIMEOUT|ECONN|EPIPE)/.test(code);
       if (!gone || Date.now() > until) throw error;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }

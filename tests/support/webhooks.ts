@@ -53,6 +53,11 @@ export async function deliveriesOf(subscription: string): Promise<Body[]> {
   return await sql`select * from integration.webhook_events where subscription_id = ${subscription} order by position`;
 }
 
+/** How each of them stands, in order. */
+export async function statusesOf(subscription: string): Promise<string[]> {
+  return (await deliveriesOf(subscription)).map(({ status }) => status);
+}
+
 /** Runs the sender, as the clock does. */
 export async function wake(nobody: Person): Promise<void> {
   await nobody.post("/webhooks/internal/dispatch", {}, systemKey);

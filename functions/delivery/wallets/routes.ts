@@ -124,7 +124,7 @@ export const walletEndpoints: AnyEndpoint[] = [
           id: params.id,
           amount: body.amount,
           payment_method_type_id: body.paymentMethodTypeId,
-          ...returnTo(body.backRef ?? body.back_ref ?? undefined),
+          ...returnTo(body),
         },
       );
       return { ...asked, instructions: await openPayment(asked.payment_id) };

@@ -1,15 +1,7 @@
 import { z } from "zod";
-import { BackRef } from "../../../shared/payment-gateways/back-ref.ts";
+import { backRefs } from "../../../shared/payment-gateways/back-ref.ts";
 import { defineList, equal, id, number, oneOf, period } from "../../../shared/list.ts";
-import {
-  Id,
-  Money,
-  orEmpty,
-  Pagination,
-  PersonRef,
-  Text,
-  Timestamp,
-} from "../../../shared/schemas.ts";
+import { Id, Money, Pagination, PersonRef, Text, Timestamp } from "../../../shared/schemas.ts";
 
 const OwnerType = z.enum(["driver", "customer", "institution", "staff", "tenant"]);
 const Direction = z.enum(["credit", "debit"]);
@@ -93,8 +85,7 @@ export const transactions = defineList({
 export const TopUp = z.object({
   amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }),
   paymentMethodTypeId: Id,
-  backRef: orEmpty(BackRef).nullish(),
-  back_ref: orEmpty(BackRef).nullish(),
+  ...backRefs,
 });
 export const TopUpResponse = z.object({
   payment_id: Id,

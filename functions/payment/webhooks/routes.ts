@@ -43,9 +43,7 @@ export const webhooks: AnyEndpoint[] = [
         : "unknown";
       // Asked a moment ago: whoever asked may have been too early, so it is to be told again.
       if (state === "wait") throw new AppError("gateway_unavailable");
-      if (state === "unknown") {
-        log("info", "payment_notification_unknown", { order: orderId.slice(0, 100) });
-      }
+      if (state === "unknown") log("info", "payment_notification_ignored", { order: orderId });
       return {};
     },
   }),

@@ -70,7 +70,7 @@ export const customerOrders: AnyEndpoint[] = [
         address: body.address ?? undefined,
         save_to_address_book: body.save_to_address_book ?? false,
         customer_notes: body.customer_notes ?? undefined,
-        ...returnTo(body.backRef ?? body.back_ref ?? undefined),
+        ...returnTo(body),
       };
       await measureFirst(db, wish, "storefront.order_way_wanted");
       const { order, payment_type, payment_id, is_new } = await db.call<Confirmed>(

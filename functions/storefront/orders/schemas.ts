@@ -8,12 +8,11 @@ import {
   Longitude,
   LongText,
   Money,
-  orEmpty,
   Person,
   Text,
   Timestamp,
 } from "../../../shared/schemas.ts";
-import { BackRef } from "../../../shared/payment-gateways/back-ref.ts";
+import { backRefs } from "../../../shared/payment-gateways/back-ref.ts";
 import { Kept } from "../schemas.ts";
 
 export const methods = ["wallet", "cash_on_delivery", "gateway"] as const;
@@ -62,8 +61,7 @@ export const Confirm = z.object({
   addressId: Id.nullish(),
   address: Address.nullish(),
   save_to_address_book: z.boolean().nullish(),
-  backRef: orEmpty(BackRef).nullish(),
-  back_ref: orEmpty(BackRef).nullish(),
+  ...backRefs,
   customer_notes: LongText.nullish(),
 }).superRefine((body, context) => {
   if (!body.addressId && !body.address) {

@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { defineList, equal, id, oneOf } from "../../../shared/list.ts";
-import { Id, Instant as LocalInstant, JsonObject, Timestamp } from "../../../shared/schemas.ts";
+import { ExactInstant, Id, Instant, JsonObject, Timestamp } from "../../../shared/schemas.ts";
 
 const statuses = ["pending", "processed", "failed"] as const;
 const Word = z.string().trim().min(1).max(200);
-const Instant = z.iso.datetime({ offset: true });
 
 export const events = defineList({
   view: "integration.system_events_list",
@@ -45,13 +44,13 @@ export const PublishQuery = z.object({
 
 export const MarkEvent = z.object({
   status: z.enum(statuses),
-  processed_at: LocalInstant.meta({ description: "Without an offset it is UTC" }).nullish(),
+  processed_at: Instant.meta({ description: "Without an offset it is UTC" }).nullish(),
   error_message: z.string().trim().max(2_000).nullish(),
 });
 
 export const Replay = z.object({
-  since: Instant,
-  until: Instant.optional(),
+  since: ExactInstant,
+  until: ExactInstant.optional(),
   event_type: Word.optional(),
   tenant_id: Id.optional(),
   dry_run: z.boolean(),

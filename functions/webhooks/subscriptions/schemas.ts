@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id, Timestamp } from "../../../shared/schemas.ts";
+import { ExactInstant, Id, Timestamp } from "../../../shared/schemas.ts";
 
 const Url = z.string().trim().min(1).max(2_000).meta({
   description: "https, on port 443 or 8443, of a host on the public internet",
@@ -18,8 +18,8 @@ export const UpdateSubscription = CreateSubscription.omit({ module_id: true }).p
 
 /** A span of time in which deliveries were queued. */
 export const Recover = z.object({
-  since: z.iso.datetime({ offset: true }),
-  until: z.iso.datetime({ offset: true }).optional(),
+  since: ExactInstant,
+  until: ExactInstant.optional(),
 });
 
 const Module = z.object({ id: Id, key: z.string(), name: z.record(z.string(), z.string()) });

@@ -103,7 +103,7 @@ begin
     v_deliveries := v_deliveries + private.deliveries_add(v_ids);
     update integration.system_events e set is_dispatched = true,
       status = case e.status when 'pending' then 'processed' else e.status end,
-      processed_at = case e.status when 'pending' then coalesce(e.processed_at, now()) else e.processed_at end
+      processed_at = case e.status when 'pending' then now() else e.processed_at end
     where e.id = any (v_ids);
     v_events := v_events + cardinality(v_ids);
   end loop;

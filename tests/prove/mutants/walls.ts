@@ -160,7 +160,7 @@ export const walls: Mutant[] = [
   {
     name: "the secret key lifts whoever's token is beside it",
     file: actor,
-    from: "if (key !== null && isSecretKey(key)) {",
+    from: "if (own !== null && isSecretKey(own)) {",
     to: "if ([bearer, apikey].some((one) => isSecretKey(one ?? ''))) {",
     test: [
       identityTest,

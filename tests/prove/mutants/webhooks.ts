@@ -3,6 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const sender = "sql/40_functions/integration/30_sender.sql";
 const send = "functions/webhooks/sender/send.ts";
+const claimsTest = "tests/webhooks/claims.test.ts";
 const sendingTest = "tests/webhooks/sending.test.ts";
 const guard = "shared/address-guard.ts";
 const guardTest = "tests/shared/address-guard.test.ts";
@@ -23,7 +24,7 @@ export const webhooks: Mutant[] = [
     file: sender,
     from: "if e.claim_token is distinct from (result ->> 'claim_token')::uuid then",
     to: "if false then",
-    test: [sendingTest, "whoever comes back after his claim was lost is noted and decides nothing"],
+    test: [claimsTest, "whoever comes back after his claim was lost is noted and decides nothing"],
   },
   {
     name: "anybody renews a claim",
@@ -31,7 +32,7 @@ export const webhooks: Mutant[] = [
     from: "where e.id = mine.id and e.claim_token = mine.token",
     to: "where e.id = mine.id",
     test: [
-      sendingTest,
+      claimsTest,
       "who has an event in hand keeps it by saying so; a silent worker's subscriptions are free at once, his events later",
     ],
   },

@@ -1,4 +1,5 @@
 /** A row in every table of cash and settlements. */
+import { randomUUID } from "node:crypto";
 import type { Added, Adding } from "./rows.ts";
 
 export async function addMoney({ tenant, tx, one, json, next, made }: Adding): Added {
@@ -88,6 +89,8 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
       ('cod_settlement', 'payment', ${settlement}::uuid, a.driver, a.desk, 100),
       ('cash_transfer', 'cash_transfer', ${cash_transfer}::uuid, a.desk, a.outside, 40)) j (kind, type, id, giver, taker, amount)`;
   // Waiting for its gateway; and an event that fits no payment.
+  // Their numbers are nobody else's in the whole database, and tests of other processes make theirs at the same time.
+  const [{ number }] = await tx`select nextval('money.gateway_order_ids')::text as number`;
   const payment = await one("money.payments", {
     category: "WALLET",
     type: "WALLET_TOPUP",
@@ -96,7 +99,7 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
     currency: "IQD",
     account_id: made.wallet,
     gateway_code: "gatewayone",
-    gateway_order_id: String(800_000_000_000 + next()),
+    gateway_order_id: number,
   });
   await one("money.payment_gateways", {
     gateway_code: "gatewayone",
@@ -104,7 +107,7 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
   });
   const webhook_event = await one("money.payment_webhook_events", {
     gateway_code: "razorpay",
-    event_key: `key-${next()}`,
+    event_key: randomUUID(),
     event_type: "payment.captured",
     proof: "signature",
     facts: json({ kind: "paid" }),

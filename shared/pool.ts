@@ -1,10 +1,11 @@
 /**
- * The connections of one process. Two faults of the driver are shut out here:
+ * The connections of one process. Three faults of the driver are shut out here:
  *  - Its writes rely on clearImmediate, which does nothing on Deno 2.1, and that ends the process:
  *    `immediates.ts` mends it. Besides, never more statements are under way than there are
  *    connections, so nothing is ever pipelined.
  *  - After a connection broke, a later statement on it can be given the earlier one's error. Any
  *    failure of a connection retires the whole pool before its place is given away.
+ *  - It opens a connection without end that is closed while it is being opened: `sockets.ts` ends that.
  */
 import "./immediates.ts";
 import postgres from "postgres";
@@ -12,6 +13,7 @@ import { databasePool, databasePrepare, databaseUrl, databaseWaitMs } from "./en
 import { AppError } from "./errors.ts";
 import { log } from "./log.ts";
 import { openPlaces } from "./places.ts";
+import { socketsFor } from "./sockets.ts";
 
 /** An answer that belongs to another statement. Never shown to anybody. */
 export class ForeignAnswer extends Error {}
@@ -33,6 +35,8 @@ interface Pool {
   retired: boolean;
   /** Resolves once the server has answered; asked once a pool, within `connectMsMax`. */
   reached?: Promise<unknown>;
+  /** The server has answered. */
+  isReached: boolean;
 }
 
 /** How long opening a connection may take, the first and each further one: somebody waits for it. */
@@ -44,13 +48,15 @@ function reach(pool: Pool): Promise<unknown> {
       () => reject(new Error("the database did not answer in time")),
       connectMsMax,
     );
-    pool.sql.unsafe("select 1").then(resolve, reject).finally(() => clearTimeout(timer));
+    pool.sql.unsafe("select 1").then(() => resolve(pool.isReached = true), reject)
+      .finally(() => clearTimeout(timer));
   });
 }
 
 function openPool(): Pool {
-  return {
+  const pool: Pool = {
     retired: false,
+    isReached: false,
     sql: postgres(databaseUrl, {
       max: databasePool,
       prepare: databasePrepare,
@@ -60,8 +66,11 @@ function openPool(): Pool {
       max_lifetime: 1800,
       onnotice: () => {},
       connection: { application_name: "barid" },
+      // Documented, and not in the driver's types.
+      ...{ socket: socketsFor(databasePool, () => pool.isReached) },
     }),
   };
+  return pool;
 }
 
 let current = openPool();

@@ -179,6 +179,7 @@ test(
     expect((await call("GET", "/transfer-processing-points")).status).toBe(200);
     wire.target = 1;
     wire.cutAll();
+    const opened = wire.opened;
     const away = await fetch(`${stack.apiUrl}/delivery/transfer-processing-points`, {
       headers: { authorization: `Bearer ${token}` },
     });
@@ -186,6 +187,9 @@ test(
     expect(away.headers.get("retry-after")).toBe("1");
     expect(await away.json()).toMatchObject({ success: false, code: "service_unavailable" });
     expect((await fetch(`${stack.apiUrl}/delivery/health`)).status).toBe(503);
+    // Each is closed while it is being opened: the driver of itself would open thousands.
+    expect(wire.opened - opened).toBeGreaterThan(0);
+    expect(wire.opened - opened).toBeLessThan(20);
     wire.target = Number(new URL(stack.dbUrl).port);
     const back = Date.now();
     let seen: Seen;

@@ -6,6 +6,8 @@ export interface FaultyWire {
   port: number;
   /** Where new connections go; the server may start after the wire. */
   target: number;
+  /** How many connections were ever opened to it. */
+  opened: number;
   /** Each answers how many connections it meets. Cuts every connection now. */
   cutAll(): number;
   /** Cuts every connection after a random number of bytes of its next answer. */
@@ -30,6 +32,7 @@ export async function startFaultyWire(): Promise<FaultyWire> {
     const server = connect(wire.target, "127.0.0.1");
     const pair: Pair = { client, server, left: {} };
     pairs.add(pair);
+    wire.opened++;
     const drop = () => {
       pairs.delete(pair);
       client.destroy();
@@ -55,6 +58,7 @@ export async function startFaultyWire(): Promise<FaultyWire> {
   const wire: FaultyWire = {
     port: (listener.address() as AddressInfo).port,
     target: 0,
+    opened: 0,
     cutAll() {
       const cut = [...pairs];
       for (const pair of cut) pair.client.destroy();

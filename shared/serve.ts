@@ -283,8 +283,15 @@ function logRequest(start: Started, code: number): void {
   });
 }
 
+/** What failed and was logged: many requests may wait for the same work behind them. */
+const told = new WeakSet<object>();
+
 function keepAlive(work: Promise<unknown>): void {
-  const guarded = work.catch((error) => log("error", "background_failed", describeError(error)));
+  const guarded = work.catch((error) => {
+    if (told.has(error)) return;
+    told.add(error);
+    log("error", "background_failed", describeError(error));
+  });
   const runtime =
     (globalThis as { EdgeRuntime?: { waitUntil(work: Promise<unknown>): void } }).EdgeRuntime;
   runtime?.waitUntil(guarded);

@@ -86,6 +86,37 @@ export function accept<S extends z.ZodType>(schema: S, value: unknown): z.output
   throw refusal(result.error.issues[0]);
 }
 
+/**
+ * The same for what is posted: null counts as left out where a field takes no null, as forms send what nobody filled in.
+ * A change is different: null says there that a value shall go, so it is refused where that cannot be.
+ */
+export function acceptPosted<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  return accept(schema, withoutNulls(value, result.error.issues));
+}
+
+/** The value without the properties that are null and were found wrong. */
+function withoutNulls(value: unknown, issues: readonly z.core.$ZodIssue[]): unknown {
+  const copy = structuredClone(value);
+  for (const path of issues.flatMap((issue) => placesOf(issue))) {
+    const [last, ...way] = path.toReversed();
+    const holder = way.reduceRight<unknown>((at, step) => at?.[step as keyof typeof at], copy);
+    if (holder === null || typeof holder !== "object" || Array.isArray(holder)) continue;
+    if (holder[last as keyof typeof holder] === null) delete holder[last as keyof typeof holder];
+  }
+  return copy;
+}
+
+/** Where an issue is: one place, or those that keep a value out of each form it might have had. */
+function placesOf(issue: z.core.$ZodIssue): PropertyKey[][] {
+  const within = issue.code === "invalid_union" ? issue.errors.flat() : [];
+  return [
+    issue.path,
+    ...within.flatMap((one) => placesOf(one).map((path) => [...issue.path, ...path])),
+  ];
+}
+
 function refusal(issue: z.core.$ZodIssue): AppError {
   const path = issue.code === "unrecognized_keys" ? [...issue.path, issue.keys[0]] : issue.path;
   const field = path.map(String).join(".") || "body";

@@ -50,7 +50,8 @@ function document(title: string, paths: Paths): Json {
       version: "1",
       description:
         "Delivery operations. Every answer carries `success`; a refusal carries a stable `code` and a " +
-        "`message` in the language asked for with `?language=` or Accept-Language (en, ar, ku).",
+        "`message` in the language asked for with `?language=` or Accept-Language (en, ar, ku). In a POST null says " +
+        "the same as leaving a field out; in a change it takes a value away, where that may be.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/functions/v1" }],
@@ -102,7 +103,7 @@ function describe(path: string, endpoint: AnyEndpoint): Json & { responses: Json
       ...commonParametersOf(endpoint),
     ],
     ...(endpoint.body
-      ? { requestBody: { required: true, content: json(schemaOf(endpoint.body, "input")) } }
+      ? { requestBody: { required: true, content: json(bodyOf(endpoint, endpoint.body)) } }
       : {}),
     ...(endpoint.csv ? { requestBody: fileOf(endpoint.csv) } : {}),
     responses: {
@@ -114,6 +115,36 @@ function describe(path: string, endpoint: AnyEndpoint): Json & { responses: Json
       ...refusals(codes, endpoint.keyless),
     },
   };
+}
+
+/** In a POST null stands for what may be left out; see `acceptPosted`. */
+function bodyOf({ method }: AnyEndpoint, body: z.ZodType): Json {
+  const schema = schemaOf(body, "input");
+  return method === "post" ? withNulls(schema) as Json : schema;
+}
+
+function withNulls(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withNulls);
+  if (schema === null || typeof schema !== "object") return schema;
+  const within = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => [key, withNulls(value)]),
+  );
+  const { properties, required = [] } = within as { properties?: Json; required?: string[] };
+  if (!properties) return within;
+  const nullable = Object.entries(properties).map(([name, value]) =>
+    required.includes(name) || takesNull(value as Json)
+      ? [name, value]
+      : [name, { anyOf: [value, { type: "null" }] }]
+  );
+  return { ...within, properties: Object.fromEntries(nullable) };
+}
+
+/** Whether a schema takes null already, as one without a type does. */
+function takesNull({ type, anyOf, allOf, const: one, enum: some }: Json): boolean {
+  if (anyOf) return (anyOf as Json[]).some(takesNull);
+  if (allOf) return (allOf as Json[]).every(takesNull);
+  if (one !== undefined || some) return one === null || (some as unknown[])?.includes(null);
+  return type === undefined || [type].flat().includes("null");
 }
 
 /** A file as a body, with the names its heading may have. */

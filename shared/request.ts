@@ -4,7 +4,7 @@ import type { Claims, Rule } from "./db.ts";
 import { type AnyEndpoint, readsOnly } from "./endpoint.ts";
 import { AppError } from "./errors.ts";
 import { askedLanguage, type Language } from "./i18n/index.ts";
-import { accept, readJson, readJsonBytes } from "./input.ts";
+import { accept, acceptPosted, readJson, readJsonBytes } from "./input.ts";
 import { expectedVersions } from "./version.ts";
 
 const guid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -120,7 +120,10 @@ export async function readInput(
     query: endpoint.query ? accept(endpoint.query, queryOf(start.url)) : {},
     raw: endpoint.rawBody ? await readJsonBytes(start.request, endpoint.rawBody) : new Uint8Array(),
     body: endpoint.body && !endpoint.rawBody
-      ? accept(endpoint.body, await readJson(start.request))
+      ? (endpoint.method === "post" ? acceptPosted : accept)(
+        endpoint.body,
+        await readJson(start.request),
+      )
       : {},
     file: endpoint.csv
       ? await (await import("./csv-read.ts")).readCsv(start.request, endpoint.csv)

@@ -8018,16 +8018,16 @@ export interface operations {
                     city?: string | null;
                     contact_info?: {
                         [key: string]: unknown;
-                    };
+                    } | null;
                     country?: string | null;
                     full_address: string;
                     latitude?: number | null;
                     longitude?: number | null;
                     title?: {
-                        ar?: string;
-                        en?: string;
-                        ku?: string;
-                    };
+                        ar?: string | null;
+                        en?: string | null;
+                        ku?: string | null;
+                    } | null;
                     zone_id?: string | null;
                 };
             };
@@ -9569,8 +9569,8 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    latitude?: number;
-                    longitude?: number;
+                    latitude?: number | null;
+                    longitude?: number | null;
                 };
             };
         };
@@ -12285,28 +12285,26 @@ export interface operations {
                 "application/json": {
                     barcode?: string | null;
                     carrier_code?: string | null;
-                    /** @enum {string} */
-                    carrier_type?: "internal" | "external";
+                    carrier_type?: ("internal" | "external") | null;
                     cod_amount?: number | null;
                     customer_id?: string | null;
-                    /** @enum {string} */
-                    delivery_flow?: "standard" | "customer_return";
+                    delivery_flow?: ("standard" | "customer_return") | null;
                     delivery_location?: {
                         city?: string | null;
                         contact_info?: {
                             [key: string]: unknown;
-                        };
+                        } | null;
                         country?: string | null;
-                        full_address?: string;
-                        lat?: number;
-                        latitude?: number;
-                        lng?: number;
-                        longitude?: number;
+                        full_address?: string | null;
+                        lat?: number | null;
+                        latitude?: number | null;
+                        lng?: number | null;
+                        longitude?: number | null;
                         title?: {
-                            ar?: string;
-                            en?: string;
-                            ku?: string;
-                        };
+                            ar?: string | null;
+                            en?: string | null;
+                            ku?: string | null;
+                        } | null;
                     } | null;
                     delivery_service_id?: string | null;
                     dropoff_address_id?: string | null;
@@ -12328,30 +12326,29 @@ export interface operations {
                         city?: string | null;
                         contact_info?: {
                             [key: string]: unknown;
-                        };
+                        } | null;
                         country?: string | null;
-                        full_address?: string;
-                        lat?: number;
-                        latitude?: number;
-                        lng?: number;
-                        longitude?: number;
+                        full_address?: string | null;
+                        lat?: number | null;
+                        latitude?: number | null;
+                        lng?: number | null;
+                        longitude?: number | null;
                         title?: {
-                            ar?: string;
-                            en?: string;
-                            ku?: string;
-                        };
+                            ar?: string | null;
+                            en?: string | null;
+                            ku?: string | null;
+                        } | null;
                     } | null;
                     pickup_warehouse_id?: string | null;
                     promised_at?: string | null;
-                    recipient?: {
+                    recipient?: ({
                         name?: string | null;
                         phone?: string | null;
                     } & {
                         [key: string]: unknown;
-                    };
-                    staged?: boolean;
-                    /** @enum {string} */
-                    status?: "draft" | "pending";
+                    }) | null;
+                    staged?: boolean | null;
+                    status?: ("draft" | "pending") | null;
                     unit_size?: ("" | (number | string)) | null;
                     warehouse_id?: string | null;
                 };
@@ -13878,10 +13875,10 @@ export interface operations {
             content: {
                 "application/json": {
                     items?: {
-                        condition?: string;
+                        condition?: string | null;
                         /** Format: uuid */
                         delivery_item_id: string;
-                        quantity?: number;
+                        quantity?: number | null;
                     }[] | null;
                     notes?: string | null;
                     type: string;
@@ -14748,7 +14745,7 @@ export interface operations {
                 "application/json": {
                     notes?: string | null;
                     override_reason?: string | null;
-                    reassign?: boolean;
+                    reassign?: boolean | null;
                 };
             };
         };
@@ -15532,9 +15529,9 @@ export interface operations {
                 "application/json": {
                     code: string;
                     name: string | {
-                        ar?: string;
-                        en?: string;
-                        ku?: string;
+                        ar?: string | null;
+                        en?: string | null;
+                        ku?: string | null;
                     };
                 };
             };
@@ -15843,8 +15840,8 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    month?: number;
-                    year?: number;
+                    month?: number | null;
+                    year?: number | null;
                 };
             };
         };
@@ -16011,14 +16008,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    all_zones?: boolean;
-                    default?: boolean;
-                    /** @enum {string} */
-                    status?: "active" | "inactive";
+                    all_zones?: boolean | null;
+                    default?: boolean | null;
+                    status?: ("active" | "inactive") | null;
                     /** Format: uuid */
                     user_id: string;
                     vehicle_id?: string | null;
-                    zone_ids?: string[];
+                    zone_ids?: string[] | null;
                 };
             };
         };
@@ -17092,15 +17088,15 @@ export interface operations {
                     /** Format: uuid */
                     address_id: string;
                     code: string;
-                    contact_info?: {
+                    contact_info?: ({
                         phone?: (string) | null;
                     } & {
                         [key: string]: unknown;
-                    };
+                    }) | null;
                     default_processing_point_id?: string | null;
                     metadata?: {
                         [key: string]: unknown;
-                    };
+                    } | null;
                     name: string;
                 };
             };
@@ -17986,34 +17982,34 @@ export interface operations {
                     /** Format: uuid */
                     delivery_type_id: string;
                     description?: (string | {
-                        ar?: string;
-                        en?: string;
-                        ku?: string;
+                        ar?: string | null;
+                        en?: string | null;
+                        ku?: string | null;
                     }) | null;
                     estimated_delivery_time_max?: number | null;
                     estimated_delivery_time_min?: number | null;
                     free_km?: number | null;
                     image_url?: string | null;
                     name: string | {
-                        ar?: string;
-                        en?: string;
-                        ku?: string;
+                        ar?: string | null;
+                        en?: string | null;
+                        ku?: string | null;
                     };
                     policy_mode?: ("tenant" | "custom") | null;
                     policy_overrides?: {
                         payment_policies?: {
                             refund_delivery_fee_on_cancel?: boolean | null;
                             refund_delivery_fee_on_return?: boolean | null;
-                        };
+                        } | null;
                     } | null;
                     price_per_km?: number | null;
                     priority?: number | null;
                     /** @enum {string} */
                     service_level: "economy" | "standard" | "express" | "same_day" | "next_day" | "scheduled";
                     service_options?: {
-                        insurance_available?: boolean;
-                        signature_required?: boolean;
-                        tracking?: boolean;
+                        insurance_available?: boolean | null;
+                        signature_required?: boolean | null;
+                        tracking?: boolean | null;
                     } | null;
                     unit_max: number;
                     unit_min: number;
@@ -18720,7 +18716,7 @@ export interface operations {
                     branch_id?: string | null;
                     institution_user_id?: string | null;
                     quantity: number;
-                    service_indicator?: string;
+                    service_indicator?: string | null;
                 };
             };
         };
@@ -19002,11 +18998,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    barcode_value?: string;
-                    /** Format: uuid */
-                    manifest_item_id?: string;
-                    notes?: string;
-                    photo_urls?: string[];
+                    barcode_value?: string | null;
+                    manifest_item_id?: string | null;
+                    notes?: string | null;
+                    photo_urls?: string[] | null;
                     reason: string;
                 };
             };
@@ -19182,10 +19177,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    item_ids?: string[];
-                    /** Format: uuid */
-                    manifest_id?: string;
-                    notes?: string;
+                    item_ids?: string[] | null;
+                    manifest_id?: string | null;
+                    notes?: string | null;
                     /** @enum {string} */
                     outcome: "reprocess" | "void";
                 };
@@ -19438,8 +19432,8 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    barcodes?: unknown[];
-                    identifiers?: unknown[];
+                    barcodes?: unknown[] | null;
+                    identifiers?: unknown[] | null;
                 };
             };
         };
@@ -19700,24 +19694,19 @@ export interface operations {
                 "application/json": {
                     /** @enum {string} */
                     creation_source: "form" | "institution_qr" | "item_scan";
-                    /** Format: uuid */
-                    destination_address_id?: string;
-                    /** Format: uuid */
-                    destination_branch_id?: string;
-                    /** Format: uuid */
-                    driver_id?: string;
+                    destination_address_id?: string | null;
+                    destination_branch_id?: string | null;
+                    driver_id?: string | null;
                     /** Format: uuid */
                     institution_user_id: string;
                     items?: {
                         barcode_value: string;
-                        /** Format: uuid */
-                        destination_address_id?: string;
-                        /** Format: uuid */
-                        destination_branch_id?: string;
+                        destination_address_id?: string | null;
+                        destination_branch_id?: string | null;
                         metadata?: {
                             [key: string]: unknown;
-                        };
-                        package_details?: {
+                        } | null;
+                        package_details?: ({
                             items?: ({
                                 height?: number | null;
                                 length?: number | null;
@@ -19727,16 +19716,14 @@ export interface operations {
                                 width?: number | null;
                             } & {
                                 [key: string]: unknown;
-                            })[];
+                            })[] | null;
                         } & {
                             [key: string]: unknown;
-                        };
-                    }[];
-                    notes?: string;
-                    /** Format: uuid */
-                    processing_point_id?: string;
-                    /** Format: uuid */
-                    source_address_id?: string;
+                        }) | null;
+                    }[] | null;
+                    notes?: string | null;
+                    processing_point_id?: string | null;
+                    source_address_id?: string | null;
                     /** Format: uuid */
                     source_branch_id: string;
                 };
@@ -20288,13 +20275,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    latitude?: number;
-                    longitude?: number;
+                    latitude?: number | null;
+                    longitude?: number | null;
                     proof?: {
-                        photo_urls?: string[];
+                        photo_urls?: string[] | null;
                         signature_url?: string | null;
                         signed_by?: string | null;
-                    };
+                    } | null;
                 };
             };
         };
@@ -20647,8 +20634,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @constant */
-                    missing?: "exception";
+                    missing?: "exception" | null;
                 };
             };
         };
@@ -20949,14 +20935,12 @@ export interface operations {
                 "application/json": {
                     items: {
                         barcode_value: string;
-                        /** Format: uuid */
-                        destination_address_id?: string;
-                        /** Format: uuid */
-                        destination_branch_id?: string;
+                        destination_address_id?: string | null;
+                        destination_branch_id?: string | null;
                         metadata?: {
                             [key: string]: unknown;
-                        };
-                        package_details?: {
+                        } | null;
+                        package_details?: ({
                             items?: ({
                                 height?: number | null;
                                 length?: number | null;
@@ -20966,10 +20950,10 @@ export interface operations {
                                 width?: number | null;
                             } & {
                                 [key: string]: unknown;
-                            })[];
+                            })[] | null;
                         } & {
                             [key: string]: unknown;
-                        };
+                        }) | null;
                     }[];
                 };
             };
@@ -21186,13 +21170,13 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    latitude?: number;
-                    longitude?: number;
+                    latitude?: number | null;
+                    longitude?: number | null;
                     proof?: {
-                        photo_urls?: string[];
+                        photo_urls?: string[] | null;
                         signature_url?: string | null;
                         signed_by?: string | null;
-                    };
+                    } | null;
                 };
             };
         };
@@ -21390,7 +21374,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    photo_urls?: string[];
+                    photo_urls?: string[] | null;
                     signature_url?: string | null;
                     signed_by?: string | null;
                     /** @enum {string} */
@@ -21704,7 +21688,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    receive_all?: boolean;
+                    receive_all?: boolean | null;
                 };
             };
         };
@@ -21941,7 +21925,7 @@ export interface operations {
                     code: string;
                     metadata?: {
                         [key: string]: unknown;
-                    };
+                    } | null;
                     name: string;
                 };
             };
@@ -23430,7 +23414,7 @@ export interface operations {
                         /** @constant */
                         type: "Polygon";
                     };
-                    tag_ids?: string[];
+                    tag_ids?: string[] | null;
                 };
             };
         };
@@ -23862,7 +23846,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    note?: string;
+                    note?: string | null;
                     /** @enum {string} */
                     resolution: "refunded_at_gateway" | "credited_by_adjustment" | "dismissed";
                 };
@@ -23974,19 +23958,19 @@ export interface operations {
             content: {
                 "application/json": {
                     account_id: string;
-                    contains?: string[];
-                    created_at?: number;
-                    entity?: string;
+                    contains?: string[] | null;
+                    created_at?: number | null;
+                    entity?: string | null;
                     event: string;
                     payload: {
                         payment?: {
                             entity: {
                                 amount: number;
-                                created_at?: number;
+                                created_at?: number | null;
                                 currency: string;
                                 description?: string | null;
                                 email?: string | null;
-                                entity?: string;
+                                entity?: string | null;
                                 id: string;
                                 method?: string | null;
                                 notes?: (({
@@ -23998,16 +23982,16 @@ export interface operations {
                                 order_id?: string | null;
                                 status: string;
                             };
-                        };
+                        } | null;
                         refund?: {
                             entity: {
                                 amount: number;
                                 currency: string;
                                 id: string;
                                 payment_id: string;
-                                status?: string;
+                                status?: string | null;
                             };
-                        };
+                        } | null;
                     };
                 };
             };
@@ -24187,19 +24171,19 @@ export interface operations {
                     city?: string | null;
                     contact_info?: {
                         [key: string]: unknown;
-                    };
+                    } | null;
                     country?: string | null;
                     full_address: string;
-                    is_default?: boolean;
+                    is_default?: boolean | null;
                     lat?: number | null;
                     latitude?: number | null;
                     long?: number | null;
                     longitude?: number | null;
                     title?: {
-                        ar?: string;
-                        en?: string;
-                        ku?: string;
-                    };
+                        ar?: string | null;
+                        en?: string | null;
+                        ku?: string | null;
+                    } | null;
                 };
             };
         };
@@ -24848,19 +24832,19 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    description?: string | {
-                        ar?: string;
-                        en?: string;
-                        ku?: string;
-                    };
+                    description?: (string | {
+                        ar?: string | null;
+                        en?: string | null;
+                        ku?: string | null;
+                    }) | null;
                     image_url?: ("" | string) | null;
-                    is_active?: boolean;
+                    is_active?: boolean | null;
                     name: string | {
-                        ar?: string;
-                        en?: string;
-                        ku?: string;
+                        ar?: string | null;
+                        en?: string | null;
+                        ku?: string | null;
                     };
-                    sort_order?: number;
+                    sort_order?: number | null;
                 };
             };
         };
@@ -25995,26 +25979,26 @@ export interface operations {
             content: {
                 "application/json": {
                     banners?: {
-                        id?: string;
-                        is_active?: boolean;
+                        id?: string | null;
+                        is_active?: boolean | null;
                         link_url?: ("" | (string)) | null;
-                        sort_order?: number;
-                        subtitle?: string | {
-                            ar?: string;
-                            en?: string;
-                            ku?: string;
-                        };
+                        sort_order?: number | null;
+                        subtitle?: (string | {
+                            ar?: string | null;
+                            en?: string | null;
+                            ku?: string | null;
+                        }) | null;
                         title: {
-                            ar?: string;
-                            en?: string;
-                            ku?: string;
+                            ar?: string | null;
+                            en?: string | null;
+                            ku?: string | null;
                         };
                         /** Format: uri */
                         url: string;
-                    }[];
-                    directory_category?: string;
+                    }[] | null;
+                    directory_category?: string | null;
                     logo_url?: ("" | string) | null;
-                    settings?: {
+                    settings?: ({
                         auto_create_delivery?: boolean | null;
                         currency?: string | null;
                         payment_methods?: (string[] | {
@@ -26026,21 +26010,21 @@ export interface operations {
                         }) | null;
                     } & {
                         [key: string]: unknown;
-                    };
+                    }) | null;
                     store_name: string;
-                    tagline?: string | {
-                        ar?: string;
-                        en?: string;
-                        ku?: string;
-                    };
-                    theme_settings?: {
+                    tagline?: (string | {
+                        ar?: string | null;
+                        en?: string | null;
+                        ku?: string | null;
+                    }) | null;
+                    theme_settings?: ({
                         accent_color?: string | null;
                         primary_color?: string | null;
                         secondary_color?: string | null;
                         theme_style?: string | null;
                     } & {
                         [key: string]: unknown;
-                    };
+                    }) | null;
                 };
             };
         };
@@ -28573,30 +28557,29 @@ export interface operations {
             content: {
                 "application/json": {
                     category_id?: string | null;
-                    description?: string | {
-                        ar?: string;
-                        en?: string;
-                        ku?: string;
-                    };
-                    images?: string[];
-                    is_active?: boolean;
+                    description?: (string | {
+                        ar?: string | null;
+                        en?: string | null;
+                        ku?: string | null;
+                    }) | null;
+                    images?: string[] | null;
+                    is_active?: boolean | null;
                     name: string | {
-                        ar?: string;
-                        en?: string;
-                        ku?: string;
+                        ar?: string | null;
+                        en?: string | null;
+                        ku?: string | null;
                     };
                     variants?: {
                         attributes?: {
                             [key: string]: unknown;
-                        };
+                        } | null;
                         compare_at_price?: number | null;
-                        /** Format: uuid */
-                        id?: string;
+                        id?: string | null;
                         inventory_item_id?: string | null;
-                        is_active?: boolean;
+                        is_active?: boolean | null;
                         price: number;
                         sku: string;
-                    }[];
+                    }[] | null;
                 };
             };
         };
@@ -29975,13 +29958,11 @@ export interface operations {
             content: {
                 "application/json": {
                     dry_run: boolean;
-                    event_type?: string;
+                    event_type?: string | null;
                     /** Format: date-time */
                     since: string;
-                    /** Format: uuid */
-                    tenant_id?: string;
-                    /** Format: date-time */
-                    until?: string;
+                    tenant_id?: string | null;
+                    until?: string | null;
                 };
             };
         };
@@ -30291,16 +30272,16 @@ export interface operations {
                         }) | null;
                         email?: string | null;
                         phone?: string | null;
-                    };
+                    } | null;
                     logo_url?: ("" | string) | null;
                     metadata?: {
                         [key: string]: unknown;
-                    };
+                    } | null;
                     name: {
-                        ar?: string;
-                        en?: string;
-                        fr?: string;
-                        ku?: string;
+                        ar?: string | null;
+                        en?: string | null;
+                        fr?: string | null;
+                        ku?: string | null;
                     };
                     slug: string;
                 };
@@ -31553,11 +31534,7 @@ export interface operations {
             content: {
                 "application/json": {
                     amount: number;
-                    /**
-                     * @description False: it waits; the next paid one takes its place, or the tenant's activation begins it
-                     * @default true
-                     */
-                    is_paid?: boolean;
+                    is_paid?: boolean | null;
                     note_internal?: string | null;
                     note_public?: string | null;
                     /** @enum {string} */
@@ -31916,13 +31893,12 @@ export interface operations {
             content: {
                 "application/json": {
                     email: string;
-                    employee_id?: string;
+                    employee_id?: string | null;
                     full_name: string;
-                    /** @default false */
-                    is_business?: boolean;
-                    password?: string;
-                    phone?: string;
-                    roles?: ("tenant_admin" | "operations_manager" | "dispatcher" | "warehouse_manager" | "warehouse_staff" | "driver" | "institution" | "customer")[];
+                    is_business?: boolean | null;
+                    password?: string | null;
+                    phone?: string | null;
+                    roles?: ("tenant_admin" | "operations_manager" | "dispatcher" | "warehouse_manager" | "warehouse_staff" | "driver" | "institution" | "customer")[] | null;
                     /** @enum {string} */
                     tenant_user_type: "staff" | "driver" | "institution" | "customer";
                 };
@@ -32816,9 +32792,8 @@ export interface operations {
             content: {
                 "application/json": {
                     admin_user?: {
-                        /** @default false */
-                        create?: boolean;
-                        password?: string;
+                        create?: boolean | null;
+                        password?: string | null;
                     } | null;
                     brand_settings?: {
                         assets?: {
@@ -32829,9 +32804,9 @@ export interface operations {
                             } | null;
                         } | null;
                         brand_name?: {
-                            ar?: string;
-                            en?: string;
-                            ku?: string;
+                            ar?: string | null;
+                            en?: string | null;
+                            ku?: string | null;
                         } | null;
                         colors?: {
                             accent?: string | null;
@@ -32852,9 +32827,9 @@ export interface operations {
                             currency_code?: string | null;
                             currency_mode?: string | null;
                             currency_name?: (string | {
-                                ar?: string;
-                                en?: string;
-                                ku?: string;
+                                ar?: string | null;
+                                en?: string | null;
+                                ku?: string | null;
                             }) | null;
                             currency_symbol?: string | null;
                             decimals?: number | null;
@@ -32883,9 +32858,9 @@ export interface operations {
                             code?: string | null;
                             dial_code?: string | null;
                             name?: (string | {
-                                ar?: string;
-                                en?: string;
-                                ku?: string;
+                                ar?: string | null;
+                                en?: string | null;
+                                ku?: string | null;
                             }) | null;
                         } | null;
                         driver?: {
@@ -32946,7 +32921,7 @@ export interface operations {
                         } | null;
                     } | null;
                     modules?: {
-                        enabled_module_ids?: string[];
+                        enabled_module_ids?: string[] | null;
                     } | null;
                     /** @description `type` (MONTHLY, ANNUAL, UNLIMITED), `amount`, `note_public`, `note_internal` */
                     subscription?: unknown;
@@ -32957,13 +32932,13 @@ export interface operations {
                             }) | null;
                             email?: string | null;
                             phone?: string | null;
-                        };
+                        } | null;
                         logo_url?: ("" | string) | null;
                         name: {
-                            ar?: string;
-                            en?: string;
-                            fr?: string;
-                            ku?: string;
+                            ar?: string | null;
+                            en?: string | null;
+                            fr?: string | null;
+                            ku?: string | null;
                         };
                         slug: string;
                     };
@@ -33398,12 +33373,12 @@ export interface operations {
                 "application/json": {
                     barcode?: string | null;
                     brand?: string | null;
-                    is_active?: boolean;
-                    is_serialized?: boolean;
+                    is_active?: boolean | null;
+                    is_serialized?: boolean | null;
                     model?: string | null;
                     name: string;
                     sku: string;
-                    unit_size?: number;
+                    unit_size?: number | null;
                 };
             };
         };
@@ -34183,7 +34158,7 @@ export interface operations {
                     lot_number?: string | null;
                     reason: string;
                     serial_number?: string | null;
-                    status?: string;
+                    status?: string | null;
                     /** Format: uuid */
                     warehouse_id: string;
                 };
@@ -34351,13 +34326,12 @@ export interface operations {
                         item_id: string;
                         lot_number?: string | null;
                         serial_number?: string | null;
-                        status?: string;
+                        status?: string | null;
                     }[];
                     notes?: string | null;
                     /** Format: uuid */
                     warehouse_id: string;
-                    /** @description The bins that are named were counted to the last: what else lies in them is missing */
-                    whole_bins?: boolean;
+                    whole_bins?: boolean | null;
                 };
             };
         };
@@ -34616,10 +34590,10 @@ export interface operations {
                         lot_number?: string | null;
                         quantity: number;
                         serial_number?: string | null;
-                        status?: string;
+                        status?: string | null;
                         /** Format: uuid */
                         to_bin_id: string;
-                        to_status?: string;
+                        to_status?: string | null;
                     }[];
                     notes?: string | null;
                     /** Format: uuid */
@@ -34709,11 +34683,10 @@ export interface operations {
                         lot_number?: string | null;
                         quantity: number;
                         serial_number?: string | null;
-                        status?: string;
+                        status?: string | null;
                     }[];
                     notes?: string | null;
-                    /** @enum {string} */
-                    transaction_type?: "receive" | "initial_stock";
+                    transaction_type?: ("receive" | "initial_stock") | null;
                     /** Format: uuid */
                     warehouse_id: string;
                 };
@@ -35372,10 +35345,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    delivery_ids?: string[];
-                    /** Format: uuid */
-                    destination_warehouse_id?: string;
-                    inventory_item_ids?: string[];
+                    delivery_ids?: string[] | null;
+                    destination_warehouse_id?: string | null;
+                    inventory_item_ids?: string[] | null;
                     /** @enum {string} */
                     mode: "system_only" | "delivery_operation";
                     new_delivery_defaults?: {
@@ -35389,9 +35361,8 @@ export interface operations {
                         payment_method: "cash" | "wallet" | "gateway";
                     } | null;
                     notes?: string | null;
-                    /** @enum {string} */
-                    operation_type?: "single_delivery" | "waybill";
-                    package_barcodes?: string[];
+                    operation_type?: ("single_delivery" | "waybill") | null;
+                    package_barcodes?: string[] | null;
                     /** Format: uuid */
                     source_warehouse_id: string;
                 };
@@ -35664,15 +35635,12 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    delivery_ids?: string[];
-                    /** Format: uuid */
-                    destination_warehouse_id?: string;
-                    inventory_item_ids?: string[];
-                    /** @enum {string} */
-                    mode?: "system_only" | "delivery_operation";
-                    /** @enum {string} */
-                    operation_type?: "single_delivery" | "waybill";
-                    package_barcodes?: string[];
+                    delivery_ids?: string[] | null;
+                    destination_warehouse_id?: string | null;
+                    inventory_item_ids?: string[] | null;
+                    mode?: ("system_only" | "delivery_operation") | null;
+                    operation_type?: ("single_delivery" | "waybill") | null;
+                    package_barcodes?: string[] | null;
                     /** Format: uuid */
                     source_warehouse_id: string;
                 };
@@ -35937,10 +35905,10 @@ export interface operations {
                     order_type: "individual" | "batch" | "waybill";
                     picking_progress?: {
                         end_time?: string | null;
-                        picked_items?: number;
+                        picked_items?: number | null;
                         picker_notes?: string | null;
                         start_time?: string | null;
-                        total_items?: number;
+                        total_items?: number | null;
                     } | null;
                     priority?: number | null;
                     reference_number?: string | null;
@@ -37034,7 +37002,7 @@ export interface operations {
             content: {
                 "application/json": {
                     assignments?: {
-                        capacity?: number;
+                        capacity?: number | null;
                         /** @enum {string} */
                         destination_type: "city" | "zone" | "partner_area";
                         destination_value: string;
@@ -37519,7 +37487,7 @@ export interface operations {
             content: {
                 "application/json": {
                     assignments: {
-                        capacity?: number;
+                        capacity?: number | null;
                         /** @enum {string} */
                         destination_type: "city" | "zone" | "partner_area";
                         destination_value: string;
@@ -37874,8 +37842,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** Format: uuid */
-                    assignment_id?: string;
+                    assignment_id?: string | null;
                     delivery_barcode: string;
                 };
             };
@@ -38144,25 +38111,23 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @enum {string} */
-                    access_mode?: "all_users" | "select_users" | "exclude_users";
+                    access_mode?: ("all_users" | "select_users" | "exclude_users") | null;
                     /** Format: uuid */
                     address_id: string;
                     available_capacity?: number | null;
                     code: string;
                     features?: {
-                        climate_control?: boolean;
-                        cross_docking?: boolean;
-                        dock_doors?: number;
-                        hazardous_materials?: boolean;
-                        refrigeration?: boolean;
-                        security_level?: string;
-                    };
+                        climate_control?: boolean | null;
+                        cross_docking?: boolean | null;
+                        dock_doors?: number | null;
+                        hazardous_materials?: boolean | null;
+                        refrigeration?: boolean | null;
+                        security_level?: string | null;
+                    } | null;
                     name: string;
-                    /** @enum {string} */
-                    status?: "active" | "inactive" | "maintenance" | "full";
+                    status?: ("active" | "inactive" | "maintenance" | "full") | null;
                     total_capacity?: number | null;
-                    user_ids?: string[];
+                    user_ids?: string[] | null;
                 };
             };
         };
@@ -38669,10 +38634,9 @@ export interface operations {
                 "application/json": {
                     capacity?: number | null;
                     code: string;
-                    is_active?: boolean;
-                    is_default_receiving?: boolean;
-                    /** @enum {string} */
-                    location_type?: "BIN" | "RECEIVING" | "STAGING" | "CAGE" | "TROLLEY";
+                    is_active?: boolean | null;
+                    is_default_receiving?: boolean | null;
+                    location_type?: ("BIN" | "RECEIVING" | "STAGING" | "CAGE" | "TROLLEY") | null;
                     name: string;
                 };
             };
@@ -39430,12 +39394,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    delivery_ids?: string[];
-                    /** Format: uuid */
-                    destination_warehouse_id?: string;
-                    inventory_item_ids?: string[];
-                    /** @constant */
-                    mode?: "delivery_operation";
+                    delivery_ids?: string[] | null;
+                    destination_warehouse_id?: string | null;
+                    inventory_item_ids?: string[] | null;
+                    mode?: "delivery_operation" | null;
                     new_delivery_defaults?: {
                         /** Format: uuid */
                         customer_id: string;
@@ -39447,9 +39409,8 @@ export interface operations {
                         payment_method: "cash" | "wallet" | "gateway";
                     } | null;
                     notes?: string | null;
-                    /** @constant */
-                    operation_type?: "waybill";
-                    package_barcodes?: string[];
+                    operation_type?: "waybill" | null;
+                    package_barcodes?: string[] | null;
                     /** Format: uuid */
                     source_warehouse_id: string;
                 };
@@ -40109,8 +40070,7 @@ export interface operations {
                 "application/json": {
                     bin_id?: string | null;
                     notes?: string | null;
-                    /** @enum {string} */
-                    resolution?: "found" | "lost";
+                    resolution?: ("found" | "lost") | null;
                 };
             };
         };
@@ -40507,8 +40467,8 @@ export interface operations {
             content: {
                 "application/json": {
                     bin_id?: string | null;
-                    missing_delivery_ids?: string[];
-                    received_delivery_ids?: string[];
+                    missing_delivery_ids?: string[] | null;
+                    received_delivery_ids?: string[] | null;
                 };
             };
         };
@@ -41178,7 +41138,7 @@ export interface operations {
             content: {
                 "application/json": {
                     event_types: string[];
-                    is_active?: boolean;
+                    is_active?: boolean | null;
                     /** Format: uuid */
                     module_id: string;
                     /** @description https, on port 443 or 8443, of a host on the public internet */
@@ -41462,8 +41422,7 @@ export interface operations {
                 "application/json": {
                     /** Format: date-time */
                     since: string;
-                    /** Format: date-time */
-                    until?: string;
+                    until?: string | null;
                 };
             };
         };

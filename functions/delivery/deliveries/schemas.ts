@@ -91,7 +91,7 @@ function inItsWords(
       pickup: pickup_location,
       dropoff: delivery_location,
       package: used,
-      package_field: used === undefined ? undefined : legacy ? "package_details" : "package",
+      package_field: !used ? undefined : legacy ? "package_details" : "package",
     }).filter(([, value]) => value !== undefined),
   );
 }

@@ -200,7 +200,9 @@ function conditionsOf(list: ListDeclaration, query: ListQuery) {
   }
   for (const name of Object.keys(query.column_filters)) use("column", name, list.columns![name]);
   if (query.search && list.search) {
-    const patterns = "app.contains_patterns($1 ->> 'search')";
+    const patterns = `app.${
+      list.search.includes("phone") ? "contact" : "contains"
+    }_patterns($1 ->> 'search')`;
     const matches = list.search.map((column) => `r.${column}::text ilike any (${patterns})`);
     conditions.push({ name: "search", sql: `(${matches.join(" or ")})`, value: patterns });
   }

@@ -366,19 +366,23 @@ begin
   return translate(value, '٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹', '01234567890123456789');
 end $$;
 
--- What a person who searches may mean, as ILIKE patterns: the text as it stands; with the digits that numbers are stored in,
--- whichever his keyboard writes; and of a telephone number what it ends in, since the same one is written with the
--- code of the country (+964 770 …, 00964770…) and without (0770…).
+-- What a person who searches may mean, as ILIKE patterns: the text as it stands, and with the digits that numbers are stored
+-- in, whichever his keyboard writes.
 create or replace function app.contains_patterns(search text) returns text[]
 language plpgsql immutable strict parallel safe set search_path = '' as $$
-declare
-  v_ascii text := app.ascii_digits(search);
-  v_phone text := regexp_replace(v_ascii, '[ ().-]', '', 'g');
 begin
-  return array(
-    select distinct app.contains_pattern(m.meant)
-    from unnest(array[search, v_ascii, case when v_phone ~ '^(\+|00?)[1-9][0-9]{7,13}$' then right(v_phone, 9) end]) m (meant)
-    where m.meant is not null);
+  return array(select distinct app.contains_pattern(m.meant) from unnest(array[search, app.ascii_digits(search)]) m (meant));
+end $$;
+
+-- The same where telephone numbers are among what is searched: of such a number what it ends in besides, since the same one is
+-- written with the code of the country (+964 770 …, 00964770…) and without (0770…).
+create or replace function app.contact_patterns(search text) returns text[]
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+declare
+  v_number text := regexp_replace(app.ascii_digits(search), '[ ().-]', '', 'g');
+begin
+  return app.contains_patterns(search)
+    || case when v_number ~ '^(\+|00?)[1-9][0-9]{7,13}$' then array[app.contains_pattern(right(v_number, 9))] else '{}' end;
 end $$;
 
 -- What a trigram index is asked for ILIKE patterns of the form %…%: rows that match a pattern match one of these, which is for
@@ -7543,7 +7547,7 @@ end $$;
 create or replace function private.deliveries_matching(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare
-  v_patterns text[] := app.contains_patterns(part);
+  v_patterns text[] := app.contact_patterns(part);
 begin
   return query execute $query$
     select d.id from delivery.deliveries d where d.tenant_id = $1 and (d.delivery_code::text || ' ' || d.barcode || ' '

@@ -61,7 +61,7 @@ end $$;
 create or replace function private.deliveries_matching(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare
-  v_patterns text[] := app.contains_patterns(part);
+  v_patterns text[] := app.contact_patterns(part);
 begin
   return query execute $query$
     select d.id from delivery.deliveries d where d.tenant_id = $1 and (d.delivery_code::text || ' ' || d.barcode || ' '

@@ -25,7 +25,8 @@ create table if not exists delivery.deliveries (
   cod_amount numeric(18, 3) not null default 0 check (cod_amount >= 0),
   delivery_fee numeric(18, 3) not null check (delivery_fee >= 0),
   currency char(3) not null,
-  unit_size numeric(12, 3) not null check (unit_size > 0),
+  -- None where the service takes that and the tenant falls back to its least.
+  unit_size numeric(12, 3) not null check (unit_size >= 0),
   unit_size_source text not null check (unit_size_source in ('package_details', 'unit_size', 'service_min', 'service_half', 'service_max')),
   package_details jsonb,
   distance_km numeric(12, 3),

@@ -1,6 +1,7 @@
 /** What a unit is where the tenant has not said all of it, and what no parcel measures. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Ground, newGround, order, path as deliveries } from "../support/deliveries.ts";
+import { newService } from "../support/money.ts";
 import { newTenant, saveSettings, type Tenant } from "../support/people.ts";
 
 let tenant: Tenant;
@@ -47,6 +48,40 @@ describe("the units of a measured package", () => {
       await bare.ops.post("/delivery/price", { delivery_service_id: service, package: box() }),
     ).toFailWith(400, "unit_size_or_dimensions_required");
   });
+});
+
+test.each<[string, Record<string, unknown>, number, string]>([
+  ["the least that a service takes, which may be nothing", {}, 0, "service_min"],
+  ["more decimals than are kept", { unit_size: 2.33351 }, 2.334, "unit_size"],
+  ["less than the last decimal that is kept", { unit_size: 0.0001 }, 0, "unit_size"],
+])("%s: what the preview tells is what is ordered", async (_what, sent, unit_size, source) => {
+  const own = await newTenant({
+    settings: {
+      "general.unit_size": { missing_unit_size_fallback: "service_min" },
+      "general.currency": { currency_code: "IQD", decimals: 3 },
+    },
+  });
+  const its = await newGround(own);
+  const delivery_service_id = await newService(own, { unit_min: 0, default_price: 1000 });
+  const told = await own.ops.post("/delivery/price", { delivery_service_id, ...sent });
+  expect(told).toSucceed(200);
+  const expected = { price: unit_size * 1000, unit_size, unit_size_source: source };
+  expect(told.body).toMatchObject(expected);
+  const { unit_size: _two, ...wanted } = order(its, { delivery_service_id });
+  const made = await own.ops.post(deliveries, { ...wanted, ...sent });
+  expect(made).toSucceed(201);
+  expect(made.body.delivery).toMatchObject(expected);
+  const given = { delivery_id: made.body.id, driver_id: own.driver.id };
+  expect(await own.ops.post("/delivery/assignments", given)).toSucceed(201);
+});
+
+test("a preview falls back to the middle in the decimals that are kept", async () => {
+  const own = await newTenant({
+    settings: { "general.unit_size": { missing_unit_size_fallback: "service_half" } },
+  });
+  const delivery_service_id = await newService(own, { unit_min: 1.001, unit_max: 2 });
+  const { body } = await own.ops.post("/delivery/price", { delivery_service_id });
+  expect(body).toMatchObject({ unit_size: 1.501, unit_size_source: "service_half" });
 });
 
 test.each(["weight", "length", "width", "height", "quantity"])(

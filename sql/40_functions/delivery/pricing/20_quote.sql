@@ -1,7 +1,8 @@
 -- The price of moving a package with a service.
 --
 -- Units: measured when every item is fully measured (this overrides asked units), else the asked units,
--- else the tenant's missing_unit_size_fallback over the service's range (service_half: its middle).
+-- else the tenant's missing_unit_size_fallback over the service's range (service_half: its middle). Of units three
+-- decimals count, as deliveries keep them: what is told before is what is charged and written.
 -- price = default_price x units + price_per_km x max(0, km - free_km), rounded to `decimals`.
 -- Distance is the great circle; without coordinates on both ends it is null and costs nothing.
 -- Never raises: error_code is null or invalid_package, unit_size_or_dimensions_required,
@@ -26,11 +27,11 @@ begin
     unit_size := v_measured.units;
     unit_size_source := 'package_details';
   elsif asked_units is not null then
-    unit_size := asked_units;
+    unit_size := round(asked_units, 3);
     unit_size_source := 'unit_size';
   elsif v_fallback in ('service_min', 'service_half', 'service_max') then
     unit_size := case v_fallback when 'service_min' then service.unit_min when 'service_max' then service.unit_max
-      else (service.unit_min + service.unit_max) / 2 end;
+      else round((service.unit_min + service.unit_max) / 2, 3) end;
     unit_size_source := v_fallback;
   else
     error_code := 'unit_size_or_dimensions_required';

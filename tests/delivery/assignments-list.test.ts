@@ -198,7 +198,12 @@ describe("the list", () => {
     expect(ids(mine)).toEqual(idsOf((_, index) => index < 6));
     expect(mine.total).toBe(6);
     expect(mine.stats).toMatchObject({ totalAssignments: 6, pendingAssignments: 1 });
-    expect((await list({ driver_id: tenant.driver2.id }, tenant.driver)).assignments).toEqual([]);
+    const another = await list({ driver_id: tenant.driver2.id, limit: 50 }, tenant.driver);
+    expect([ids(another), another.total]).toEqual([ids(mine), 6]);
+    expect(await list({ status: "pending", driver_id: randomUUID() }, tenant.driver))
+      .toMatchObject({ assignments: [{ id: rows[0].id }], total: 1 });
+    expect(await list({ column_filters: { driver_id: tenant.driver2.id } }, tenant.driver))
+      .toMatchObject({ assignments: [], total: 0 });
     expect(mine.assignments[0].delivery.id).toBeTruthy();
   });
 

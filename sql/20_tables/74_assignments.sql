@@ -23,7 +23,7 @@ create table if not exists delivery.assignments (
   -- pending: waits for the driver's answer. assigned: no answer asked. accepted: his word.
   -- rejected, completed and returned are history.
   status text not null check (status in ('pending', 'assigned', 'accepted', 'rejected', 'completed', 'returned')),
-  sequence_number integer not null default 1 check (sequence_number > 0),
+  sequence_number integer not null default 1 check (sequence_number >= 0),
   -- The delivery's unit size when it was assigned: what it takes of the vehicle.
   units numeric(12, 3) not null check (units >= 0),
   assignment_time timestamptz not null default clock_timestamp(),

@@ -138,13 +138,14 @@ describe("assigning one delivery", () => {
 
   test("numbers follow the driver's last, unless one is sent", async () => {
     const driver = await newDriver(tenant);
-    const [a, b, c] = await newDeliveries(tenant, 3);
+    const [first, a, b, c] = await newDeliveries(tenant, 4);
+    await assign({ delivery_id: first, driver_id: driver.id, sequence_number: 0 });
     await assign({ delivery_id: a, driver_id: driver.id, sequence_number: 7 });
     await assign({ delivery_id: b, driver_id: driver.id });
     await tenant.ops.post(bulkPath, { driver_id: driver.id, delivery_ids: [c] });
     const rows = await sql`select sequence_number from delivery.assignments
       where driver_id = ${driver.id} order by assignment_time`;
-    expect(rows.map((row) => row.sequence_number)).toEqual([7, 8, 9]);
+    expect(rows.map((row) => row.sequence_number)).toEqual([0, 7, 8, 9]);
   });
 });
 
@@ -183,7 +184,7 @@ describe("the doors", () => {
       [{ ...good, driver_id: "\u0000" }, "driver_id", "invalid_uuid"],
       [{ ...good, estimated_pickup_time: "soon" }, "estimated_pickup_time"],
       [{ ...good, estimated_pickup_time: "2026-02-30T00:00:00Z" }, "estimated_pickup_time"],
-      [{ ...good, sequence_number: 0 }, "sequence_number"],
+      [{ ...good, sequence_number: -1 }, "sequence_number"],
       [{ ...good, sequence_number: "1" }, "sequence_number"],
       [{ ...good, notes: "x".repeat(2001) }, "notes"],
     ]);

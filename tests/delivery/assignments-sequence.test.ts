@@ -54,6 +54,9 @@ describe("the sequence", () => {
       expect(ordered(shown)).toEqual([b, c, a]);
       expect(shown.body.assignments[0]).toMatchObject({ sequence_number: 1, status: "pending" });
     }
+    const places = [c, a, b].map((id, index) => ({ assignment_id: id, sequence_number: index }));
+    expect(await set(driver, places)).toSucceed(200);
+    expect(ordered(await read(driver))).toEqual([c, a, b]);
   });
 
   test("holds live rows only", async () => {
@@ -97,7 +100,7 @@ describe("the sequence", () => {
           assignment_id: a,
           sequence_number: "1",
         }],
-        [{ assignment_id: a, sequence_number: 0 }],
+        [{ assignment_id: a, sequence_number: -1 }],
         [{
           assignment_id: "x",
           sequence_number: 1,

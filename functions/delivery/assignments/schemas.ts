@@ -27,7 +27,8 @@ export const assignmentStatuses = [
   "returned",
 ] as const;
 
-const Position = z.int().min(1).max(1_000_000);
+/** Apps count from 0 or from 1. */
+const Position = z.int().min(0).max(1_000_000);
 const DeliveryIds = z.array(Id).min(1).max(1_000);
 
 export const CreateAssignment = z.object({

@@ -145,6 +145,9 @@ function reason(issue: z.core.$ZodIssue): Record<string, unknown> {
       return { reason_key: "reason_options", options: issue.values.map(String).join(", ") };
     case "unrecognized_keys":
       return { reason_key: "reason_unknown" };
+    case "invalid_union":
+      // Of what may be one of several things, none fits nothing at all.
+      return { reason_key: issue.input === undefined ? "reason_required" : "reason_invalid" };
     default:
       return { reason_key: "reason_invalid" };
   }

@@ -69,3 +69,15 @@ test("a refusal says what is wrong, also of what only the database cannot keep",
   expect(kept.body.message).toMatch(/has a wrong form/);
   expect((await change({ metadata: null })).body.message).toBe("metadata must be of type object.");
 });
+
+test("what is missing is called required, also where several things would do", async () => {
+  const { body } = await tenant.ops.post("/delivery/services", {});
+  expect([body.field, body.message]).toEqual(["name", "name is required."]);
+  const wrong = await tenant.ops.post("/delivery/services", { name: 7 });
+  expect(wrong.body.message).toBe("name has a wrong form.");
+  const price = await tenant.ops.in("ar").get("/delivery/price", {
+    query: { delivery_service_id: tenant.id },
+  });
+  expect(price).toFailWith(400, "validation_failed");
+  expect(price.body).toMatchObject({ field: "units", message: "الحقل units مطلوب." });
+});

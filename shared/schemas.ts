@@ -9,11 +9,21 @@ export const Id = z.guid({ error: ({ input }) => input === undefined ? undefined
 /** An instant, ISO 8601, as PostgreSQL's JSON gives it. */
 export const Timestamp = z.string().meta({ format: "date-time" });
 
+/** ISO 8601 to the minute or finer; `local` ones need not say their offset. */
+function moment(local: boolean) {
+  const forms = [
+    z.iso.datetime({ offset: true, local }),
+    z.iso.datetime({ offset: true, precision: -1 }),
+  ];
+  return z.string().refine((text) => forms.some((form) => form.safeParse(text).success))
+    .meta({ format: "date-time" });
+}
+
 /** A moment as clients send it: with its offset, else on the clock of the tenant (`app.instant`). */
-export const Instant = z.iso.datetime({ offset: true, local: true });
+export const Instant = moment(true);
 
 /** A moment that says its offset, so it means the same on every clock. */
-export const ExactInstant = z.iso.datetime({ offset: true });
+export const ExactInstant = moment(false);
 
 /** A calendar day, `YYYY-MM-DD`, or an instant. */
 export const DayOrInstant = z.union([z.iso.date(), Instant]);

@@ -36,7 +36,7 @@ describe("assigning one delivery", () => {
     const answer = await tenant.dispatcher.post(path, {
       delivery_id,
       driver_id: driver.id,
-      estimated_pickup_time: "2026-12-01T08:00:00Z",
+      estimated_pickup_time: "2026-12-01T08:00Z",
       estimated_delivery_time: "2026-12-01T09:00:00+03:00",
       notes: "Ring twice",
     });
@@ -57,6 +57,7 @@ describe("assigning one delivery", () => {
       assigned_by: tenant.dispatcher.id,
       bulk_assignment_id: null,
     });
+    expect(row.estimated_pickup_time.toISOString()).toBe("2026-12-01T08:00:00.000Z");
     expect(row.estimated_delivery_time.toISOString()).toBe("2026-12-01T06:00:00.000Z");
     expect(await statusOf(delivery_id)).toBe("assigned");
     expect(await usedBy(tenant, driver.id)).toBe(2);
@@ -183,7 +184,9 @@ describe("the doors", () => {
       [{ ...good, delivery_id: "no-id" }, "delivery_id", "invalid_uuid"],
       [{ ...good, driver_id: "\u0000" }, "driver_id", "invalid_uuid"],
       [{ ...good, estimated_pickup_time: "soon" }, "estimated_pickup_time"],
-      [{ ...good, estimated_pickup_time: "2026-02-30T00:00:00Z" }, "estimated_pickup_time"],
+      ...["2026-02-30T00:00:00Z", "2026-12-01", "2026-12-01T24:00Z"].map((estimated_pickup_time) =>
+        [{ ...good, estimated_pickup_time }, "estimated_pickup_time"] as const
+      ),
       [{ ...good, sequence_number: -1 }, "sequence_number"],
       [{ ...good, sequence_number: "1" }, "sequence_number"],
       [{ ...good, notes: "x".repeat(2001) }, "notes"],

@@ -35,12 +35,16 @@ test("an instant is itself, to the microsecond", async () => {
   expect(await totalOf({ date_from: "2026-03-09T21:00:00Z", date_to: "2026-03-09T21:00:00Z" }))
     .toBe(1);
   expect(await totalOf({ date_to: "2026-03-09T23:59:59+03:00" })).toBe(1);
+  // To the minute, as clocks show it.
+  expect(await totalOf({ date_from: "2026-03-09T21:00Z", date_to: "2026-03-09T21:00Z" })).toBe(1);
+  expect(await totalOf({ date_to: "2026-03-09T23:59+03:00" })).toBe(0);
 });
 
 test("an instant without an offset is on the tenant's clock", async () => {
   expect(await totalOf({ date_from: "2026-03-10T00:00:00", date_to: "2026-03-10T00:00:00" }))
     .toBe(1);
   expect(await totalOf({ date_to: "2026-03-09T23:59:59.000" })).toBe(1);
+  expect(await totalOf({ date_from: "2026-03-10T00:00", date_to: "2026-03-10T00:00" })).toBe(1);
 });
 
 test("a time zone that nobody knows is UTC", async () => {

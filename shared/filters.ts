@@ -1,7 +1,7 @@
 /** The kinds of filter a list can have: what a value may be, and the SQL of what it keeps. */
 import { z } from "zod";
 import { AppError } from "./errors.ts";
-import { DayOrInstant, Id } from "./schemas.ts";
+import { DayOrInstant, Id, orEmpty } from "./schemas.ts";
 
 /**
  * How one value narrows the rows. `condition` gets the SQL of the value as jsonb, and `once`, which gives the SQL of a
@@ -60,10 +60,13 @@ export function said(column: string, when: "set" | "unset"): Filter {
 
 const Numeric = z.union([z.number(), z.string().regex(/^-?\d{1,15}(\.\d{1,6})?$/)]);
 
+/** One end of a range: open when it is left out, null or empty, as forms leave it. */
+const end = <S extends z.ZodType>(schema: S) => orEmpty(schema).nullish();
+
 /** A number, or `{min, max}` with either end open. */
 export function number(column: string): Filter {
   return {
-    schema: z.union([Numeric, z.object({ min: Numeric.nullish(), max: Numeric.nullish() })]),
+    schema: z.union([Numeric, z.object({ min: end(Numeric), max: end(Numeric) })]),
     condition: (value) =>
       `case when jsonb_typeof(${value}) = 'object'
         then (${value} ->> 'min' is null or r.${column} >= (${value} ->> 'min')::numeric)
@@ -103,7 +106,7 @@ const before = (column: string, value: string) => `r.${column} < (select app.day
 /** The day that a day or an instant falls on, in the tenant's time zone. */
 const dayOf = (value: string) => `app.day_of(${value})`;
 
-const Period = z.object({ from: DayOrInstant.nullish(), to: DayOrInstant.nullish() });
+const Period = z.object({ from: end(DayOrInstant), to: end(DayOrInstant) });
 
 /** Both ends of a period, either of them open; `bound` makes of a value what it is compared as. */
 const between = (column: string, bound: (value: string) => string): Filter => ({

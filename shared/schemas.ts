@@ -49,11 +49,17 @@ export const CarrierCode = z.string().regex(/^[a-z0-9_]{1,40}$/);
 /** Free-form JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());
 
+/** What may be left out of an object that replaces another: null takes it away, as leaving it out does. */
+export const orNothing = <S extends z.ZodType>(schema: S) =>
+  schema.nullish().transform((value) => value ?? undefined);
+
+const Translation = orNothing(z.string().trim().max(500));
+
 /** Text in the languages people read; at least one of them. */
 export const LocalizedText = z.object({
-  en: z.string().trim().max(500).optional(),
-  ar: z.string().trim().max(500).optional(),
-  ku: z.string().trim().max(500).optional(),
+  en: Translation,
+  ar: Translation,
+  ku: Translation,
 }).refine((text) => Object.values(text).some((value) => value), {
   error: "needs a text in one language",
 });

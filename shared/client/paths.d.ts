@@ -8192,9 +8192,9 @@ export interface operations {
                     latitude?: number | null;
                     longitude?: number | null;
                     title?: {
-                        ar?: string;
-                        en?: string;
-                        ku?: string;
+                        ar?: string | null;
+                        en?: string | null;
+                        ku?: string | null;
                     };
                     zone_id?: string | null;
                 };
@@ -12863,9 +12863,9 @@ export interface operations {
                         lng?: number;
                         longitude?: number;
                         title?: {
-                            ar?: string;
-                            en?: string;
-                            ku?: string;
+                            ar?: string | null;
+                            en?: string | null;
+                            ku?: string | null;
                         };
                     } | null;
                     /** Format: uuid */
@@ -12896,9 +12896,9 @@ export interface operations {
                         lng?: number;
                         longitude?: number;
                         title?: {
-                            ar?: string;
-                            en?: string;
-                            ku?: string;
+                            ar?: string | null;
+                            en?: string | null;
+                            ku?: string | null;
                         };
                     } | null;
                     pickup_warehouse_id?: string | null;
@@ -13010,9 +13010,9 @@ export interface operations {
                         lng?: number;
                         longitude?: number;
                         title?: {
-                            ar?: string;
-                            en?: string;
-                            ku?: string;
+                            ar?: string | null;
+                            en?: string | null;
+                            ku?: string | null;
                         };
                     } | null;
                     /** Format: uuid */
@@ -13043,9 +13043,9 @@ export interface operations {
                         lng?: number;
                         longitude?: number;
                         title?: {
-                            ar?: string;
-                            en?: string;
-                            ku?: string;
+                            ar?: string | null;
+                            en?: string | null;
+                            ku?: string | null;
                         };
                     } | null;
                     pickup_warehouse_id?: string | null;
@@ -17989,7 +17989,7 @@ export interface operations {
                     estimated_delivery_time_max?: number | null;
                     estimated_delivery_time_min?: number | null;
                     free_km?: number | null;
-                    image_url?: string | null;
+                    image_url?: ("" | string) | null;
                     name: string | {
                         ar?: string | null;
                         en?: string | null;
@@ -18339,18 +18339,18 @@ export interface operations {
                     /** Format: uuid */
                     delivery_type_id?: string;
                     description?: (string | {
-                        ar?: string;
-                        en?: string;
-                        ku?: string;
+                        ar?: string | null;
+                        en?: string | null;
+                        ku?: string | null;
                     }) | null;
                     estimated_delivery_time_max?: number | null;
                     estimated_delivery_time_min?: number | null;
                     free_km?: number | null;
-                    image_url?: string | null;
+                    image_url?: ("" | string) | null;
                     name?: string | {
-                        ar?: string;
-                        en?: string;
-                        ku?: string;
+                        ar?: string | null;
+                        en?: string | null;
+                        ku?: string | null;
                     };
                     policy_mode?: ("tenant" | "custom") | null;
                     policy_overrides?: {
@@ -22352,7 +22352,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    image_url?: string | null;
+                    image_url?: ("" | string) | null;
                     name: string;
                     unit_capacity: number;
                 };
@@ -22416,7 +22416,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    image_url?: string | null;
+                    image_url?: ("" | string) | null;
                     is_active?: boolean;
                     name?: string;
                     unit_capacity?: number;
@@ -24994,9 +24994,9 @@ export interface operations {
                     image_url?: ("" | string) | null;
                     is_active?: boolean;
                     name?: string | {
-                        ar?: string;
-                        en?: string;
-                        ku?: string;
+                        ar?: string | null;
+                        en?: string | null;
+                        ku?: string | null;
                     };
                     sort_order?: number;
                 };
@@ -25632,9 +25632,9 @@ export interface operations {
                             ku?: string;
                         };
                         title: {
-                            ar?: string;
-                            en?: string;
-                            ku?: string;
+                            ar?: string | null;
+                            en?: string | null;
+                            ku?: string | null;
                         };
                         /** Format: uri */
                         url: string;
@@ -28790,9 +28790,9 @@ export interface operations {
                     images?: string[];
                     is_active?: boolean;
                     name?: string | {
-                        ar?: string;
-                        en?: string;
-                        ku?: string;
+                        ar?: string | null;
+                        en?: string | null;
+                        ku?: string | null;
                     };
                     variants?: {
                         attributes?: {
@@ -30092,9 +30092,9 @@ export interface operations {
                         "storefront.directory_categories"?: {
                             key: string;
                             name: {
-                                ar?: string;
-                                en?: string;
-                                ku?: string;
+                                ar?: string | null;
+                                en?: string | null;
+                                ku?: string | null;
                             };
                         }[];
                         /** @description Whether tenants need a subscription to work */
@@ -31194,14 +31194,14 @@ export interface operations {
                                 } | null;
                                 reasons?: {
                                     description?: string | {
-                                        ar?: string;
-                                        en?: string;
-                                        ku?: string;
+                                        ar?: string | null;
+                                        en?: string | null;
+                                        ku?: string | null;
                                     };
                                     label: string | {
-                                        ar?: string;
-                                        en?: string;
-                                        ku?: string;
+                                        ar?: string | null;
+                                        en?: string | null;
+                                        ku?: string | null;
                                     };
                                     value: string;
                                 }[] | null;
@@ -31220,9 +31220,9 @@ export interface operations {
                                     } | null;
                                 } | null;
                                 brand_name?: {
-                                    ar?: string;
-                                    en?: string;
-                                    ku?: string;
+                                    ar?: string | null;
+                                    en?: string | null;
+                                    ku?: string | null;
                                 } | null;
                                 colors?: {
                                     accent?: string | null;
@@ -31244,9 +31244,9 @@ export interface operations {
                                 currency_code?: string | null;
                                 currency_mode?: string | null;
                                 currency_name?: (string | {
-                                    ar?: string;
-                                    en?: string;
-                                    ku?: string;
+                                    ar?: string | null;
+                                    en?: string | null;
+                                    ku?: string | null;
                                 }) | null;
                                 currency_symbol?: string | null;
                                 decimals?: number | null;
@@ -31279,9 +31279,9 @@ export interface operations {
                                 code?: string | null;
                                 dial_code?: string | null;
                                 name?: (string | {
-                                    ar?: string;
-                                    en?: string;
-                                    ku?: string;
+                                    ar?: string | null;
+                                    en?: string | null;
+                                    ku?: string | null;
                                 }) | null;
                             };
                         };

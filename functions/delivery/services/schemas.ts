@@ -1,5 +1,14 @@
 import { z } from "zod";
-import { Id, LocalizedText, LongText, Money, Text, Timestamp } from "../../../shared/schemas.ts";
+import {
+  Id,
+  LocalizedText,
+  LongText,
+  Money,
+  orEmpty,
+  orNothing,
+  Text,
+  Timestamp,
+} from "../../../shared/schemas.ts";
 import { Code } from "../processing-points/schemas.ts";
 
 export const serviceLevels = [
@@ -13,12 +22,13 @@ export const serviceLevels = [
 
 /** At most three decimals, as stored. */
 export const Quantity = z.number().min(0).max(999_999_999).multipleOf(0.001);
-export const Url = z.url({ protocol: /^https?$/ }).max(2_000);
+/** An address of the web; an empty one is none. */
+export const Url = orEmpty(z.url({ protocol: /^https?$/ }).max(2_000));
 
 const DescriptionText = z.object({
-  en: LongText.optional(),
-  ar: LongText.optional(),
-  ku: LongText.optional(),
+  en: orNothing(LongText),
+  ar: orNothing(LongText),
+  ku: orNothing(LongText),
 });
 
 const Attempts = (() => {

@@ -12299,6 +12299,7 @@ export interface operations {
                         lat?: number | null;
                         latitude?: number | null;
                         lng?: number | null;
+                        long?: number | null;
                         longitude?: number | null;
                         title?: {
                             ar?: string | null;
@@ -12332,6 +12333,7 @@ export interface operations {
                         lat?: number | null;
                         latitude?: number | null;
                         lng?: number | null;
+                        long?: number | null;
                         longitude?: number | null;
                         title?: {
                             ar?: string | null;
@@ -12861,6 +12863,7 @@ export interface operations {
                         lat?: number;
                         latitude?: number;
                         lng?: number;
+                        long?: number;
                         longitude?: number;
                         title?: {
                             ar?: string | null;
@@ -12894,6 +12897,7 @@ export interface operations {
                         lat?: number;
                         latitude?: number;
                         lng?: number;
+                        long?: number;
                         longitude?: number;
                         title?: {
                             ar?: string | null;
@@ -13008,6 +13012,7 @@ export interface operations {
                         lat?: number;
                         latitude?: number;
                         lng?: number;
+                        long?: number;
                         longitude?: number;
                         title?: {
                             ar?: string | null;
@@ -13041,6 +13046,7 @@ export interface operations {
                         lat?: number;
                         latitude?: number;
                         lng?: number;
+                        long?: number;
                         longitude?: number;
                         title?: {
                             ar?: string | null;
@@ -15170,7 +15176,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description A heading and at most 500 lines, in UTF-8, with comma, semicolon or tab. Columns: `customer_id`, `institution_user_id`, `delivery_service_id`, `pickup_address_id`, `pickup_location`, `pickup_location.latitude`, `pickup_location.longitude`, `pickup_location.lat`, `pickup_location.lng`, `pickup_location.full_address`, `pickup_location.title`, `pickup_location.title.en`, `pickup_location.title.ar`, `pickup_location.title.ku`, `pickup_location.city`, `pickup_location.country`, `pickup_location.contact_info`, `pickup_location.contact_info.*`, `dropoff_address_id`, `delivery_location`, `delivery_location.latitude`, `delivery_location.longitude`, `delivery_location.lat`, `delivery_location.lng`, `delivery_location.full_address`, `delivery_location.title`, `delivery_location.title.en`, `delivery_location.title.ar`, `delivery_location.title.ku`, `delivery_location.city`, `delivery_location.country`, `delivery_location.contact_info`, `delivery_location.contact_info.*`, `pickup_warehouse_id`, `dropoff_warehouse_id`, `payer_type`, `payment_method`, `cod_amount`, `unit_size`, `package`, `package_details`, `recipient`, `recipient.name`, `recipient.phone`, `recipient.*`, `external_reference_id`, `notes`, `promised_at`, `barcode`, `carrier_type`, `carrier_code`, `staged`, `warehouse_id`, `status`, `delivery_flow`, `original_delivery_id`. Needed: `payer_type`, `payment_method`. */
+        /** @description A heading and at most 500 lines, in UTF-8, with comma, semicolon or tab. Columns: `customer_id`, `institution_user_id`, `delivery_service_id`, `pickup_address_id`, `pickup_location`, `pickup_location.latitude`, `pickup_location.longitude`, `pickup_location.lat`, `pickup_location.lng`, `pickup_location.long`, `pickup_location.full_address`, `pickup_location.title`, `pickup_location.title.en`, `pickup_location.title.ar`, `pickup_location.title.ku`, `pickup_location.city`, `pickup_location.country`, `pickup_location.contact_info`, `pickup_location.contact_info.*`, `dropoff_address_id`, `delivery_location`, `delivery_location.latitude`, `delivery_location.longitude`, `delivery_location.lat`, `delivery_location.lng`, `delivery_location.long`, `delivery_location.full_address`, `delivery_location.title`, `delivery_location.title.en`, `delivery_location.title.ar`, `delivery_location.title.ku`, `delivery_location.city`, `delivery_location.country`, `delivery_location.contact_info`, `delivery_location.contact_info.*`, `pickup_warehouse_id`, `dropoff_warehouse_id`, `payer_type`, `payment_method`, `cod_amount`, `unit_size`, `package`, `package_details`, `recipient`, `recipient.name`, `recipient.phone`, `recipient.*`, `external_reference_id`, `notes`, `promised_at`, `barcode`, `carrier_type`, `carrier_code`, `staged`, `warehouse_id`, `status`, `delivery_flow`, `original_delivery_id`. Needed: `payer_type`, `payment_method`. */
         requestBody: {
             content: {
                 "text/csv": string;

@@ -172,6 +172,13 @@ describe("an order", () => {
       dropoff_address: { latitude: 33.3, longitude: 44.4, contact_info: { phone: "+1" } },
     });
     expect(delivery.distance_km).toBeGreaterThan(0);
+    // As previews of prices spell it.
+    const spelled = await post({
+      dropoff_address_id: undefined,
+      delivery_location: { lat: 33.3, long: 44.4 },
+    });
+    const found = await tenant.ops.get(`${path}/${spelled.body.id}`);
+    expect(found.body.delivery.dropoff_address).toMatchObject({ latitude: 33.3, longitude: 44.4 });
   });
 
   test("that is not whole or names what is not there is refused by name", async () => {

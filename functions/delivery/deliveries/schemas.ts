@@ -22,14 +22,15 @@ const Place = z.object({
   longitude: Longitude.optional(),
   lat: Latitude.optional(),
   lng: Longitude.optional(),
+  long: Longitude.optional(),
   full_address: LongText.optional(),
   title: LocalizedText.optional(),
   city: Text.nullish(),
   country: Text.nullish(),
   contact_info: JsonObject.optional(),
-}).transform(({ lat, lng, ...place }, context) => {
+}).transform(({ lat, lng, long, ...place }, context) => {
   const latitude = place.latitude ?? lat;
-  const longitude = place.longitude ?? lng;
+  const longitude = place.longitude ?? lng ?? long;
   if (latitude !== undefined && longitude !== undefined) return { ...place, latitude, longitude };
   context.issues.push({
     code: "custom",

@@ -54,6 +54,7 @@ test.each<[string, Record<string, unknown>, number, string]>([
   ["the least that a service takes, which may be nothing", {}, 0, "service_min"],
   ["more decimals than are kept", { unit_size: 2.33351 }, 2.334, "unit_size"],
   ["less than the last decimal that is kept", { unit_size: 0.0001 }, 0, "unit_size"],
+  ["no units, said so", { unit_size: 0 }, 0, "unit_size"],
 ])("%s: what the preview tells is what is ordered", async (_what, sent, unit_size, source) => {
   const own = await newTenant({
     settings: {

@@ -58,6 +58,10 @@ describe("the units of a preview", () => {
       unit_size: 5,
       unit_size_source: "package_details",
     });
+    for (const unit_size of [0, -1]) {
+      const unsaid = await ask({ package: { items }, unit_size });
+      expect(unsaid.body).toMatchObject({ unit_size: 5, unit_size_source: "package_details" });
+    }
   });
 
   test.each(
@@ -173,11 +177,14 @@ describe("the units of a preview", () => {
       allowed_unit_max: 40,
       violation: "above_maximum",
     });
-    const under = await ask({ unit_size: 1.999 });
-    expect(under.body).toMatchObject({
-      calculated_unit_size: 1.999,
-      violation: "below_minimum",
-    });
+    for (const unit_size of [1.999, 0, -1]) {
+      const under = await ask({ unit_size });
+      expect(under).toFailWith(400, "can_not_use_this_delivery_for_this_unit_size");
+      expect(under.body).toMatchObject({
+        calculated_unit_size: unit_size,
+        violation: "below_minimum",
+      });
+    }
     expect(await ask({ unit_size: 2 })).toSucceed(200);
     expect(await ask({ unit_size: 40 })).toSucceed(200);
     const legacy = await tenant.staff.get(path, {
@@ -249,7 +256,7 @@ describe("a preview", () => {
     await expectRefused(tenant.staff, { method: "POST", path }, [
       [{}, "delivery_service_id", "validation_failed"],
       [{ delivery_service_id: 7 }, "delivery_service_id", "invalid_uuid"],
-      ...[0, -1, "x", true, {}, 1e12].map((unit_size) =>
+      ...["x", true, {}, 1e12, -1e12].map((unit_size) =>
         [{ delivery_service_id: service, unit_size }, "unit_size"] as const
       ),
       ...["box", [], { items: "x" }, { items: [7] }, { items: [null] }].map((box) =>

@@ -1,16 +1,17 @@
 import { z } from "zod";
-import { Id } from "../../../shared/schemas.ts";
+import { Id, orEmpty } from "../../../shared/schemas.ts";
 import { asNumber, placeKeys, readPlaces } from "./places.ts";
 
 const unitsMax = 999_999_999;
 
-/** A positive number, also written as text. */
-const Units = z.union([z.number(), z.string()]).transform((value, context) => {
-  const units = asNumber(value);
-  if (units !== undefined && units > 0 && units <= unitsMax) return units;
-  context.issues.push({ code: "custom", input: value });
-  return z.NEVER;
-});
+/** A number of units, also written as text. */
+const unitsWhere = (fits: (units: number) => boolean) =>
+  z.union([z.number(), z.string()]).transform((value, context) => {
+    const units = asNumber(value);
+    if (units !== undefined && Math.abs(units) <= unitsMax && fits(units)) return units;
+    context.issues.push({ code: "custom", input: value });
+    return z.NEVER;
+  });
 
 /** `{items: [{name, quantity, weight, length, width, height}]}`; the database judges the measurements (read_measure). */
 export const Package = z.unknown().refine((value) => {
@@ -34,11 +35,18 @@ const Loose = Object.fromEntries(placeKeys.map((key) => [
   }),
 ]));
 
-/** Units where they may be left out, also by an empty text. */
-export const unitsOf = z.union([z.literal("").transform(() => null), Units]).nullish();
+/**
+ * Units where they may be left out, also by an empty text. Measurements override them, whatever they are; where they
+ * count, too few of them are what the service's range refuses.
+ */
+export const unitsOf = orEmpty(unitsWhere(() => true)).nullish();
 
 /** The legacy preview: units are said, never measured. */
-export const PriceQuery = z.object({ ...Loose, delivery_service_id: Id, units: Units })
+export const PriceQuery = z.object({
+  ...Loose,
+  delivery_service_id: Id,
+  units: unitsWhere((units) => units > 0),
+})
   .transform(({ delivery_service_id, units, ...rest }, context) => ({
     delivery_service_id,
     unit_size: units,

@@ -12907,12 +12907,12 @@ export interface operations {
                     } | null;
                     pickup_warehouse_id?: string | null;
                     promised_at?: string | null;
-                    recipient?: {
+                    recipient?: ({
                         name?: string | null;
                         phone?: string | null;
                     } & {
                         [key: string]: unknown;
-                    };
+                    }) | null;
                     unit_size?: ("" | (number | string)) | null;
                 };
             };
@@ -13056,12 +13056,12 @@ export interface operations {
                     } | null;
                     pickup_warehouse_id?: string | null;
                     promised_at?: string | null;
-                    recipient?: {
+                    recipient?: ({
                         name?: string | null;
                         phone?: string | null;
                     } & {
                         [key: string]: unknown;
-                    };
+                    }) | null;
                     unit_size?: ("" | (number | string)) | null;
                 };
             };

@@ -21,6 +21,13 @@ beforeAll(async () => {
 
 const read = async (id: string) => (await tenant.ops.get(`${path}/${id}`)).body.delivery;
 
+test.each(["draft", "pending"])("a null takes the recipient of what is %s away", async (status) => {
+  const { id } = await newDelivery(ground, { status });
+  expect((await read(id)).recipient).not.toEqual({});
+  expect(await tenant.ops.patch(`${path}/${id}`, { recipient: null })).toSucceed(200);
+  expect((await read(id)).recipient).toEqual({});
+});
+
 describe("a draft", () => {
   test("loses what is set to null, and keeps what is not named", async () => {
     const { id } = await newDelivery(ground, {

@@ -67,7 +67,7 @@ const fields = {
   unit_size: unitsOf,
   package: Package.optional(),
   package_details: Package.optional(),
-  recipient: Recipient.optional(),
+  recipient: Recipient.nullish(),
   external_reference_id: z.string().trim().min(1).max(200).nullish(),
   notes: LongText.nullish(),
   promised_at: Instant.nullish(),

@@ -8485,12 +8485,12 @@ begin
   perform from delivery.manifests_lock(coalesce(v_manifests, '{}'));
   perform from delivery.transfer_manifest_items i where i.id = any (v_ids) order by i.id for no key update;
 
-  -- A manifest whose items all became orders already is only read: a repeat after it moved on succeeds.
+  -- Also by items that have their order: what is completed is ended for a repeat too, as checking the batch says.
   select j.id, (j.manifest).manifest_number, (j.manifest).status, j.obstacle into v_offender
   from (
     select i.manifest_id, min(asked.position) as position
     from unnest(v_ids) with ordinality asked (id, position)
-    join delivery.transfer_manifest_items i on i.id = asked.id and i.status <> 'order_created'
+    join delivery.transfer_manifest_items i on i.id = asked.id
     group by i.manifest_id
   ) first
   join delivery.manifests_judged(v_manifests) j on j.id = first.manifest_id and j.obstacle is not null

@@ -49,6 +49,27 @@ describe("a manifest that may not be used refuses the whole request before any w
     },
   );
 
+  test("completed, also by items that have their order; the call that made it is still answered by its key", async () => {
+    const manifest = await newManifest(tenant, { items: 1 });
+    const key = { headers: { "idempotency-key": randomUUID() } };
+    const made = await tenant.dispatcher.post(setDestination, request(manifest.itemIds), key);
+    expect(made.body.data.created_count).toBe(1);
+    for (const step of ["start-processing", "complete"]) {
+      const path = `/delivery/transfer-manifests/${manifest.id}/${step}`;
+      expect(await tenant.dispatcher.post(path)).toSucceed(200);
+    }
+    const good = await newManifest(tenant, { items: 1 });
+    const answer = await tenant.dispatcher.post(
+      setDestination,
+      request([good.itemIds[0], manifest.itemIds[0]]),
+    );
+    expect(answer).toFailWith(409, "manifest_bulk_order_creation_not_allowed");
+    expect(answer.body).toMatchObject({ manifest_id: manifest.id, manifest_status: "completed" });
+    expect(await eventsOf(good.id)).toEqual({});
+    const replayed = await tenant.dispatcher.post(setDestination, request(manifest.itemIds), key);
+    expect(replayed.body).toEqual(made.body);
+  });
+
   test("no arrival", async () => {
     const manifest = await newManifest(tenant, { arrived: false });
     expect(await tenant.dispatcher.post(setDestination, request(manifest.itemIds))).toFailWith(

@@ -11,13 +11,16 @@ test("the created exception, the list and the CSV file say a reason in the reade
   const reasons = [
     { value: "wet", label },
     { value: "torn", label: { ku: "دڕاو" } },
-    { value: "lost", label: "Lost" },
+    { value: "lost", label: "Lost", description: null },
   ];
-  expect(
-    await tenant.admin.put(`/tenants/${tenant.id}/settings`, {
-      delivery: { transfer_manifest: { settings: { reasons } } },
-    }),
-  ).toSucceed();
+  const saved = await tenant.admin.put(`/tenants/${tenant.id}/settings`, {
+    delivery: { transfer_manifest: { settings: { reasons } } },
+  });
+  expect(saved).toSucceed();
+  expect(saved.body.delivery.transfer_manifest.settings.reasons[2]).toEqual({
+    value: "lost",
+    label: "Lost",
+  });
   const manifest = await newManifest(tenant, { status: "receiving", items: 3 });
   const made = await Promise.all(
     ["wet", "torn", "lost"].map((reason, i) =>

@@ -43,7 +43,8 @@ const ProofNeeds = settings({ photo_required: yesNo, signature_required: yesNo }
 const Reasons = z.array(z.strictObject({
   value: Word,
   label: Name,
-  description: z.union([LongText, LocalizedText]).optional(),
+  // Null as in the rest of a group: none.
+  description: z.union([LongText, LocalizedText]).nullish(),
 })).max(100).refine(
   (reasons) => new Set(reasons.map(({ value }) => value)).size === reasons.length,
   { error: "each value once" },

@@ -166,13 +166,14 @@ describe("adding a branch", () => {
 });
 
 describe("changing a branch", () => {
-  test("takes name, default point, metadata and whether it is in use, and nothing else", async () => {
+  test("takes name, default point, contact, metadata and whether it is in use, and nothing else", async () => {
     const id = await newBranch(tenant, { address, point });
     const before = await stored(id);
     const next = await newProcessingPoint(tenant, address);
     const answer = await tenant.ops.patch(mine(id), {
       name: "New",
       default_processing_point_id: next,
+      contact_info: { phone: "٠٧٧٠١٢٣٤٥٦٧" },
       metadata: { a: 1 },
       code: "OTHER",
       institution_user_id: tenant.institution2.id,
@@ -184,13 +185,20 @@ describe("changing a branch", () => {
       code: before.code,
       is_active: true,
       institution_user_id: tenant.institution.id,
+      contact_info: { phone: "07701234567" },
       metadata: { a: 1 },
       default_processing_point: { id: next },
       address: { id: address },
     });
     const cleared = await tenant.ops.patch(mine(id), { default_processing_point_id: null });
     expect(cleared.body.data.default_processing_point).toBeNull();
-    expect(cleared.body.data).toMatchObject({ name: "New", metadata: { a: 1 } });
+    expect(cleared.body.data).toMatchObject({
+      name: "New",
+      contact_info: { phone: "07701234567" },
+      metadata: { a: 1 },
+    });
+    const silent = await tenant.ops.patch(mine(id), { contact_info: { phone: "" } });
+    expect(silent.body.data.contact_info).toEqual({});
     expect(await tenant.ops.patch(mine(id), {})).toSucceed(200);
   });
 
@@ -202,6 +210,8 @@ describe("changing a branch", () => {
       [{ name: "" }, "name"],
       [{ name: null }, "name"],
       [{ default_processing_point_id: "x" }, "default_processing_point_id", "invalid_uuid"],
+      [{ contact_info: null }, "contact_info"],
+      [{ contact_info: { phone: 7 } }, "contact_info.phone"],
       [{ metadata: "x" }, "metadata"],
     ]);
     for (

@@ -32,6 +32,7 @@ export const UpdateBranch = z.object({
   name: Text.optional(),
   /** null takes the default away. */
   default_processing_point_id: Id.nullish(),
+  contact_info: ContactInfo.optional(),
   metadata: JsonObject.optional(),
   is_active: z.boolean().optional().meta({
     description: "False does what the deactivate call does; true takes the branch back into use",

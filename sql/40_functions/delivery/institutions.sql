@@ -128,7 +128,8 @@ end $$;
 
 -- Changes what is sent; default_processing_point_id null takes the default away, is_active takes the branch out
 -- of use or back into it.
--- {id, institution_user_id, name?, default_processing_point_id?, metadata?, is_active?} -> the branch with what it points at
+-- {id, institution_user_id, name?, default_processing_point_id?, contact_info?, metadata?, is_active?}
+-- -> the branch with what it points at
 -- Fails: branch_not_found, processing_point_not_found, processing_point_inactive, branch_in_use.
 create or replace function delivery.branch_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -149,6 +150,7 @@ begin
   update delivery.institution_branches b set
     name = coalesce(input ->> 'name', b.name),
     default_processing_point_id = case when v_other_point then v_point else b.default_processing_point_id end,
+    contact_info = coalesce(input -> 'contact_info', b.contact_info),
     metadata = coalesce(input -> 'metadata', b.metadata),
     is_active = coalesce(v_active, b.is_active),
     deactivated_at = case v_active when true then null when false then coalesce(b.deactivated_at, now()) else b.deactivated_at end

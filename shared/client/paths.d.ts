@@ -19714,12 +19714,12 @@ export interface operations {
                         } | null;
                         package_details?: ({
                             items?: ({
-                                height?: number | null;
-                                length?: number | null;
+                                height?: (number | string) | null;
+                                length?: (number | string) | null;
                                 name?: string | null;
-                                quantity?: number | null;
-                                weight?: number | null;
-                                width?: number | null;
+                                quantity?: (number | string) | null;
+                                weight?: (number | string) | null;
+                                width?: (number | string) | null;
                             } & {
                                 [key: string]: unknown;
                             })[] | null;
@@ -20948,12 +20948,12 @@ export interface operations {
                         } | null;
                         package_details?: ({
                             items?: ({
-                                height?: number | null;
-                                length?: number | null;
+                                height?: (number | string) | null;
+                                length?: (number | string) | null;
                                 name?: string | null;
-                                quantity?: number | null;
-                                weight?: number | null;
-                                width?: number | null;
+                                quantity?: (number | string) | null;
+                                weight?: (number | string) | null;
+                                width?: (number | string) | null;
                             } & {
                                 [key: string]: unknown;
                             })[] | null;

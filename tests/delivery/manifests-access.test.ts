@@ -253,10 +253,15 @@ describe("wrong input names its field", () => {
     ["/items", { items: [] }, "items"],
     ["/items", { items: Array(501).fill(item) }, "items"],
     ["/items", { items: [{ ...item, metadata: [] }] }, "items.0.metadata"],
+    ...[-1, "-1", "2 kg", true, "1000001"].map((weight): [string, unknown, string] => [
+      "/items",
+      { items: [{ ...item, package_details: { items: [{ weight }] } }] },
+      "items.0.package_details.items.0.weight",
+    ]),
     [
       "/items",
-      { items: [{ ...item, package_details: { items: [{ weight: -1 }] } }] },
-      "items.0.package_details.items.0.weight",
+      { items: [{ ...item, package_details: { items: [{ quantity: "1.5" }] } }] },
+      "items.0.package_details.items.0.quantity",
     ],
     ["/items", { items: [{ barcode_value: "x".repeat(65) }] }, "items.0.barcode_value"],
     ["/pickup", { latitude: 91, longitude: 0 }, "latitude"],

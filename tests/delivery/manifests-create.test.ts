@@ -47,7 +47,12 @@ describe("a new manifest", () => {
             package_details: { items: [{ weight: 2, length: 1, width: 1, height: 1 }] },
             metadata: { shelf: "A" },
           },
-          { barcode_value: spaced },
+          {
+            barcode_value: spaced,
+            package_details: {
+              items: [{ quantity: "2", weight: " 1.5 ", length: "0", width: "", height: null }],
+            },
+          },
         ],
       }),
     );
@@ -82,6 +87,10 @@ describe("a new manifest", () => {
       destination_branch_id: branch,
       metadata: { shelf: "A" },
       package_details: { items: [{ weight: 2, length: 1, width: 1, height: 1 }] },
+    });
+    // Measurements may be written as text, as a price is asked with.
+    expect(data.items[1].package_details).toEqual({
+      items: [{ quantity: 2, weight: 1.5, length: 0, width: null, height: null }],
     });
     const events =
       await sql`select event_type, payload from delivery.transfer_manifest_events where manifest_id = ${data.id} order by id`;

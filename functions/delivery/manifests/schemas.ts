@@ -21,17 +21,24 @@ const kinds = ["photo", "signature"] as const;
 /** Items of one call. */
 export const itemsMax = 500;
 
-const measurement = z.number().min(0).max(1_000_000);
+/** A number or a numeric text, as a price is asked with; an empty text is none. */
+const numeric = (number: z.ZodNumber) =>
+  z.union([
+    number,
+    z.string().trim().regex(/^(\d{1,12}(\.\d{1,20})?)?$/)
+      .transform((text) => text === "" ? null : Number(text)).pipe(number.nullable()),
+  ]).nullish();
+const measurement = numeric(z.number().min(0).max(1_000_000));
 
-/** What a parcel holds; kept as it is sent, its measurements being numbers the price can use. */
+/** What a parcel holds, its measurements being numbers the price can use; the rest is kept as it is sent. */
 const PackageDetails = z.looseObject({
   items: z.array(z.looseObject({
     name: z.string().max(200).nullish(),
-    quantity: z.int().min(1).max(100_000).nullish(),
-    weight: measurement.nullish(),
-    length: measurement.nullish(),
-    width: measurement.nullish(),
-    height: measurement.nullish(),
+    quantity: numeric(z.int().min(1).max(100_000)),
+    weight: measurement,
+    length: measurement,
+    width: measurement,
+    height: measurement,
   })).max(100).optional(),
 });
 

@@ -17306,6 +17306,11 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    contact_info?: {
+                        phone?: (string) | null;
+                    } & {
+                        [key: string]: unknown;
+                    };
                     default_processing_point_id?: string | null;
                     /** @description False does what the deactivate call does; true takes the branch back into use */
                     is_active?: boolean;
@@ -31199,11 +31204,11 @@ export interface operations {
                                     } | null;
                                 } | null;
                                 reasons?: {
-                                    description?: string | {
+                                    description?: (string | {
                                         ar?: string | null;
                                         en?: string | null;
                                         ku?: string | null;
-                                    };
+                                    }) | null;
                                     label: string | {
                                         ar?: string | null;
                                         en?: string | null;

@@ -45,6 +45,19 @@ test.each([null, ""])("a column with %j is no filter", async (nothing) => {
     .toEqual(["one", "two", "three"]);
 });
 
+test("an empty end of a range is open", async () => {
+  expect(await found({ total_deliveries: { min: "", max: 2 } })).toEqual(["one", "two"]);
+  expect(await found({ total_deliveries: { min: 2, max: "" }, success_rate: {} })).toEqual([
+    "two",
+    "three",
+  ]);
+  expect(await found({ total_deliveries: { min: "", max: null } })).toEqual([
+    "one",
+    "two",
+    "three",
+  ]);
+});
+
 test("the rows of all pages come as a file, filtered and sorted as asked", async () => {
   const answer = await tenant.ops.get("/delivery/driver-performance", {
     query: {

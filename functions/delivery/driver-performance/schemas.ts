@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { clamp, readColumnFilters } from "../../../shared/list.ts";
+import { clamp, contains, number, readColumnFilters } from "../../../shared/list.ts";
 import { Id, Timestamp } from "../../../shared/schemas.ts";
 
 const numbers = [
@@ -24,11 +24,9 @@ const whole = (min: number, max: number) =>
 const Month = z.int().min(1).max(12);
 const Year = z.int().min(2020).max(2100);
 
-const Numeric = z.union([z.number(), z.string().regex(/^-?\d{1,15}(\.\d{1,6})?$/)]);
-const Range = z.union([Numeric, z.object({ min: Numeric.nullish(), max: Numeric.nullish() })]);
 const columns = {
-  driver_name: { schema: z.string().max(200) },
-  ...Object.fromEntries(numbers.map((name) => [name, { schema: Range }])),
+  driver_name: contains("driver_name"),
+  ...Object.fromEntries(numbers.map((name) => [name, number(name)])),
 };
 
 const together = {

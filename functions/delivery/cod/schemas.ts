@@ -6,7 +6,6 @@ import {
   LongText,
   Money,
   PersonRef,
-  Text,
   Timestamp,
 } from "../../../shared/schemas.ts";
 
@@ -88,7 +87,8 @@ export const Settle = z.object({
       "Who took the cash, unless it is the caller. Settling by wallet, nobody does, and it counts for nothing",
   }),
   notes: LongText.nullish(),
-  reference: Text.nullish(),
+  // Empty is none, as it is of notes.
+  reference: z.string().trim().max(500).nullish(),
 }).transform(({ cod_collection_ids, ...rest }) => {
   if (cod_collection_ids && new Set(cod_collection_ids).size < cod_collection_ids.length) {
     throw new AppError("validation_failed", { field: "cod_collection_ids" });

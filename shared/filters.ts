@@ -160,7 +160,16 @@ export function prefer(
   return { schema, condition: (value) => condition(asText(value)), prefers: name };
 }
 
-/** `column_filters` as clients send it. Unknown names, null and empty values are no filters. Fails: invalid_column_filters. */
+/** A range that is open at both ends, as a grid leaves it whose fields nobody filled in. */
+function isOpen(value: unknown): boolean {
+  return typeof value === "object" && value !== null &&
+    Object.values(value).every((bound) => bound === null || bound === undefined);
+}
+
+/**
+ * `column_filters` as clients send it. Unknown names, null, empty values and ranges without an end are no filters.
+ * Fails: invalid_column_filters.
+ */
 export function readColumnFilters(
   text: string | undefined,
   columns: Readonly<Record<string, Pick<Filter, "schema">>>,
@@ -182,7 +191,7 @@ export function readColumnFilters(
     if (!result.success) {
       throw new AppError("invalid_column_filters", { field: `column_filters.${name}` });
     }
-    accepted[name] = result.data;
+    if (!isOpen(result.data)) accepted[name] = result.data;
   }
   return accepted;
 }

@@ -1,4 +1,4 @@
-/** What forms leave empty when cash is settled: a reference that nobody wrote. */
+/** What forms and grids leave empty: a reference that nobody wrote, and ranges without an end. */
 import { beforeAll, expect, test } from "vitest";
 import { newCash, remit, selected, settle } from "../support/cod.ts";
 import { sql } from "../support/db.ts";
@@ -25,5 +25,20 @@ test.each([[remit, ""], [remit, "  "], [settle, ""]])(
       from money.cod_settlements s join money.payments p on p.id = s.payment_id
       where s.payment_id = ${answer.body.data.settlement_payment_id}`;
     expect(row).toMatchObject({ reference: null, paid: null, snapshot: { reference: null } });
+  },
+);
+
+test.each([{}, { min: "", max: "" }, { min: null, max: null }])(
+  "a range %j is no filter, so the direct parameters of its field hold",
+  async (amount) => {
+    const big = await newCash(tenant, { cod: 90_000, fee: 0 });
+    const { body } = await tenant.dispatcher.get("/delivery/cod-collections", {
+      query: { amount_min: 90_000, column_filters: { amount } },
+    });
+    const found = body.cod.collections.map(({ amount }: { amount: number }) => amount);
+    expect(found).toContain(90_000);
+    expect(new Set(found)).toEqual(new Set([90_000]));
+    expect(body.cod.pagination.total).toBe(found.length);
+    await tenant.dispatcher.post(remit, selected(big.id));
   },
 );

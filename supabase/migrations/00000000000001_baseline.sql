@@ -6416,19 +6416,19 @@ begin
   return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
 end $$;
 
--- Writes what is in a parcel: the items of its package, or the parcel as one. Pricing has judged the measurements.
-create or replace function delivery.delivery_items_write(d delivery.deliveries) returns void
+-- Writes what is in parcels: the items of each one's package, or the parcel as one. Pricing has judged the measurements.
+create or replace function delivery.delivery_items_write(parcels delivery.deliveries[]) returns void
 language plpgsql set search_path = '' as $$
-declare
-  v_items jsonb := case when jsonb_typeof(d.package_details -> 'items') = 'array' and jsonb_array_length(d.package_details -> 'items') > 0
-    then d.package_details -> 'items' else '[{}]' end;
 begin
   insert into delivery.delivery_items (tenant_id, delivery_id, position, name, quantity, weight, length, width, height)
   select d.tenant_id, d.id, n.position, coalesce(nullif(trim(left(n.item ->> 'name', 200)), ''), 'Parcel ' || d.delivery_code),
     coalesce((delivery.read_measure(n.item -> 'quantity')).measure, 1), (delivery.read_measure(n.item -> 'weight')).measure,
     (delivery.read_measure(n.item -> 'length')).measure, (delivery.read_measure(n.item -> 'width')).measure,
     (delivery.read_measure(n.item -> 'height')).measure
-  from jsonb_array_elements(v_items) with ordinality n (item, position);
+  from unnest(parcels) d
+  cross join lateral jsonb_array_elements(
+    case when jsonb_typeof(d.package_details -> 'items') = 'array' and jsonb_array_length(d.package_details -> 'items') > 0
+      then d.package_details -> 'items' else '[{}]' end) with ordinality n (item, position);
 end $$;
 
 -- A draft becomes an order: its fee is charged, a staged one gets its legs. The delivery is locked and pending.
@@ -6485,7 +6485,7 @@ begin
   d.delivery_code := app.take_numbers('delivery_code');
   d.barcode := coalesce(d.barcode, delivery.barcode_of_code(d.delivery_code));
   perform delivery.delivery_insert(d);
-  perform delivery.delivery_items_write(d);
+  perform delivery.delivery_items_write(array[d]);
   if d.status = 'pending' then
     perform delivery.delivery_order(d);
   end if;
@@ -6655,7 +6655,7 @@ begin
     perform private.delivery_items_clear(d.id);
     t.id := d.id;
     t.delivery_code := d.delivery_code;
-    perform delivery.delivery_items_write(t);
+    perform delivery.delivery_items_write(array[t]);
   end if;
 end $$;
 
@@ -8755,8 +8755,8 @@ end $$;
 
 -- sql/40_functions/delivery/manifests/58_orders_write.sql
 
--- Writes the orders that manifest_orders_create priced and paid: parents, legs, payments, and
--- the items' own end, which is where the orders went. The barcode on the parcel stays its barcode.
+-- Writes the orders that manifest_orders_create priced and paid: parents with what is in them, legs,
+-- payments, and the items' own end, which is where the orders went. The barcode on the parcel stays its barcode.
 -- Lines are read as typed columns: a cast of a joined value is not leakproof and would keep indexes unused.
 create or replace function delivery.manifest_orders_write(lines jsonb, destination jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -8779,13 +8779,13 @@ begin
   insert into delivery.deliveries (id, tenant_id, delivery_code, barcode, delivery_flow, status, institution_user_id,
     delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size, unit_size_source, package_details,
     distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot, pickup_zone_id, dropoff_zone_id,
-    recipient, service_snapshot, manifest_id, manifest_item_id, source_snapshot, snapshot_version, label_assignment, created_by)
+    staging_warehouse_id, recipient, service_snapshot, manifest_id, manifest_item_id, source_snapshot, snapshot_version, label_assignment, created_by)
   select l.delivery_id, v_tenant, l.delivery_code, i.barcode_value,
     case when v_staging is null then 'standard' else 'pnd_parent' end, 'pending', m.institution_user_id,
     (destination ->> 'service_id')::uuid, 'sender', 'wallet', l.price, v_currency,
     l.unit_size, l.unit_size_source, i.package_details,
     l.distance_km, a.id, (destination ->> 'address_id')::uuid, to_jsonb(a), v_to, a.zone_id, (v_to ->> 'zone_id')::uuid,
-    destination -> 'recipient', v_service, m.id, i.id,
+    v_staging, destination -> 'recipient', v_service, m.id, i.id,
     jsonb_build_object('snapshot_version', 'manifest_origin_v1', 'manifest', jsonb_build_object('id', m.id, 'number', m.manifest_number),
       'item', jsonb_build_object('id', i.id, 'barcode_value', i.barcode_value), 'source', m.source_snapshot,
       'processing_point', jsonb_build_object('id', p.id, 'name', p.name, 'code', p.code)),
@@ -8798,6 +8798,9 @@ begin
   join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
   join delivery.addresses_list a on a.id = p.address_id
   order by l.position;
+  perform delivery.delivery_items_write((
+    select array_agg(d) from delivery.deliveries d
+    where d.tenant_id = v_tenant and d.id = any (array(select (l ->> 'delivery_id')::uuid from jsonb_array_elements(lines) l))));
 
   if v_staging is not null then
     perform delivery.delivery_legs_create((select array_agg((l ->> 'delivery_id')::uuid) from jsonb_array_elements(lines) l), v_staging);
@@ -20479,7 +20482,7 @@ begin
     return v_id;
   end if;
   if not exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id) then
-    perform delivery.delivery_items_write(v_parcel);
+    perform delivery.delivery_items_write(array[v_parcel]);
   end if;
   perform private.parcel_items_known(v_parcel.id);
   insert into warehousing.receiving_orders (tenant_id, reference_number, warehouse_id, source, delivery_id, exception_id, created_by)

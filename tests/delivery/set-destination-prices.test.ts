@@ -91,7 +91,7 @@ describe("money", () => {
   test("measured packages are priced by their units; one outside the service's range fails alone", async () => {
     await saveSettings(tenant.id, "general.unit_size", { unit_weight: 5, unit_length: 50 });
     const packed = (weight: number) => ({
-      packageDetails: { items: [{ weight, length: 10, width: 10, height: 10 }] },
+      packageDetails: { items: [{ name: "Box", weight, length: 10, width: 10, height: 10 }] },
     });
     const manifest = await newManifest(tenant, { items: [packed(12), packed(600)] });
     const { body } = await tenant.dispatcher.post(setDestination, request(manifest.itemIds));
@@ -106,6 +106,9 @@ describe("money", () => {
       unit_size: 3,
       unit_size_source: "package_details",
     });
+    const { id } = body.data.created[0].delivery;
+    const read = await tenant.dispatcher.get(`/delivery/deliveries/${id}`);
+    expect(read.body.delivery.items).toMatchObject([{ name: "Box", quantity: 1, weight: 12 }]);
   });
 });
 
@@ -132,6 +135,11 @@ describe("staging", () => {
       delivery_service_id: stagedService,
     });
     const parentId = body.data.created[0].delivery.id;
+    const read = await staged.dispatcher.get(`/delivery/deliveries/${parentId}`);
+    expect(read.body.delivery).toMatchObject({
+      staging_warehouse_id: warehouse.id,
+      items: [{ name: `Parcel ${body.data.created[0].delivery.delivery_code}`, quantity: 1 }],
+    });
     const [parent] = await sql`select * from delivery.deliveries where id = ${parentId}`;
     const legs =
       await sql`select * from delivery.deliveries where parent_id = ${parentId} order by sequence_plan`;

@@ -51,19 +51,19 @@ begin
   return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
 end $$;
 
--- Writes what is in a parcel: the items of its package, or the parcel as one. Pricing has judged the measurements.
-create or replace function delivery.delivery_items_write(d delivery.deliveries) returns void
+-- Writes what is in parcels: the items of each one's package, or the parcel as one. Pricing has judged the measurements.
+create or replace function delivery.delivery_items_write(parcels delivery.deliveries[]) returns void
 language plpgsql set search_path = '' as $$
-declare
-  v_items jsonb := case when jsonb_typeof(d.package_details -> 'items') = 'array' and jsonb_array_length(d.package_details -> 'items') > 0
-    then d.package_details -> 'items' else '[{}]' end;
 begin
   insert into delivery.delivery_items (tenant_id, delivery_id, position, name, quantity, weight, length, width, height)
   select d.tenant_id, d.id, n.position, coalesce(nullif(trim(left(n.item ->> 'name', 200)), ''), 'Parcel ' || d.delivery_code),
     coalesce((delivery.read_measure(n.item -> 'quantity')).measure, 1), (delivery.read_measure(n.item -> 'weight')).measure,
     (delivery.read_measure(n.item -> 'length')).measure, (delivery.read_measure(n.item -> 'width')).measure,
     (delivery.read_measure(n.item -> 'height')).measure
-  from jsonb_array_elements(v_items) with ordinality n (item, position);
+  from unnest(parcels) d
+  cross join lateral jsonb_array_elements(
+    case when jsonb_typeof(d.package_details -> 'items') = 'array' and jsonb_array_length(d.package_details -> 'items') > 0
+      then d.package_details -> 'items' else '[{}]' end) with ordinality n (item, position);
 end $$;
 
 -- A draft becomes an order: its fee is charged, a staged one gets its legs. The delivery is locked and pending.
@@ -120,7 +120,7 @@ begin
   d.delivery_code := app.take_numbers('delivery_code');
   d.barcode := coalesce(d.barcode, delivery.barcode_of_code(d.delivery_code));
   perform delivery.delivery_insert(d);
-  perform delivery.delivery_items_write(d);
+  perform delivery.delivery_items_write(array[d]);
   if d.status = 'pending' then
     perform delivery.delivery_order(d);
   end if;

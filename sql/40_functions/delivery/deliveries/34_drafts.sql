@@ -94,7 +94,7 @@ begin
     perform private.delivery_items_clear(d.id);
     t.id := d.id;
     t.delivery_code := d.delivery_code;
-    perform delivery.delivery_items_write(t);
+    perform delivery.delivery_items_write(array[t]);
   end if;
 end $$;
 

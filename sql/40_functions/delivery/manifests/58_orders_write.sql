@@ -1,5 +1,5 @@
--- Writes the orders that manifest_orders_create priced and paid: parents, legs, payments, and
--- the items' own end, which is where the orders went. The barcode on the parcel stays its barcode.
+-- Writes the orders that manifest_orders_create priced and paid: parents with what is in them, legs,
+-- payments, and the items' own end, which is where the orders went. The barcode on the parcel stays its barcode.
 -- Lines are read as typed columns: a cast of a joined value is not leakproof and would keep indexes unused.
 create or replace function delivery.manifest_orders_write(lines jsonb, destination jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -22,13 +22,13 @@ begin
   insert into delivery.deliveries (id, tenant_id, delivery_code, barcode, delivery_flow, status, institution_user_id,
     delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size, unit_size_source, package_details,
     distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot, pickup_zone_id, dropoff_zone_id,
-    recipient, service_snapshot, manifest_id, manifest_item_id, source_snapshot, snapshot_version, label_assignment, created_by)
+    staging_warehouse_id, recipient, service_snapshot, manifest_id, manifest_item_id, source_snapshot, snapshot_version, label_assignment, created_by)
   select l.delivery_id, v_tenant, l.delivery_code, i.barcode_value,
     case when v_staging is null then 'standard' else 'pnd_parent' end, 'pending', m.institution_user_id,
     (destination ->> 'service_id')::uuid, 'sender', 'wallet', l.price, v_currency,
     l.unit_size, l.unit_size_source, i.package_details,
     l.distance_km, a.id, (destination ->> 'address_id')::uuid, to_jsonb(a), v_to, a.zone_id, (v_to ->> 'zone_id')::uuid,
-    destination -> 'recipient', v_service, m.id, i.id,
+    v_staging, destination -> 'recipient', v_service, m.id, i.id,
     jsonb_build_object('snapshot_version', 'manifest_origin_v1', 'manifest', jsonb_build_object('id', m.id, 'number', m.manifest_number),
       'item', jsonb_build_object('id', i.id, 'barcode_value', i.barcode_value), 'source', m.source_snapshot,
       'processing_point', jsonb_build_object('id', p.id, 'name', p.name, 'code', p.code)),
@@ -41,6 +41,9 @@ begin
   join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
   join delivery.addresses_list a on a.id = p.address_id
   order by l.position;
+  perform delivery.delivery_items_write((
+    select array_agg(d) from delivery.deliveries d
+    where d.tenant_id = v_tenant and d.id = any (array(select (l ->> 'delivery_id')::uuid from jsonb_array_elements(lines) l))));
 
   if v_staging is not null then
     perform delivery.delivery_legs_create((select array_agg((l ->> 'delivery_id')::uuid) from jsonb_array_elements(lines) l), v_staging);

@@ -35,7 +35,7 @@ begin
     return v_id;
   end if;
   if not exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id) then
-    perform delivery.delivery_items_write(v_parcel);
+    perform delivery.delivery_items_write(array[v_parcel]);
   end if;
   perform private.parcel_items_known(v_parcel.id);
   insert into warehousing.receiving_orders (tenant_id, reference_number, warehouse_id, source, delivery_id, exception_id, created_by)

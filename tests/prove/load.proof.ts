@@ -22,16 +22,21 @@ test(`${seconds} s of settlements over ${clients} connections`, async () => {
   const { stack, token } = bench;
   const list = await stack.sql`select id from bench.rows order by n`;
   let next = 0;
-  const result = await load(
-    `${stack.apiUrl}/delivery/cod-collections/remit`,
-    { authorization: `Bearer ${token}` },
-    clients,
-    seconds,
-    () => {
-      const row = list[next++];
-      return row && JSON.stringify({ scope: "selected", cod_collection_ids: [row.id] });
-    },
-  );
+  const settle = (seconds: number) =>
+    load(
+      `${stack.apiUrl}/delivery/cod-collections/remit`,
+      { authorization: `Bearer ${token}` },
+      clients,
+      seconds,
+      () => {
+        const row = list[next++];
+        return row && JSON.stringify({ scope: "selected", cod_collection_ids: [row.id] });
+      },
+    );
+  // Then statistics as of a database in service: it plans for empty tables before, and autovacuum comes by once a minute.
+  const first = await settle(seconds / 12);
+  await stack.sql`vacuum analyze`;
+  const result = await settle(seconds);
   say(JSON.stringify(result));
   figure({
     what: `settlements a second over HTTP, ${clients} clients, one function process`,
@@ -49,7 +54,7 @@ test(`${seconds} s of settlements over ${clients} connections`, async () => {
   const [{ n }] = await stack
     .sql`select count(*)::int as n from money.cod_settlements where scope = 'selected' and tenant_id = ${bench.tenantId}
       and payment_id in (select settlement_payment_id from money.cod_collections c join bench.rows r on r.id = c.id)`;
-  expect(result.notOk).toBe(0);
-  expect(n).toBe(result.answers);
+  expect(first.notOk + result.notOk).toBe(0);
+  expect(n).toBe(first.answers + result.answers);
   expect(await stack.sql`select * from money.verify_books()`).toEqual([]);
 }, 300_000);

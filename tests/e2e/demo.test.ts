@@ -1,9 +1,9 @@
 /** `npm run demo` as people run it, on a stack with the demo data: what it counts is what Barid says, and a row that is gone is noticed. */
 import { spawn } from "node:child_process";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Stack } from "../../supabase/local/stack.ts";
 import { OptionsFailure, readOptions } from "../demo/options.ts";
 import { planOf } from "../demo/plan.ts";
@@ -87,6 +87,7 @@ async function removeOne() {
 
 test("what it is asked is read strictly, and without a stack it says what to do", () => {
   const nobody = mkdtempSync(join(tmpdir(), "barid-nobody-"));
+  onTestFinished(() => rmSync(nobody, { recursive: true }));
   const failure = (args: string[]): OptionsFailure => {
     try {
       readOptions(args, nobody);

@@ -13,10 +13,7 @@ describe("the tests of an endpoint", () => {
       const [first] = testsOf(one);
       return first?.file.startsWith(`tests/${one.slug}/`) ? [] : [`${one.name}: ${first?.file}`];
     });
-    // Money that comes to a wallet through a gateway is tested with the gateways.
-    expect(elsewhere).toEqual([
-      "POST /delivery/wallets/:id/top-ups: tests/payment/gatewayone.test.ts",
-    ]);
+    expect(elsewhere).toEqual([]);
   });
 
   test("are found through constants, helpers and words that a helper is given", () => {

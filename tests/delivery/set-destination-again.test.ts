@@ -1,10 +1,9 @@
 /** What the same call with the same key finds when the first did not come to its end, or made nothing. */
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
-import { newBranch } from "../support/make.ts";
 import { newManifest } from "../support/manifests.ts";
-import { checkBooks, fundWallet, newService } from "../support/money.ts";
-import { newTenant, type Tenant } from "../support/people.ts";
+import { checkBooks, fundWallet } from "../support/money.ts";
+import type { Tenant } from "../support/people.ts";
 import { newDestination, requestTo, setDestination } from "../support/set-destination.ts";
 
 let tenant: Tenant;
@@ -51,10 +50,10 @@ test("orders of a part that failed are told as interrupted, and made by the same
 });
 
 test("an answer without an order is not remembered: once the wallet is filled the same call makes them", async () => {
-  const poor = await newTenant();
-  const [service, branch] = [await newService(poor), await newBranch(poor)];
+  const made = await newDestination(0);
+  const poor = made.tenant;
   const { itemIds } = await newManifest(poor, { items: 2 });
-  const body = requestTo({ tenant: poor, service, branch, wallet: "" })(itemIds);
+  const body = requestTo(made)(itemIds);
   const short = await poor.dispatcher.post(setDestination, body, keyed("short"));
   expect(short.body).toMatchObject({ success: false, data: { created_count: 0 } });
   expect(short.body.data.failed.map(({ code }: { code: string }) => code)).toEqual(

@@ -18,15 +18,10 @@ beforeAll(async () => {
 
 describe("money", () => {
   test("a short wallet fails the items it cannot bear, keeps them received, and a retry finishes them", async () => {
-    const poor = await newTenant();
-    const [poorService, poorBranch] = [await newService(poor), await newBranch(poor)];
-    const poorWallet = await fundWallet(poor, "institution", poor.institution.id, 2_000);
+    const made = await newDestination(2_000);
+    const { tenant: poor, wallet: poorWallet } = made;
     const manifest = await newManifest(poor, { items: 3 });
-    const body = {
-      item_ids: manifest.itemIds,
-      destination_branch_id: poorBranch,
-      delivery_service_id: poorService,
-    };
+    const body = requestTo(made)(manifest.itemIds);
     const first = await poor.dispatcher.post(setDestination, body);
     expect(first.body.data).toMatchObject({ created_count: 2, failed_count: 1 });
     expect(first.body.data.failed[0]).toMatchObject({

@@ -2,38 +2,26 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Bench, startBench } from "../bench/bench-stack.ts";
 import { people } from "../bench/cod/rows.ts";
-import { prepare } from "../bench/cod/settlements.ts";
-import { load } from "../bench/load.ts";
+import { prepare, settleOverHttp } from "../bench/cod/settlements.ts";
 import { figure, of, say } from "./proof.ts";
 
 const seconds = of({ test: 3, short: 15, full: 60 });
 const clients = 32;
-const rows = of({ test: 5_000, short: 20_000, full: 80_000 });
+const rowCount = of({ test: 5_000, short: 20_000, full: 80_000 });
 
 let bench: Bench;
 beforeAll(async () => {
   bench = await startBench({ BARID_DB_POOL: "4" });
   await people(bench);
-  await prepare(bench, rows);
+  await prepare(bench, rowCount);
 }, 600_000);
 afterAll(() => bench?.stop());
 
 test(`${seconds} s of settlements over ${clients} connections`, async () => {
-  const { stack, token } = bench;
-  const list = await stack.sql`select id from bench.rows order by n`;
-  let next = 0;
-  const settle = (seconds: number) =>
-    load(
-      `${stack.apiUrl}/delivery/cod-collections/remit`,
-      { authorization: `Bearer ${token}` },
-      clients,
-      seconds,
-      () => {
-        const row = list[next++];
-        return row && JSON.stringify({ scope: "selected", cod_collection_ids: [row.id] });
-      },
-    );
-  // Then statistics as of a database in service: it plans for empty tables before, and autovacuum comes by once a minute.
+  const { stack } = bench;
+  const rows = await stack.sql<{ id: string }[]>`select id from bench.rows order by n`;
+  const settle = settleOverHttp(bench, rows, clients);
+  // Statistics as of a database in service: without them it plans for empty tables, and autovacuum comes by once a minute.
   const first = await settle(seconds / 12);
   await stack.sql`vacuum analyze`;
   const result = await settle(seconds);

@@ -10,15 +10,16 @@ export interface Destination {
   tenant: Tenant;
   service: string;
   branch: string;
-  /** Of the institution, which pays: 1,000,000. */
+  /** Of the institution, which pays. */
   wallet: string;
 }
 
-export async function newDestination(): Promise<Destination> {
+/** A tenant of its own with what a scan needs, and so much in the institution's wallet. */
+export async function newDestination(balance = 1_000_000): Promise<Destination> {
   const tenant = await newTenant();
   const service = await newService(tenant);
   const branch = await newBranch(tenant);
-  const wallet = await fundWallet(tenant, "institution", tenant.institution.id, 1_000_000);
+  const wallet = await fundWallet(tenant, "institution", tenant.institution.id, balance);
   return { tenant, service, branch, wallet };
 }
 

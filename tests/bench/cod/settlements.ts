@@ -1,7 +1,7 @@
 /** Settlements of one collection each: as SQL, by plain statements that write the same rows, over HTTP. */
 import { randomUUID } from "node:crypto";
 import type { Bench } from "../bench-stack.ts";
-import { load, median } from "../load.ts";
+import { load, type LoadResult, median } from "../load.ts";
 import { pgbench } from "../pgbench.ts";
 import type { Report } from "../report.ts";
 import { bare } from "./bare.ts";
@@ -148,11 +148,14 @@ export function plainly({ tenantId, userId }: Bench, who: Who): string {
     select bench.settle_plainly(r.id, r.driver, ${actor}) ${next} \\; commit;\n`;
 }
 
-async function overHttp({ stack, token }: Bench): Promise<number> {
-  const rows = await stack
-    .sql`select r.id from bench.rows r where n > (select last_value from bench.taken) order by n limit 30000`;
+/** Settles one of `rows` after the other over HTTP, by so many connections, for as long as it is told. */
+export function settleOverHttp(
+  { stack, token }: Bench,
+  rows: readonly { id: string }[],
+  connections: number,
+): (seconds: number) => Promise<LoadResult> {
   let taken = 0;
-  const sendFor = (seconds: number) =>
+  return (seconds) =>
     load(
       `${stack.apiUrl}/delivery/cod-collections/remit`,
       { authorization: `Bearer ${token}` },
@@ -163,10 +166,19 @@ async function overHttp({ stack, token }: Bench): Promise<number> {
         return row && JSON.stringify({ scope: "selected", cod_collection_ids: [row.id] });
       },
     );
+}
+
+async function overHttp(bench: Bench): Promise<number> {
+  const { sql } = bench.stack;
+  const rows = await sql<{ id: string }[]>`
+    select r.id from bench.rows r where n > (select last_value from bench.taken) order by n limit 30000`;
+  const settle = settleOverHttp(bench, rows, connections);
   // Workers load their code and their fonts at the first settlements, and each connection its plans.
-  await sendFor(5);
-  const { perSecond, notOk } = await sendFor(seconds);
+  const warm = await settle(5);
+  const { perSecond, notOk, answers } = await settle(seconds);
   if (notOk) throw new Error(`${notOk} settlements over HTTP were refused`);
-  await stack.sql`select setval('bench.taken', (select last_value from bench.taken) + ${taken})`;
+  await sql`select setval('bench.taken', (select last_value from bench.taken) + ${
+    warm.answers + answers
+  })`;
   return perSecond;
 }

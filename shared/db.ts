@@ -3,7 +3,7 @@
  * `private.call` (a core), `private.read` (a list) or `private.check` (the rule alone) enter as the
  * caller, apply the endpoint's rule and answer.
  *
- * Every answer and refusal carries the id of its statement: the driver can mix them up after a broken
+ * Every answer, a refusal too, carries the id of its statement: the driver can mix them up after a broken
  * connection (see `pool.ts`), and an answer that belongs to another request is worse than none.
  */
 import { Buffer } from "node:buffer";
@@ -48,6 +48,18 @@ interface Answer {
   jobs?: boolean;
   events?: boolean;
   version?: string | null;
+  call_id: string;
+}
+
+/** What `private.refusal` answers: nothing was done, and why. */
+interface Refused {
+  refused: {
+    state: string;
+    message: string;
+    detail?: string;
+    constraint?: string;
+    context?: string;
+  };
   call_id: string;
 }
 
@@ -208,6 +220,12 @@ function send(sql: postgres.Sql, kind: Statement, request: string) {
   return sql.unsafe(statements[kind](literal));
 }
 
+/**
+ * What JSON can escape and no text of PostgreSQL holds: NUL, and one half of a character. JSON.stringify escapes halves
+ * alone; a backslash of the text itself comes doubled.
+ */
+const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
+
 /** A deadlock or a serialization failure is undone and may be tried again; a lost connection once. */
 const clashAttemptsMax = 5;
 const lostAttemptsMax = 2;
@@ -236,16 +254,18 @@ async function execute(
   for (let attempt = 1;; attempt++) {
     const callId = `${processId}/${++calls}`;
     const request = JSON.stringify({ claims: { ...claims, call_id: callId }, ...asked });
+    if (unstorable.test(request)) throw new AppError("validation_failed", { field: "input" });
+    let answer: Answer | Refused;
     try {
-      return await withConnection(async (sql) => {
+      answer = await withConnection(async (sql) => {
         if (abandoned()) throw unavailable();
         const rows = await send(sql, kind, request);
-        const answer = rows[0]?.answer as Answer | undefined;
+        const answer = rows[0]?.answer as Answer | Refused | undefined;
         if (answer?.call_id !== callId) throw new ForeignAnswer();
         return answer;
       }, whoseOf(claims));
     } catch (error) {
-      const verdict = judge(error, callId);
+      const verdict = judge(error);
       const attemptsMax = verdict.kind === "clash"
         ? clashAttemptsMax
         : verdict.kind === "lost" && safeToRepeat
@@ -257,6 +277,8 @@ async function execute(
       }
       throw verdict.error;
     }
+    if ("refused" in answer) throw refusalIn(answer);
+    return answer;
   }
 }
 
@@ -275,21 +297,23 @@ interface Verdict {
   error: unknown;
 }
 
-function judge(error: unknown, callId: string): Verdict {
+function judge(error: unknown): Verdict {
   if (error instanceof AppError) return { kind: "refused", error };
-  const passing = passingOf(error, callId);
+  const passing = passingOf(error);
   if (passing) return { kind: passing === "busy" ? "refused" : passing, error: unavailable() };
-  const { code = "", message, detail, constraint_name: constraint = "" } =
-    error as postgres.PostgresError;
-  if (code === "RULE0") {
-    const { call_id: _, language, ...params } = JSON.parse(detail ?? "{}");
-    return {
-      kind: "refused",
-      error: isErrorCode(message) ? new AppError(message, params, language) : error,
-    };
+  return { kind: "refused", error };
+}
+
+/** The refusal that the database answered with; an error for what no client should ever be shown. */
+function refusalIn({ refused: { state, message, detail, constraint, context } }: Refused): Error {
+  if (state === "RULE0") {
+    const { language, ...params } = JSON.parse(detail ?? "{}");
+    return isErrorCode(message)
+      ? new AppError(message, params, language)
+      : new Error(`a core refused with ${message}, which is no code`);
   }
-  const refusal = refusalOf(code, constraint, message);
-  return { kind: "refused", error: refusal ?? error };
+  return refusalOf(state, constraint ?? "", message, context) ??
+    new Error(`${state} ${message}${context ? `\n${context}` : ""}`);
 }
 
 /**
@@ -300,11 +324,12 @@ export function refusalOf(
   state: string,
   constraint: string,
   message: string,
+  context?: string,
 ): AppError | undefined {
   if (isErrorCode(constraint)) return new AppError(constraint);
   const known = byState(state);
   if (!known) return undefined;
-  log("warn", "refused_by_database", { code: state, message, constraint });
+  log("warn", "refused_by_database", { code: state, message, constraint, context });
   return new AppError(known, { field: constraint || "input" });
 }
 

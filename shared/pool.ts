@@ -109,24 +109,14 @@ export async function withConnection<T>(
   }
 }
 
-/** Sets the pool in use aside, since one of its connections mixed up its answers. */
-export function retireCurrent(why: unknown): void {
-  retire(current, why);
-}
-
 /**
- * What keeps a statement from its end for now. lost: its connection broke, or the answer is another statement's, which
- * a refusal tells by its call. clash: it met another one and was undone. busy: it waited too long for a lock, or was
- * told to stop, and was undone.
+ * What keeps a statement from its end for now. lost: its connection broke, or the answer is another statement's.
+ * clash: it met another one and was undone. busy: it waited too long for a lock, or was stopped, and was undone.
  */
-export function passingOf(error: unknown, callId?: string): "lost" | "clash" | "busy" | undefined {
+export function passingOf(error: unknown): "lost" | "clash" | "busy" | undefined {
   if (error instanceof AppError) return;
   if (isConnectionFailure(error)) return "lost";
-  const { code = "", detail } = error as postgres.PostgresError;
-  if (code === "RULE0" && (JSON.parse(detail ?? "{}").call_id ?? undefined) !== callId) {
-    retireCurrent(new ForeignAnswer());
-    return "lost";
-  }
+  const { code = "" } = error as postgres.PostgresError;
   if (code === "40001" || code === "40P01") return "clash";
   if (code === "55P03" || code === "57014" || code.startsWith("53")) return "busy";
 }

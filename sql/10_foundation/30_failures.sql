@@ -1,15 +1,12 @@
 -- Refuses the request: everything the transaction did is undone and the client gets `code`.
--- `params` fill the holes of the code's text; only those the code declares public leave the server.
--- `call_id` names the statement that was refused: the functions compare it with the one they sent, so
--- that a refusal can never reach another request. `language` is the one the refusal is said in when the
--- client asked for none.
+-- `params` fill the holes of the code's text; only those the code declares public leave the server. `language` is the one
+-- the refusal is said in when the client asked for none. The request's engine makes an answer of it (private.call).
 -- SQLSTATE RULE0 is ours: five capitals or digits that no PostgreSQL class uses.
 create or replace function app.fail(code text, params jsonb default '{}') returns void
 language plpgsql set search_path = '' as $$
 begin
   raise exception using errcode = 'RULE0', message = code,
-    detail = (params || jsonb_build_object('call_id', current_setting('app.call_id', true),
-      'language', current_setting('app.language', true)))::text;
+    detail = (params || jsonb_build_object('language', current_setting('app.language', true)))::text;
 end $$;
 
 -- The same as an expression: coalesce(x, app.refuse('thing_not_found')) reads as a rule.

@@ -29,7 +29,7 @@ function asTenant<T>(
 ): Promise<T> {
   return (pool as postgres.Sql).begin(async (tx) => {
     await tx`select set_config('app.tenant_id', ${id}, true), set_config('app.sees_tenant', 'on', true),
-      set_config('app.user_id', ${tenant.admin.id}, true), set_config('app.call_id', 'test', true),
+      set_config('app.user_id', ${tenant.admin.id}, true),
       set_config('role', 'barid_caller', true)`;
     return await work(tx);
   }) as Promise<T>;

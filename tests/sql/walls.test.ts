@@ -211,9 +211,7 @@ async function as<T>(
   await sql.begin(async (tx) => {
     await tx`select set_config('app.tenant_id', ${caller.tenant}, true), set_config('app.user_id', ${caller.user}, true),
       set_config('app.grants', ${`{${grants.map((grant) => `"${grant}"`)}}`}, true),
-      set_config('app.sees_tenant', ${
-      staff ? "on" : "off"
-    }, true), set_config('app.call_id', 'walls', true),
+      set_config('app.sees_tenant', ${staff ? "on" : "off"}, true),
       set_config('role', 'barid_caller', true)`;
     result = await work(tx);
     throw new Undone();

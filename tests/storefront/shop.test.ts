@@ -179,7 +179,7 @@ describe("the wall behind the shop", () => {
   /** What somebody without a user reaches once the shop is entered, with no core in between. */
   async function countAsPublic(name: string, statement: string): Promise<number> {
     return await sql.begin(async (tx) => {
-      await tx`select set_config('app.grants', '{anyone}', true), set_config('app.call_id', 'walls', true),
+      await tx`select set_config('app.grants', '{anyone}', true),
         set_config('role', 'barid_caller', true)`;
       await tx`select private.open_shop(${name})`;
       const [row] = await tx.unsafe(`select count(*)::int as n from ${statement}`);
@@ -220,7 +220,7 @@ describe("the wall behind the shop", () => {
   test("lets the public write nothing", async () => {
     const write = (statement: string) =>
       sql.begin(async (tx) => {
-        await tx`select set_config('app.user_id', '', true), set_config('app.call_id', 'walls', true),
+        await tx`select set_config('app.user_id', '', true),
           set_config('role', 'barid_caller', true)`;
         await tx`select private.open_shop(${store.name})`;
         return (await tx.unsafe(statement)).count;

@@ -38,7 +38,7 @@ begin
         get stacked diagnostics v_constraint = constraint_name, v_detail = pg_exception_detail;
         v_errors := v_errors || jsonb_build_object('line', v_lines[v_at] -> 'line', 'code', sqlerrm, 'state', sqlstate,
           'constraint', v_constraint,
-          'params', case when sqlstate = 'RULE0' then v_detail::jsonb - '{call_id,language}'::text[] else '{}' end);
+          'params', case when sqlstate = 'RULE0' then v_detail::jsonb - 'language' else '{}' end);
         v_to := v_at - 1;
       end;
     end loop;

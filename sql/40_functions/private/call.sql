@@ -1,3 +1,21 @@
+-- What a refusal says, as PostgreSQL's diagnostics have it.
+do $$ begin
+  create type private.refused as (state text, message text, detail text, constraint_name text, context text);
+exception when duplicate_object then null;
+end $$;
+
+-- The answer of a call that was refused: {refused: {state, message, detail, constraint, context}, call_id}. `message` is
+-- the code and `detail` its params (app.fail) in state RULE0; else a constraint or PostgreSQL itself refused, and only
+-- then `context` says where, for the log of the functions.
+create or replace function private.refusal(refused private.refused, claims jsonb) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('call_id', claims ->> 'call_id', 'refused', jsonb_strip_nulls(jsonb_build_object(
+    'state', refused.state, 'message', refused.message, 'detail', nullif(refused.detail, ''),
+    'constraint', nullif(refused.constraint_name, ''),
+    'context', case when refused.state <> 'RULE0' then refused.context end)));
+end $$;
+
 -- One request, one statement, one transaction: enter as the caller, run `work`, answer.
 --
 -- work is the name of a core, area.noun_verb(input jsonb) returns jsonb.
@@ -9,14 +27,19 @@
 -- the client knows, the row must have one of them from before the work until its first change.
 -- Answers {data, replayed, jobs, events, language, tenant, version}; jobs tells that background work waits for a runner,
 -- events that somebody listens to what happened.
--- Fails: what private.enter and the core fail with, idempotency_conflict (or the rule's `conflict`), version_conflict.
+-- A refusal is an answer too, {refused, call_id} (see private.refusal): everything the call did is undone with its
+-- subtransaction, and PostgreSQL, which logs the statement of every error, does not log what the caller sent.
+-- Refuses with: what private.enter and the core fail with, idempotency_conflict (or the rule's `conflict`), version_conflict.
+-- Raises what is no refusal: faults, deadlocks, time-outs.
 create or replace function private.call(claims jsonb, rule jsonb, work text, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_language text := private.enter(claims, rule);
+  v_language text;
   v_answer jsonb;
   v_key text := claims ->> 'idempotency_key';
+  v_refused private.refused;
 begin
+  v_language := private.enter(claims, rule);
   if v_key is not null then
     -- For cores that remember for longer than the engine does.
     perform set_config('app.idempotency_key', v_key, true);
@@ -32,10 +55,21 @@ begin
   if v_key is not null then
     perform private.idempotency_store(claims ->> 'operation', v_key, coalesce(v_answer, 'null'));
   end if;
+  if not coalesce((rule ->> 'reads_only')::boolean, false) then
+    -- What a constraint finds at the commit would be an error outside of this block.
+    set constraints all immediate;
+  end if;
   return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id',
     'version', case when rule ? 'version' then private.version_of(rule -> 'version') end,
     'jobs', coalesce(nullif(current_setting('app.jobs_queued', true), ''), 'off') = 'on',
     'events', coalesce(nullif(current_setting('app.events_queued', true), ''), 'off') = 'on');
+exception when sqlstate 'RULE0' or integrity_constraint_violation or data_exception or insufficient_privilege then
+  get stacked diagnostics v_refused.state = returned_sqlstate, v_refused.message = message_text, v_refused.detail = pg_exception_detail,
+    v_refused.constraint_name = constraint_name, v_refused.context = pg_exception_context;
+  if v_refused.message = 'internal_server_error' then
+    raise;
+  end if;
+  return private.refusal(v_refused, claims);
 end $$;
 
 -- The same for a list: `statement` is written by the list engine from declared columns only; every
@@ -44,10 +78,12 @@ end $$;
 create or replace function private.read(claims jsonb, rule jsonb, statement text, params jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_language text := private.enter(claims, rule);
+  v_language text;
   v_plan text := 'list_' || md5(statement);
   v_answer jsonb;
+  v_refused private.refused;
 begin
+  v_language := private.enter(claims, rule);
   if params -> 'keep_plan' is distinct from 'true' then
     execute statement into v_answer using params;
   else
@@ -60,6 +96,13 @@ begin
   end if;
   return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id',
     'version', case when rule ? 'version' then private.version_of(rule -> 'version') end);
+exception when sqlstate 'RULE0' or integrity_constraint_violation or data_exception or insufficient_privilege then
+  get stacked diagnostics v_refused.state = returned_sqlstate, v_refused.message = message_text, v_refused.detail = pg_exception_detail,
+    v_refused.constraint_name = constraint_name, v_refused.context = pg_exception_context;
+  if v_refused.message = 'internal_server_error' then
+    raise;
+  end if;
+  return private.refusal(v_refused, claims);
 end $$;
 
 -- Prepares a statement of a list for the caller's role, under a name that is its own. A plan holds up to a megabyte, so
@@ -82,11 +125,21 @@ end $$;
 create or replace function private.check(claims jsonb, rule jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_language text := private.enter(claims, rule);
+  v_language text;
+  v_refused private.refused;
 begin
+  v_language := private.enter(claims, rule);
   return jsonb_build_object('language', v_language, 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id');
+exception when sqlstate 'RULE0' or integrity_constraint_violation or data_exception or insufficient_privilege then
+  get stacked diagnostics v_refused.state = returned_sqlstate, v_refused.message = message_text, v_refused.detail = pg_exception_detail,
+    v_refused.constraint_name = constraint_name, v_refused.context = pg_exception_context;
+  if v_refused.message = 'internal_server_error' then
+    raise;
+  end if;
+  return private.refusal(v_refused, claims);
 end $$;
 
 grant execute on function private.plan_keep(text, text) to barid_caller;
+grant execute on function private.refusal(private.refused, jsonb) to barid_api, barid_caller;
 grant execute on function private.call(jsonb, jsonb, text, jsonb), private.read(jsonb, jsonb, text, jsonb),
   private.check(jsonb, jsonb) to barid_api;

@@ -10,7 +10,6 @@ language plpgsql set search_path = '' as $$
 declare
   v_who record;
 begin
-  perform set_config('app.call_id', coalesce(claims ->> 'call_id', ''), true);
   v_who := private.identify(claims);
   perform
     set_config('app.user_id', coalesce(v_who.user_id::text, ''), true),

@@ -8415,6 +8415,21 @@ export interface operations {
                                 phone: string | null;
                             } | null;
                             delivery: {
+                                barcode: string;
+                                cash_due: {
+                                    delivery: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                    pickup: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                };
+                                cod_amount: number;
+                                currency: string;
                                 customer: {
                                     full_name: string;
                                     /** Format: uuid */
@@ -8422,9 +8437,25 @@ export interface operations {
                                     phone: string | null;
                                 } | null;
                                 delivery_code: number;
+                                delivery_fee: number;
                                 external_reference_id: string | null;
                                 /** Format: uuid */
                                 id: string;
+                                leg: ("A" | "B") | null;
+                                parcel: {
+                                    barcode: string;
+                                    delivery_code: number;
+                                    /** Format: uuid */
+                                    id: string;
+                                } | null;
+                                parent_id: string | null;
+                                recipient: {
+                                    [key: string]: unknown;
+                                };
+                                sender: {
+                                    name: string | null;
+                                    phone: string | null;
+                                } | null;
                             } | null;
                             delivery_details?: {
                                 [key: string]: unknown;
@@ -8851,6 +8882,21 @@ export interface operations {
                                 phone: string | null;
                             } | null;
                             delivery: {
+                                barcode: string;
+                                cash_due: {
+                                    delivery: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                    pickup: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                };
+                                cod_amount: number;
+                                currency: string;
                                 customer: {
                                     full_name: string;
                                     /** Format: uuid */
@@ -8858,9 +8904,25 @@ export interface operations {
                                     phone: string | null;
                                 } | null;
                                 delivery_code: number;
+                                delivery_fee: number;
                                 external_reference_id: string | null;
                                 /** Format: uuid */
                                 id: string;
+                                leg: ("A" | "B") | null;
+                                parcel: {
+                                    barcode: string;
+                                    delivery_code: number;
+                                    /** Format: uuid */
+                                    id: string;
+                                } | null;
+                                parent_id: string | null;
+                                recipient: {
+                                    [key: string]: unknown;
+                                };
+                                sender: {
+                                    name: string | null;
+                                    phone: string | null;
+                                } | null;
                             } | null;
                             delivery_details?: {
                                 [key: string]: unknown;
@@ -12165,6 +12227,18 @@ export interface operations {
                             carrier_code: string | null;
                             /** @enum {string} */
                             carrier_type: "internal" | "external";
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
                             cod_amount: number;
                             /** Format: date-time */
                             created_at: string;
@@ -12214,6 +12288,12 @@ export interface operations {
                             manifest_id: string | null;
                             notes: string | null;
                             original_delivery_id: string | null;
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
                             parent_id: string | null;
                             /** @enum {string} */
                             payer_type: "sender" | "receiver";
@@ -12232,6 +12312,10 @@ export interface operations {
                             recipient: {
                                 [key: string]: unknown;
                             };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             sequence_plan: number | null;
                             /** @enum {string} */
                             status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
@@ -12671,6 +12755,18 @@ export interface operations {
                                 carrier_code: string | null;
                                 /** @enum {string} */
                                 carrier_type: "internal" | "external";
+                                cash_due: {
+                                    delivery: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                    pickup: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                };
                                 cod_amount: number;
                                 /** Format: date-time */
                                 created_at: string;
@@ -12720,6 +12816,12 @@ export interface operations {
                                 manifest_id: string | null;
                                 notes: string | null;
                                 original_delivery_id: string | null;
+                                parcel: {
+                                    barcode: string;
+                                    delivery_code: number;
+                                    /** Format: uuid */
+                                    id: string;
+                                } | null;
                                 parent_id: string | null;
                                 /** @enum {string} */
                                 payer_type: "sender" | "receiver";
@@ -12738,6 +12840,10 @@ export interface operations {
                                 recipient: {
                                     [key: string]: unknown;
                                 };
+                                sender: {
+                                    name: string | null;
+                                    phone: string | null;
+                                } | null;
                                 sequence_plan: number | null;
                                 /** @enum {string} */
                                 status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
@@ -12755,6 +12861,12 @@ export interface operations {
                             original_delivery_id: string | null;
                             package_details: {
                                 [key: string]: unknown;
+                            } | null;
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
                             } | null;
                             parent_id: string | null;
                             /** @enum {string} */
@@ -12796,6 +12908,10 @@ export interface operations {
                             returns: {
                                 [key: string]: unknown;
                             }[];
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             sequence_plan: number | null;
                             staging_warehouse_id: string | null;
                             /** @enum {string} */
@@ -13178,6 +13294,18 @@ export interface operations {
                             carrier_code: string | null;
                             /** @enum {string} */
                             carrier_type: "internal" | "external";
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
                             cod_amount: number;
                             /** Format: date-time */
                             created_at: string;
@@ -13227,6 +13355,12 @@ export interface operations {
                             manifest_id: string | null;
                             notes: string | null;
                             original_delivery_id: string | null;
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
                             parent_id: string | null;
                             /** @enum {string} */
                             payer_type: "sender" | "receiver";
@@ -13245,6 +13379,10 @@ export interface operations {
                             recipient: {
                                 [key: string]: unknown;
                             };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             sequence_plan: number | null;
                             /** @enum {string} */
                             status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
@@ -13336,6 +13474,18 @@ export interface operations {
                             carrier_code: string | null;
                             /** @enum {string} */
                             carrier_type: "internal" | "external";
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
                             cod_amount: number;
                             /** Format: date-time */
                             created_at: string;
@@ -13385,6 +13535,12 @@ export interface operations {
                             manifest_id: string | null;
                             notes: string | null;
                             original_delivery_id: string | null;
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
                             parent_id: string | null;
                             /** @enum {string} */
                             payer_type: "sender" | "receiver";
@@ -13403,6 +13559,10 @@ export interface operations {
                             recipient: {
                                 [key: string]: unknown;
                             };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             sequence_plan: number | null;
                             /** @enum {string} */
                             status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
@@ -13528,6 +13688,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        cash: {
+                            collected: {
+                                cod: number;
+                                currency: string;
+                                delivery_fee: number;
+                            };
+                            due: {
+                                cod: number;
+                                currency: string;
+                                delivery_fee: number;
+                            };
+                        };
                         delivery: {
                             assignment: {
                                 /** Format: date-time */
@@ -13550,6 +13722,18 @@ export interface operations {
                             carrier_code: string | null;
                             /** @enum {string} */
                             carrier_type: "internal" | "external";
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
                             cod_amount: number;
                             /** Format: date-time */
                             created_at: string;
@@ -13599,6 +13783,12 @@ export interface operations {
                             manifest_id: string | null;
                             notes: string | null;
                             original_delivery_id: string | null;
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
                             parent_id: string | null;
                             /** @enum {string} */
                             payer_type: "sender" | "receiver";
@@ -13617,6 +13807,10 @@ export interface operations {
                             recipient: {
                                 [key: string]: unknown;
                             };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             sequence_plan: number | null;
                             /** @enum {string} */
                             status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
@@ -13763,6 +13957,18 @@ export interface operations {
                             carrier_code: string | null;
                             /** @enum {string} */
                             carrier_type: "internal" | "external";
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
                             cod_amount: number;
                             /** Format: date-time */
                             created_at: string;
@@ -13812,6 +14018,12 @@ export interface operations {
                             manifest_id: string | null;
                             notes: string | null;
                             original_delivery_id: string | null;
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
                             parent_id: string | null;
                             /** @enum {string} */
                             payer_type: "sender" | "receiver";
@@ -13830,6 +14042,10 @@ export interface operations {
                             recipient: {
                                 [key: string]: unknown;
                             };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             sequence_plan: number | null;
                             /** @enum {string} */
                             status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
@@ -14046,6 +14262,18 @@ export interface operations {
                             carrier_code: string | null;
                             /** @enum {string} */
                             carrier_type: "internal" | "external";
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
                             cod_amount: number;
                             /** Format: date-time */
                             created_at: string;
@@ -14095,6 +14323,12 @@ export interface operations {
                             manifest_id: string | null;
                             notes: string | null;
                             original_delivery_id: string | null;
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
                             parent_id: string | null;
                             /** @enum {string} */
                             payer_type: "sender" | "receiver";
@@ -14113,6 +14347,10 @@ export interface operations {
                             recipient: {
                                 [key: string]: unknown;
                             };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             sequence_plan: number | null;
                             /** @enum {string} */
                             status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
@@ -14238,6 +14476,18 @@ export interface operations {
                             carrier_code: string | null;
                             /** @enum {string} */
                             carrier_type: "internal" | "external";
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
                             cod_amount: number;
                             /** Format: date-time */
                             created_at: string;
@@ -14287,6 +14537,12 @@ export interface operations {
                             manifest_id: string | null;
                             notes: string | null;
                             original_delivery_id: string | null;
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
                             parent_id: string | null;
                             /** @enum {string} */
                             payer_type: "sender" | "receiver";
@@ -14305,6 +14561,10 @@ export interface operations {
                             recipient: {
                                 [key: string]: unknown;
                             };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             sequence_plan: number | null;
                             /** @enum {string} */
                             status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
@@ -14504,6 +14764,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        cash: {
+                            collected: {
+                                cod: number;
+                                currency: string;
+                                delivery_fee: number;
+                            };
+                            due: {
+                                cod: number;
+                                currency: string;
+                                delivery_fee: number;
+                            };
+                        };
                         delivery: {
                             assignment: {
                                 /** Format: date-time */
@@ -14526,6 +14798,18 @@ export interface operations {
                             carrier_code: string | null;
                             /** @enum {string} */
                             carrier_type: "internal" | "external";
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
                             cod_amount: number;
                             /** Format: date-time */
                             created_at: string;
@@ -14575,6 +14859,12 @@ export interface operations {
                             manifest_id: string | null;
                             notes: string | null;
                             original_delivery_id: string | null;
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
                             parent_id: string | null;
                             /** @enum {string} */
                             payer_type: "sender" | "receiver";
@@ -14593,6 +14883,10 @@ export interface operations {
                             recipient: {
                                 [key: string]: unknown;
                             };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             sequence_plan: number | null;
                             /** @enum {string} */
                             status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
@@ -14785,6 +15079,18 @@ export interface operations {
                             carrier_code: string | null;
                             /** @enum {string} */
                             carrier_type: "internal" | "external";
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
                             cod_amount: number;
                             /** Format: date-time */
                             created_at: string;
@@ -14834,6 +15140,12 @@ export interface operations {
                             manifest_id: string | null;
                             notes: string | null;
                             original_delivery_id: string | null;
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
                             parent_id: string | null;
                             /** @enum {string} */
                             payer_type: "sender" | "receiver";
@@ -14852,6 +15164,10 @@ export interface operations {
                             recipient: {
                                 [key: string]: unknown;
                             };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             sequence_plan: number | null;
                             /** @enum {string} */
                             status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
@@ -14969,6 +15285,18 @@ export interface operations {
                             carrier_code: string | null;
                             /** @enum {string} */
                             carrier_type: "internal" | "external";
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
                             cod_amount: number;
                             /** Format: date-time */
                             created_at: string;
@@ -15018,6 +15346,12 @@ export interface operations {
                             manifest_id: string | null;
                             notes: string | null;
                             original_delivery_id: string | null;
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
                             parent_id: string | null;
                             /** @enum {string} */
                             payer_type: "sender" | "receiver";
@@ -15036,6 +15370,10 @@ export interface operations {
                             recipient: {
                                 [key: string]: unknown;
                             };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             sequence_plan: number | null;
                             /** @enum {string} */
                             status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
@@ -16308,6 +16646,35 @@ export interface operations {
                             /** @enum {string} */
                             custody: "warehouse" | "driver";
                             delivery: {
+                                cash_due: {
+                                    delivery: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                    pickup: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                };
+                                cod_amount: number;
+                                currency: string;
+                                delivery_fee: number;
+                                parcel: {
+                                    barcode: string;
+                                    delivery_code: number;
+                                    /** Format: uuid */
+                                    id: string;
+                                } | null;
+                                recipient: {
+                                    [key: string]: unknown;
+                                };
+                                sender: {
+                                    name: string | null;
+                                    phone: string | null;
+                                } | null;
+                            } & {
                                 [key: string]: unknown;
                             };
                             /** Format: uuid */
@@ -16398,6 +16765,18 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        cash: {
+                            collected: {
+                                cod: number;
+                                currency: string;
+                                delivery_fee: number;
+                            };
+                            due: {
+                                cod: number;
+                                currency: string;
+                                delivery_fee: number;
+                            };
+                        };
                         delivery: {
                             assignment: {
                                 /** Format: date-time */
@@ -16420,6 +16799,18 @@ export interface operations {
                             carrier_code: string | null;
                             /** @enum {string} */
                             carrier_type: "internal" | "external";
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
                             cod_amount: number;
                             /** Format: date-time */
                             created_at: string;
@@ -16469,6 +16860,12 @@ export interface operations {
                             manifest_id: string | null;
                             notes: string | null;
                             original_delivery_id: string | null;
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
                             parent_id: string | null;
                             /** @enum {string} */
                             payer_type: "sender" | "receiver";
@@ -16487,6 +16884,10 @@ export interface operations {
                             recipient: {
                                 [key: string]: unknown;
                             };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             sequence_plan: number | null;
                             /** @enum {string} */
                             status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
@@ -16507,6 +16908,35 @@ export interface operations {
                             /** @enum {string} */
                             custody: "warehouse" | "driver";
                             delivery: {
+                                cash_due: {
+                                    delivery: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                    pickup: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                };
+                                cod_amount: number;
+                                currency: string;
+                                delivery_fee: number;
+                                parcel: {
+                                    barcode: string;
+                                    delivery_code: number;
+                                    /** Format: uuid */
+                                    id: string;
+                                } | null;
+                                recipient: {
+                                    [key: string]: unknown;
+                                };
+                                sender: {
+                                    name: string | null;
+                                    phone: string | null;
+                                } | null;
+                            } & {
                                 [key: string]: unknown;
                             };
                             /** Format: uuid */
@@ -34819,13 +35249,41 @@ export interface operations {
                             action: "open_receiving_order" | "open_handoff" | "open_delivery";
                             delivery: {
                                 barcode: string;
+                                cash_due: {
+                                    delivery: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                    pickup: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                };
+                                cod_amount: number;
+                                currency: string;
                                 delivery_code: number;
+                                delivery_fee: number;
                                 delivery_flow: string;
                                 /** Format: uuid */
                                 id: string;
                                 is_active: boolean;
                                 /** @enum {string} */
                                 next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                                parcel: {
+                                    barcode: string;
+                                    delivery_code: number;
+                                    /** Format: uuid */
+                                    id: string;
+                                } | null;
+                                recipient: {
+                                    [key: string]: unknown;
+                                };
+                                sender: {
+                                    name: string | null;
+                                    phone: string | null;
+                                } | null;
                                 status: string;
                             };
                             delivery_target: {
@@ -34855,13 +35313,41 @@ export interface operations {
                             } | null;
                             inbound_deliveries: {
                                 barcode: string;
+                                cash_due: {
+                                    delivery: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                    pickup: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                };
+                                cod_amount: number;
+                                currency: string;
                                 delivery_code: number;
+                                delivery_fee: number;
                                 delivery_flow: string;
                                 /** Format: uuid */
                                 id: string;
                                 is_active: boolean;
                                 /** @enum {string} */
                                 next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                                parcel: {
+                                    barcode: string;
+                                    delivery_code: number;
+                                    /** Format: uuid */
+                                    id: string;
+                                } | null;
+                                recipient: {
+                                    [key: string]: unknown;
+                                };
+                                sender: {
+                                    name: string | null;
+                                    phone: string | null;
+                                } | null;
                                 status: string;
                             }[];
                             items: {
@@ -34905,13 +35391,41 @@ export interface operations {
                             message: string;
                             original_delivery?: {
                                 barcode: string;
+                                cash_due: {
+                                    delivery: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                    pickup: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                };
+                                cod_amount: number;
+                                currency: string;
                                 delivery_code: number;
+                                delivery_fee: number;
                                 delivery_flow: string;
                                 /** Format: uuid */
                                 id: string;
                                 is_active: boolean;
                                 /** @enum {string} */
                                 next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                                parcel: {
+                                    barcode: string;
+                                    delivery_code: number;
+                                    /** Format: uuid */
+                                    id: string;
+                                } | null;
+                                recipient: {
+                                    [key: string]: unknown;
+                                };
+                                sender: {
+                                    name: string | null;
+                                    phone: string | null;
+                                } | null;
                                 status: string;
                             };
                             original_target?: {
@@ -34923,13 +35437,41 @@ export interface operations {
                             };
                             outbound_deliveries: {
                                 barcode: string;
+                                cash_due: {
+                                    delivery: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                    pickup: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                };
+                                cod_amount: number;
+                                currency: string;
                                 delivery_code: number;
+                                delivery_fee: number;
                                 delivery_flow: string;
                                 /** Format: uuid */
                                 id: string;
                                 is_active: boolean;
                                 /** @enum {string} */
                                 next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                                parcel: {
+                                    barcode: string;
+                                    delivery_code: number;
+                                    /** Format: uuid */
+                                    id: string;
+                                } | null;
+                                recipient: {
+                                    [key: string]: unknown;
+                                };
+                                sender: {
+                                    name: string | null;
+                                    phone: string | null;
+                                } | null;
                                 status: string;
                             }[];
                             reason: string;
@@ -34948,13 +35490,41 @@ export interface operations {
                             } | null;
                             return_delivery: {
                                 barcode: string;
+                                cash_due: {
+                                    delivery: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                    pickup: {
+                                        cod: number;
+                                        currency: string;
+                                        delivery_fee: number;
+                                    };
+                                };
+                                cod_amount: number;
+                                currency: string;
                                 delivery_code: number;
+                                delivery_fee: number;
                                 delivery_flow: string;
                                 /** Format: uuid */
                                 id: string;
                                 is_active: boolean;
                                 /** @enum {string} */
                                 next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                                parcel: {
+                                    barcode: string;
+                                    delivery_code: number;
+                                    /** Format: uuid */
+                                    id: string;
+                                } | null;
+                                recipient: {
+                                    [key: string]: unknown;
+                                };
+                                sender: {
+                                    name: string | null;
+                                    phone: string | null;
+                                } | null;
                                 status: string;
                             } | null;
                             return_target: {
@@ -35030,13 +35600,41 @@ export interface operations {
                         action: "open_receiving_order" | "open_handoff" | "open_delivery";
                         delivery: {
                             barcode: string;
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
+                            cod_amount: number;
+                            currency: string;
                             delivery_code: number;
+                            delivery_fee: number;
                             delivery_flow: string;
                             /** Format: uuid */
                             id: string;
                             is_active: boolean;
                             /** @enum {string} */
                             next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            recipient: {
+                                [key: string]: unknown;
+                            };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             status: string;
                         };
                         delivery_target: {
@@ -35066,13 +35664,41 @@ export interface operations {
                         } | null;
                         inbound_deliveries: {
                             barcode: string;
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
+                            cod_amount: number;
+                            currency: string;
                             delivery_code: number;
+                            delivery_fee: number;
                             delivery_flow: string;
                             /** Format: uuid */
                             id: string;
                             is_active: boolean;
                             /** @enum {string} */
                             next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            recipient: {
+                                [key: string]: unknown;
+                            };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             status: string;
                         }[];
                         items: {
@@ -35116,13 +35742,41 @@ export interface operations {
                         message: string;
                         original_delivery?: {
                             barcode: string;
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
+                            cod_amount: number;
+                            currency: string;
                             delivery_code: number;
+                            delivery_fee: number;
                             delivery_flow: string;
                             /** Format: uuid */
                             id: string;
                             is_active: boolean;
                             /** @enum {string} */
                             next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            recipient: {
+                                [key: string]: unknown;
+                            };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             status: string;
                         };
                         original_target?: {
@@ -35134,13 +35788,41 @@ export interface operations {
                         };
                         outbound_deliveries: {
                             barcode: string;
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
+                            cod_amount: number;
+                            currency: string;
                             delivery_code: number;
+                            delivery_fee: number;
                             delivery_flow: string;
                             /** Format: uuid */
                             id: string;
                             is_active: boolean;
                             /** @enum {string} */
                             next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            recipient: {
+                                [key: string]: unknown;
+                            };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             status: string;
                         }[];
                         reason: string;
@@ -35159,13 +35841,41 @@ export interface operations {
                         } | null;
                         return_delivery: {
                             barcode: string;
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
+                            cod_amount: number;
+                            currency: string;
                             delivery_code: number;
+                            delivery_fee: number;
                             delivery_flow: string;
                             /** Format: uuid */
                             id: string;
                             is_active: boolean;
                             /** @enum {string} */
                             next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            recipient: {
+                                [key: string]: unknown;
+                            };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
                             status: string;
                         } | null;
                         return_target: {

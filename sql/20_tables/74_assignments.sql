@@ -34,6 +34,9 @@ create table if not exists delivery.assignments (
   responded_at timestamptz,
   response_reason text,
   ended_at timestamptz,
+  -- The warehouses it was fetched from and brought to, where it was not from and to the places of the order.
+  from_warehouse_id uuid,
+  to_warehouse_id uuid,
   route_details jsonb,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -43,7 +46,9 @@ create table if not exists delivery.assignments (
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete restrict,
-  foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete restrict
+  foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, from_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, to_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict
 );
 create index if not exists assignments_changed on delivery.assignments (tenant_id, changed, id);
 -- A delivery is one driver's at a time.
@@ -55,6 +60,8 @@ create index if not exists assignments_recent on delivery.assignments (tenant_id
 create index if not exists assignments_status on delivery.assignments (tenant_id, status, assignment_time desc nulls last, id desc);
 create index if not exists assignments_driver on delivery.assignments (tenant_id, driver_id, assignment_time desc nulls last, id desc);
 create index if not exists assignments_open on delivery.assignments (tenant_id, driver_id, sequence_number) where status in ('pending', 'assigned', 'accepted');
+create index if not exists assignments_from_warehouse on delivery.assignments (tenant_id, from_warehouse_id) where from_warehouse_id is not null;
+create index if not exists assignments_to_warehouse on delivery.assignments (tenant_id, to_warehouse_id) where to_warehouse_id is not null;
 create index if not exists assignments_vehicle on delivery.assignments (tenant_id, vehicle_id) where vehicle_id is not null;
 create index if not exists assignments_bulk on delivery.assignments (tenant_id, bulk_assignment_id) where bulk_assignment_id is not null;
 create index if not exists assignments_by on delivery.assignments (tenant_id, assigned_by, assignment_time desc) where assigned_by is not null;

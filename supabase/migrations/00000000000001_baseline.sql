@@ -2060,6 +2060,9 @@ create table if not exists delivery.assignments (
   responded_at timestamptz,
   response_reason text,
   ended_at timestamptz,
+  -- The warehouses it was fetched from and brought to, where it was not from and to the places of the order.
+  from_warehouse_id uuid,
+  to_warehouse_id uuid,
   route_details jsonb,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -2069,7 +2072,9 @@ create table if not exists delivery.assignments (
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete restrict,
-  foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete restrict
+  foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, from_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, to_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict
 );
 create index if not exists assignments_changed on delivery.assignments (tenant_id, changed, id);
 -- A delivery is one driver's at a time.
@@ -2081,6 +2086,8 @@ create index if not exists assignments_recent on delivery.assignments (tenant_id
 create index if not exists assignments_status on delivery.assignments (tenant_id, status, assignment_time desc nulls last, id desc);
 create index if not exists assignments_driver on delivery.assignments (tenant_id, driver_id, assignment_time desc nulls last, id desc);
 create index if not exists assignments_open on delivery.assignments (tenant_id, driver_id, sequence_number) where status in ('pending', 'assigned', 'accepted');
+create index if not exists assignments_from_warehouse on delivery.assignments (tenant_id, from_warehouse_id) where from_warehouse_id is not null;
+create index if not exists assignments_to_warehouse on delivery.assignments (tenant_id, to_warehouse_id) where to_warehouse_id is not null;
 create index if not exists assignments_vehicle on delivery.assignments (tenant_id, vehicle_id) where vehicle_id is not null;
 create index if not exists assignments_bulk on delivery.assignments (tenant_id, bulk_assignment_id) where bulk_assignment_id is not null;
 create index if not exists assignments_by on delivery.assignments (tenant_id, assigned_by, assignment_time desc) where assigned_by is not null;
@@ -3647,6 +3654,73 @@ left join delivery.vehicles v on v.tenant_id = d.tenant_id and v.id = d.vehicle_
 
 grant select on delivery.drivers_list, delivery.vehicles_list to barid_caller;
 
+-- sql/30_views/delivery/65_carried.sql
+
+-- What whoever carries a parcel has to know of it, also of a leg whose parcel a driver does not see.
+
+-- What falls due of a parcel's COD and fee on a delivery: of the parcel itself all of it; of a leg what is taken in
+-- cash where it begins (the sender's fee) or at the door (the COD and the receiver's fee). -> {cod_amount, delivery_fee}
+create or replace function private.due_on(d delivery.deliveries) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_due record;
+begin
+  if d.parent_id is null then
+    return jsonb_build_object('cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee);
+  end if;
+  v_due := money.cash_due(private.parcel_terms(d), case d.delivery_flow when 'pnd_inbound' then 'pickup' else 'dropoff' end);
+  return jsonb_build_object('cod_amount', v_due.cod, 'delivery_fee', v_due.delivery_fee);
+end $$;
+
+-- The parcel of a leg, {id, delivery_code, barcode}; null for what is no leg.
+create or replace function private.parcel_named_of(d delivery.deliveries) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('id', p.id, 'delivery_code', p.delivery_code, 'barcode', p.barcode)
+    from delivery.deliveries p where p.tenant_id = app.tenant_id() and p.id = d.parent_id);
+end $$;
+
+grant execute on function private.due_on(delivery.deliveries), private.parcel_named_of(delivery.deliveries) to barid_caller;
+
+-- What is still to be taken in cash where a delivery begins and where it ends. -> {pickup, delivery}
+create or replace function delivery.cash_due_on(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('pickup', private.cash_to_take(d, 'pickup'), 'delivery', private.cash_to_take(d, 'dropoff'));
+end $$;
+
+-- Who gives a parcel into the driver's hands, {name, phone}; null where that is a warehouse.
+create or replace function delivery.sender_of(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when not delivery.leaves_warehouse(d) then (
+    select jsonb_build_object(
+      'name', coalesce(d.source_snapshot #>> '{source,institution,full_name}', p.full_name, app.localized(t.name)),
+      'phone', coalesce(d.source_snapshot #>> '{source,institution,phone}', p.phone))
+    from tenancy.tenants t
+    left join tenancy.profiles p on p.id = case when d.institution_user_id is null then d.customer_id else d.institution_user_id end
+    where t.id = d.tenant_id) end;
+end $$;
+
+-- Who takes it at the other end, as the order says; nobody by name where a leg ends in a warehouse.
+create or replace function delivery.recipient_of(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when d.delivery_flow = 'pnd_inbound' then jsonb_strip_nulls(jsonb_build_object('received_by', d.recipient -> 'received_by'))
+    else d.recipient end;
+end $$;
+
+-- What stands beside a delivery wherever it is named to somebody who may carry it or its cash.
+-- -> {cod_amount, delivery_fee, currency, cash_due, parcel, sender, recipient}
+create or replace function delivery.carried(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return private.due_on(d) || jsonb_build_object('currency', d.currency, 'cash_due', delivery.cash_due_on(d),
+    'parcel', case when d.parent_id is not null then private.parcel_named_of(d) end, 'sender', delivery.sender_of(d),
+    'recipient', delivery.recipient_of(d));
+end $$;
+
 -- sql/30_views/delivery/70_assignments.sql
 
 drop view if exists delivery.assignments_list cascade;
@@ -3673,11 +3747,12 @@ begin
     where w.tenant_id = warehouse_place.tenant and w.id = warehouse_place.warehouse), otherwise);
 end $$;
 
--- Where a driver fetches a delivery: in the warehouse it lies in, else where it was ordered from.
+-- Where a driver fetches a delivery: in the warehouse it lies in, else where it was ordered from. A leg into a warehouse
+-- lies there when it is over.
 create or replace function delivery.fetched_at(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  return case when d.current_warehouse_id is null then d.pickup_snapshot
+  return case when d.current_warehouse_id is null or d.delivery_flow = 'pnd_inbound' then d.pickup_snapshot
     else private.warehouse_place(d.tenant_id, d.current_warehouse_id, d.pickup_snapshot) end;
 end $$;
 
@@ -3701,6 +3776,7 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
   (select jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'external_reference_id', d.external_reference_id,
       'customer', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
         from tenancy.profiles p where p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end))
+    || jsonb_build_object('barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg) || delivery.carried(d)
     from delivery.deliveries d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery,
   jsonb_build_object('id', a.driver_id, 'user', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
     from tenancy.profiles p where p.id = a.driver_id)) as drivers,
@@ -3713,8 +3789,12 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
     where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as customer,
   (select jsonb_build_object('status', d.status, 'barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg,
       'delivery_flow', d.delivery_flow, 'unit_size', d.unit_size, 'payer_type', d.payer_type, 'payment_method', d.payment_method,
-      'cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'recipient', d.recipient, 'notes', d.notes,
-      'pickup', delivery.fetched_at(d), 'dropoff', delivery.brought_to(d), 'promised_at', d.promised_at, 'picked_up_at', d.picked_up_at)
+      'notes', d.notes,
+      'pickup', case when a.from_warehouse_id is null then d.pickup_snapshot
+        else private.warehouse_place(a.tenant_id, a.from_warehouse_id, d.pickup_snapshot) end,
+      'dropoff', case when a.to_warehouse_id is null then d.dropoff_snapshot
+        else private.warehouse_place(a.tenant_id, a.to_warehouse_id, d.dropoff_snapshot) end, 'promised_at', d.promised_at, 'picked_up_at', d.picked_up_at)
+      || delivery.carried(d) || case when a.to_warehouse_id is null then '{}' else '{"recipient": {}}'::jsonb end
     from delivery.deliveries d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery_details,
   a.route_details as route
 from delivery.assignments a;
@@ -3741,10 +3821,15 @@ select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d
     'phone', (select i.phone from tenancy.profiles i where i.id = d.institution_user_id)) end as institution,
   d.delivery_service_id,
   jsonb_build_object('id', d.delivery_service_id, 'code', d.service_snapshot ->> 'code', 'name', app.localized(d.service_snapshot -> 'name')) as delivery_service,
-  d.carrier_type, d.carrier_code, d.payer_type, d.payment_method, d.delivery_fee as price, d.delivery_fee, d.cod_amount, d.currency,
+  d.carrier_type, d.carrier_code, d.payer_type, d.payment_method,
+  case when d.parent_id is null then d.delivery_fee else (private.due_on(d) ->> 'delivery_fee')::numeric end as price,
+  case when d.parent_id is null then d.delivery_fee else (private.due_on(d) ->> 'delivery_fee')::numeric end as delivery_fee,
+  case when d.parent_id is null then d.cod_amount else (private.due_on(d) ->> 'cod_amount')::numeric end as cod_amount,
+  d.currency, delivery.cash_due_on(d) as cash_due, case when d.parent_id is not null then private.parcel_named_of(d) end as parcel,
   d.unit_size, d.unit_size_source, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
   d.pickup_snapshot as pickup_address, d.dropoff_snapshot as dropoff_address, d.pickup_zone_id, d.dropoff_zone_id,
-  d.pickup_warehouse_id, d.dropoff_warehouse_id, d.current_warehouse_id, d.recipient, d.notes, d.manifest_id, d.attempts_used,
+  d.pickup_warehouse_id, d.dropoff_warehouse_id, d.current_warehouse_id, delivery.sender_of(d) as sender,
+  delivery.recipient_of(d) as recipient, d.notes, d.manifest_id, d.attempts_used,
   (select jsonb_build_object('id', x.id, 'status', x.status, 'driver_id', x.driver_id, 'driver', jsonb_build_object('id', x.driver_id,
       'full_name', p.full_name, 'phone', p.phone), 'vehicle_id', x.vehicle_id, 'assignment_time', x.assignment_time)
     from delivery.assignments x
@@ -3757,7 +3842,8 @@ from delivery.deliveries d;
 create view delivery.handoffs_list with (security_invoker = true) as
 select h.id, h.tenant_id, h.delivery_id, h.picking_order_id, h.assignment_id, h.driver_id, h.status, h.custody, h.warehouse_id,
   h.completed_at, h.created_at, h.updated_at,
-  jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status, 'delivery_flow', d.delivery_flow) as delivery,
+  jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status, 'delivery_flow', d.delivery_flow,
+    'parent_id', d.parent_id, 'leg', d.leg) || delivery.carried(d) as delivery,
   jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) as warehouse,
   case when h.driver_id is not null then jsonb_build_object('id', h.driver_id, 'full_name', p.full_name) end as driver
 from delivery.package_handoffs h
@@ -5049,6 +5135,21 @@ begin
   return null;
 end $$;
 
+-- Notes where the work of an assignment begins and ends while that is known: the parcel may lie elsewhere by the time
+-- its way is measured.
+create or replace function private.assignments_begin() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  select case when d.delivery_flow <> 'pnd_inbound' then d.current_warehouse_id end,
+    case when delivery.is_transferred(d) then d.dropoff_warehouse_id end
+  into new.from_warehouse_id, new.to_warehouse_id
+  from delivery.deliveries d where d.tenant_id = new.tenant_id and d.id = new.delivery_id;
+  return new;
+end $$;
+
+drop trigger if exists assignments_begin on delivery.assignments;
+create trigger assignments_begin before insert on delivery.assignments
+  for each row execute function private.assignments_begin();
 drop trigger if exists assignments_followed_added on delivery.assignments;
 create trigger assignments_followed_added after insert on delivery.assignments referencing new table as new_rows
   for each statement execute function private.assignments_followed();
@@ -5739,8 +5840,8 @@ begin
       select a.id, f.latitude as f_lat, f.longitude as f_lng, t.latitude as t_lat, t.longitude as t_lng
       from delivery.assignments a
       join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-      left join warehousing.warehouses lies on lies.tenant_id = d.tenant_id and lies.id = d.current_warehouse_id
-      left join warehousing.warehouses goes on goes.tenant_id = d.tenant_id and goes.id = d.dropoff_warehouse_id and delivery.is_transferred(d)
+      left join warehousing.warehouses lies on lies.tenant_id = a.tenant_id and lies.id = a.from_warehouse_id
+      left join warehousing.warehouses goes on goes.tenant_id = a.tenant_id and goes.id = a.to_warehouse_id
       join delivery.addresses f on f.tenant_id = d.tenant_id and f.id = coalesce(lies.address_id, d.pickup_address_id)
       join delivery.addresses t on t.tenant_id = d.tenant_id and t.id = coalesce(goes.address_id, d.dropoff_address_id)
       where a.tenant_id = tenant and a.id = any (app.uuids(assignment_ids::jsonb)) and a.route_details is null
@@ -6911,12 +7012,20 @@ grant execute on function private.parcel_terms(delivery.deliveries), private.par
 -- The driver's part: he takes a parcel, sets out with it and hands it over. Each locks the family, makes one legal
 -- move and answers the delivery as lists show it.
 
--- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common.
+-- What the answer of a move says of cash, when all that was due was taken: {due, collected}, both {cod, delivery_fee, currency}.
+create or replace function delivery.cash_said(due jsonb) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('due', due, 'collected', due);
+end $$;
+
+-- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common. -> its cash_said
 -- Fails: forbidden, invalid_status_transition, assignment_not_accepted, invalid_proof_url, delivery_proof_required.
-create or replace function delivery.delivery_taken(d delivery.deliveries, input jsonb) returns void
+create or replace function delivery.delivery_taken(d delivery.deliveries, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   a delivery.assignments := delivery.require_carrier(d);
+  v_due jsonb := private.cash_to_take(d, 'pickup');
 begin
   perform delivery.require_move(d, '{assigned,accepted}', 'picked_up');
   if a.status is distinct from 'assigned' and a.status is distinct from 'accepted' then
@@ -6927,6 +7036,7 @@ begin
   perform delivery.delivery_proofs_keep(d, 'pickup', input -> 'proof');
   perform delivery.require_cash(d, 'pickup', input -> 'cash_collected');
   perform money.cash_collected(delivery.parcel_of(d), 'pickup', a.driver_id);
+  return delivery.cash_said(v_due);
 end $$;
 
 -- What is said to be collected must be what is still to be taken; said nothing, it is that.
@@ -6946,7 +7056,7 @@ begin
   end if;
 end $$;
 
--- assigned|accepted -> picked_up, at a door. {id, proof?, cash_collected?, latitude?, longitude?} -> {delivery}
+-- assigned|accepted -> picked_up, at a door. {id, proof?, cash_collected?, latitude?, longitude?} -> {delivery, cash}
 -- Fails: delivery_not_found, what delivery_taken fails with, cash_amount_mismatch, pickup_by_handoff (it waits in a
 -- warehouse: it is taken over there).
 create or replace function delivery.delivery_pickup(input jsonb) returns jsonb
@@ -6954,6 +7064,7 @@ language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
   v_handoff uuid;
+  v_cash jsonb;
 begin
   perform delivery.require_carrier(d);
   perform delivery.require_move(d, '{assigned,accepted}', 'picked_up');
@@ -6962,9 +7073,9 @@ begin
   if v_handoff is not null or delivery.leaves_warehouse(d) then
     perform app.fail('pickup_by_handoff', jsonb_build_object('handoff_id', v_handoff));
   end if;
-  perform delivery.delivery_taken(d, input);
+  v_cash := delivery.delivery_taken(d, input);
   perform private.parcel_at(delivery.parcel_of(d), null);
-  return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'cash', v_cash);
 end $$;
 
 -- picked_up -> in_transit; what another company carries leaves from pending. {id, latitude?, longitude?} -> {delivery}
@@ -6982,7 +7093,7 @@ begin
 end $$;
 
 -- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner; and in a warehouse
--- the parcel's receipt. What was only brought to another warehouse waits there: -> pending. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery}
+-- the parcel's receipt. What was only brought to another warehouse waits there: -> pending. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery, cash}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_proof_url, delivery_proof_required,
 -- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
 -- was told to).
@@ -6997,6 +7108,7 @@ declare
   v_door boolean := d.delivery_flow <> 'pnd_inbound' and not v_transferred;
   v_warehouse uuid := case when v_transferred then d.dropoff_warehouse_id else delivery.ends_in(d) end;
   v_due record;
+  v_cash jsonb := delivery.cash_said(private.cash_to_take(d, 'dropoff'));
   v_shipment uuid;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
@@ -7004,7 +7116,7 @@ begin
     perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
     perform private.transfer_arrives(d.id);
     perform delivery.assignment_end(a, 'completed');
-    return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+    return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'cash', v_cash);
   end if;
   if v_door then
     v_due := money.cash_due(v_parcel, 'dropoff');
@@ -7032,7 +7144,7 @@ begin
   if v_warehouse is not null then
     perform private.parcel_arrives(d.id, v_warehouse);
   end if;
-  return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'cash', v_cash);
 end $$;
 
 -- sql/40_functions/delivery/deliveries/44_fail.sql
@@ -7535,7 +7647,6 @@ begin
         'status', r.status, 'delivery_flow', r.delivery_flow) order by r.created_at), '[]')
       from delivery.deliveries r where r.tenant_id = d.tenant_id and r.original_delivery_id = v_parcel),
     'proof_requirements', jsonb_build_object('pickup', delivery.proof_needs(d, 'pickup'), 'delivery', delivery.proof_needs(d, 'delivery')),
-    'cash_due', jsonb_build_object('pickup', private.cash_to_take(d, 'pickup'), 'delivery', private.cash_to_take(d, 'dropoff')),
     'policy', (select delivery.service_policy(s) from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id)));
 end $$;
 
@@ -7725,7 +7836,7 @@ end $$;
 -- Parcels that wait in a warehouse to be put into a driver's hands.
 
 -- The driver takes a picked parcel over: handoff completed, picking order handed off, stock out of the house, custody
--- his, delivery picked_up. {id, proof?, cash_collected?, latitude?, longitude?} -> {handoff, delivery}
+-- his, delivery picked_up. {id, proof?, cash_collected?, latitude?, longitude?} -> {handoff, delivery, cash}
 -- Fails: handoff_not_found, forbidden, handoff_not_pending, invalid_status_transition, assignment_not_accepted,
 -- invalid_proof_url, delivery_proof_required, cash_amount_mismatch, warehouse_preparation_inconsistent.
 create or replace function delivery.handoff_pickup(input jsonb) returns jsonb
@@ -7734,6 +7845,7 @@ declare
   v_id uuid := (input ->> 'id')::uuid;
   h delivery.package_handoffs;
   d delivery.deliveries;
+  v_cash jsonb;
 begin
   select * into h from delivery.package_handoffs x where x.id = v_id;
   if not found then
@@ -7749,13 +7861,13 @@ begin
     perform app.fail('handoff_not_pending', jsonb_build_object('status', h.status));
   end if;
   perform private.picking_hand_off(h.picking_order_id, d.id);
-  perform delivery.delivery_taken(d, input);
+  v_cash := delivery.delivery_taken(d, input);
   update delivery.package_handoffs x set status = 'completed', custody = 'driver', completed_at = clock_timestamp()
   where x.tenant_id = h.tenant_id and x.id = h.id;
   perform private.parcel_at(delivery.parcel_of(d), null);
   perform warehousing.stock_exit('picking_order', h.picking_order_id, 'pick');
   return jsonb_build_object('handoff', (select to_jsonb(r) from delivery.handoffs_list r where r.id = v_id),
-    'delivery', delivery.delivery_row(d.id));
+    'delivery', delivery.delivery_row(d.id), 'cash', v_cash);
 end $$;
 
 -- completed -> handed_off for the pick of a delivery. A definer: the driver sees no picking orders.
@@ -10831,8 +10943,18 @@ end $$;
 
 -- sql/40_functions/delivery/shipment_labels.sql
 
+-- The name of a warehouse. A definer: an institution prints labels of parcels that go through one it does not see.
+create or replace function private.warehouse_name(tenant uuid, warehouse uuid) returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select w.name from warehousing.warehouses w where w.tenant_id = warehouse_name.tenant and w.id = warehouse_name.warehouse);
+end $$;
+
+grant execute on function private.warehouse_name(uuid, uuid) to barid_caller;
+
 -- What shipment labels print, in the order of the codes. {delivery_codes: [number]} -> [label]
--- One entry per code, repeats included. Names and addresses are those of the order, not of today.
+-- One entry per code, repeats included. Names and addresses are those of the order, not of today. A leg shows
+-- the COD and the fee of its parcel; the end that is a warehouse has its name and no person's.
 -- Fails: delivery_not_found with the codes that the caller has no delivery for.
 create or replace function delivery.shipment_labels(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -10854,13 +10976,14 @@ begin
       'tenant_name', app.localized(t.name),
       'service_name', app.localized(d.service_snapshot -> 'name'),
       'created_on', to_char(d.created_at at time zone v_zone, 'YYYY-MM-DD'),
-      'sender', jsonb_build_object(
-        'name', coalesce(d.source_snapshot #>> '{source,institution,full_name}', p.full_name, app.localized(t.name)),
-        'phone', coalesce(d.source_snapshot #>> '{source,institution,phone}', p.phone),
-        'address', d.pickup_snapshot ->> 'full_address', 'city', d.pickup_snapshot ->> 'city'),
-      'recipient', jsonb_build_object('name', coalesce(d.recipient ->> 'name', ''), 'phone', d.recipient ->> 'phone',
+      'sender', coalesce(delivery.sender_of(d), jsonb_build_object('name', private.warehouse_name(d.tenant_id, d.pickup_warehouse_id), 'phone', null))
+        || jsonb_build_object('address', d.pickup_snapshot ->> 'full_address', 'city', d.pickup_snapshot ->> 'city'),
+      'recipient', jsonb_build_object('name', coalesce(case d.delivery_flow when 'pnd_inbound'
+          then private.warehouse_name(d.tenant_id, d.dropoff_warehouse_id) else d.recipient ->> 'name' end, ''),
+        'phone', case when d.delivery_flow <> 'pnd_inbound' then d.recipient ->> 'phone' end,
         'address', d.dropoff_snapshot ->> 'full_address', 'city', d.dropoff_snapshot ->> 'city'),
-      'cod_amount', nullif(d.cod_amount, 0),
+      'cod_amount', nullif((private.parcel_terms(d)).cod_amount, 0),
+      'delivery_fee', nullif((private.parcel_terms(d)).delivery_fee, 0),
       'currency', d.currency,
       'payer', d.payer_type,
       'unit_size', trim_scale(d.unit_size)::text,
@@ -10877,8 +11000,7 @@ begin
   into v_unknown, v_labels
   from asked a
   left join delivery.deliveries d on d.delivery_code = a.code
-  left join tenancy.tenants t on t.id = d.tenant_id
-  left join tenancy.profiles p on p.id = case when d.institution_user_id is null then d.customer_id else d.institution_user_id end;
+  left join tenancy.tenants t on t.id = d.tenant_id;
   if v_unknown is not null then
     perform app.fail('delivery_not_found', jsonb_build_object('delivery_codes', v_unknown));
   end if;
@@ -14977,7 +15099,12 @@ language plpgsql stable security definer set search_path = '' as $$
 declare
   v_parcel delivery.deliveries := private.parcel_terms(d);
   v_due record := money.cash_due(v_parcel, stage);
-  v_to_take boolean := not (stage = 'dropoff' and (d.delivery_flow = 'pnd_inbound' or delivery.is_transferred(d)))
+  v_to_take boolean := v_due.cod + v_due.delivery_fee > 0 and d.status <> 'cancelled'
+    and not (stage = 'dropoff' and (d.delivery_flow = 'pnd_inbound' or delivery.is_transferred(d)))
+    -- The leg that begins at the sender takes what is due there.
+    and not (stage = 'pickup' and d.delivery_flow = 'pnd_outbound' and exists (select from delivery.deliveries a
+      where a.tenant_id = app.tenant_id() and a.parent_id = v_parcel.id and a.delivery_flow = 'pnd_inbound'
+        and a.status in ('draft', 'pending', 'assigned', 'accepted')))
     and not exists (select from money.cod_collections c
       where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and c.collection_stage = cash_to_take.stage)
     and not exists (select from money.carrier_collections c
@@ -20903,7 +21030,7 @@ language plpgsql stable set search_path = '' as $$
 begin
   return jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
     'delivery_flow', d.delivery_flow, 'is_active', warehousing.scan_is_active(d),
-    'next_action', coalesce(next, warehousing.scan_next_action(d)));
+    'next_action', coalesce(next, warehousing.scan_next_action(d))) || delivery.carried(d);
 end $$;
 
 -- The legs of a delivery in their order, as scans show them.

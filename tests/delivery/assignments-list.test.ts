@@ -69,6 +69,7 @@ describe("the list", () => {
     const [code] = await sql`select delivery_code from delivery.deliveries where id = ${
       rows[0].delivery
     }`;
+    const none = { cod: 0, delivery_fee: 0, currency: "IQD" };
     const person = { full_name: expect.any(String), phone: expect.any(String) };
     expect(first).toEqual({
       id: rows[0].id,
@@ -90,6 +91,16 @@ describe("the list", () => {
         delivery_code: Number(code.delivery_code),
         external_reference_id: "REF_0%",
         customer: { id: tenant.customer.id, ...person },
+        barcode: expect.any(String),
+        parent_id: null,
+        leg: null,
+        cod_amount: 0,
+        delivery_fee: 1000,
+        currency: "IQD",
+        cash_due: { pickup: none, delivery: none },
+        parcel: null,
+        sender: { name: expect.any(String), phone: expect.any(String) },
+        recipient: {},
       },
       drivers: { id: tenant.driver.id, user: { id: tenant.driver.id, ...person } },
       vehicle: { id: expect.any(String), name: "Van", image_url: null },

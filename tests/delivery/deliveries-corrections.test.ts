@@ -139,7 +139,7 @@ describe("a leg that waits as a draft", () => {
         dropoff_address_id: ground.from,
       });
       expect(answer).toFailWith(409, "delivery_already_ordered");
-      expect(await read(leg.id)).toMatchObject({ cod_amount: 0, price: 0, unit_size: 2 });
+      expect(await read(leg.id)).toMatchObject({ cod_amount: 7000, price: 2000, unit_size: 2 });
     },
   );
 

@@ -47,11 +47,18 @@ describe("a scan", () => {
     });
     expect(Object.keys(body.delivery).sort()).toEqual([
       "barcode",
+      "cash_due",
+      "cod_amount",
+      "currency",
       "delivery_code",
+      "delivery_fee",
       "delivery_flow",
       "id",
       "is_active",
       "next_action",
+      "parcel",
+      "recipient",
+      "sender",
       "status",
     ]);
     expect(body.items).toHaveLength(1);

@@ -17,6 +17,7 @@ import {
   PersonRef,
   Timestamp,
 } from "../../../shared/schemas.ts";
+import { carriedFields } from "../deliveries/schemas.ts";
 
 export const assignmentStatuses = [
   "pending",
@@ -117,6 +118,10 @@ const Assignment = z.object({
     delivery_code: z.int(),
     external_reference_id: z.string().nullable(),
     customer: Who.nullable(),
+    barcode: z.string(),
+    parent_id: Id.nullable(),
+    leg: z.enum(["A", "B"]).nullable(),
+    ...carriedFields,
   }).nullable(),
   drivers: z.object({ id: Id, user: Who.nullable() }),
   vehicle: z.object({ id: Id, name: z.string(), image_url: z.string().nullable() }).nullable(),

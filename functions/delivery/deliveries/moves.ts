@@ -5,6 +5,7 @@ import { extensionOf } from "../manifests/schemas.ts";
 import { signUpload } from "../../../shared/storage.ts";
 import { itsDriver } from "../people.ts";
 import {
+  CashMoveResponse,
   Complete,
   DeliveryResponse,
   Depart,
@@ -25,6 +26,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     path: "/deliveries/:delivery_id/pickup",
     summary: "The driver has the parcel: to picked_up; a sender's cash is taken with it",
     body: Pickup,
+    response: CashMoveResponse,
     errors: [
       "delivery_not_found",
       "assignment_ended",
@@ -51,6 +53,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     path: "/deliveries/:delivery_id/complete",
     summary: "Handed over: to delivered; cash is booked, the driver is free",
     body: Complete,
+    response: CashMoveResponse,
     errors: [
       "delivery_not_found",
       "assignment_ended",

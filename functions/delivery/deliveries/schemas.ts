@@ -168,6 +168,21 @@ export const OperationalReturn = z.object({
 
 const Named = z.object({ id: Id, code: z.string().nullable(), name: z.string().nullable() });
 const Person = z.object({ id: Id, full_name: z.string().nullable(), phone: z.string().nullable() });
+const Cash = z.object({ cod: z.number(), delivery_fee: z.number(), currency: z.string() });
+
+/** What whoever carries a delivery has to know; of a leg it is what its parcel owes on that leg. */
+export const carriedFields = {
+  cod_amount: z.number(),
+  delivery_fee: z.number(),
+  currency: z.string(),
+  /** What is still to be taken in cash where this delivery begins and where it ends. */
+  cash_due: z.object({ pickup: Cash, delivery: Cash }),
+  /** The parcel of a leg. */
+  parcel: z.object({ id: Id, delivery_code: z.int(), barcode: z.string() }).nullable(),
+  /** Who gives it into the driver's hands; null where that is a warehouse. */
+  sender: z.object({ name: z.string().nullable(), phone: z.string().nullable() }).nullable(),
+  recipient: JsonObject,
+};
 
 export const DeliveryRow = z.object({
   id: Id,
@@ -195,9 +210,7 @@ export const DeliveryRow = z.object({
   payer_type: fields.payer_type,
   payment_method: fields.payment_method,
   price: z.number(),
-  delivery_fee: z.number(),
-  cod_amount: z.number(),
-  currency: z.string(),
+  ...carriedFields,
   unit_size: z.number(),
   unit_size_source: z.string(),
   distance_km: z.number().nullable(),
@@ -210,7 +223,6 @@ export const DeliveryRow = z.object({
   pickup_warehouse_id: Id.nullable(),
   dropoff_warehouse_id: Id.nullable(),
   current_warehouse_id: Id.nullable(),
-  recipient: JsonObject,
   notes: z.string().nullable(),
   manifest_id: Id.nullable(),
   attempts_used: z.int(),
@@ -232,7 +244,6 @@ export const DeliveryRow = z.object({
 });
 
 const Needs = z.object({ photo_required: z.boolean(), signature_required: z.boolean() });
-const Cash = z.object({ cod: z.number(), delivery_fee: z.number(), currency: z.string() });
 
 export const DeliveryDetail = DeliveryRow.extend({
   package_details: JsonObject.nullable(),
@@ -248,8 +259,6 @@ export const DeliveryDetail = DeliveryRow.extend({
   handoff: JsonObject.nullable(),
   returns: z.array(JsonObject),
   proof_requirements: z.object({ pickup: Needs, delivery: Needs }),
-  /** What is still to be taken in cash where this delivery begins and where it ends. */
-  cash_due: z.object({ pickup: Cash, delivery: Cash }),
   policy: JsonObject.nullable(),
 });
 
@@ -257,6 +266,10 @@ export const DeliveryDetail = DeliveryRow.extend({
 export const DeliveryDetailQuery = z.object({ include: z.literal("proof_links").optional() });
 
 export const DeliveryResponse = z.object({ delivery: DeliveryRow });
+/** After a pickup or a completion: what was due in cash, and what was booked. */
+export const CashMoveResponse = DeliveryResponse.extend({
+  cash: z.object({ due: Cash, collected: Cash }),
+});
 export const DeliveryDetailResponse = z.object({ delivery: DeliveryDetail });
 export const DeliveriesResponse = z.object({
   deliveries: z.array(DeliveryRow),

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { can, either, role } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { defineList, id, oneOf } from "../../../shared/list.ts";
-import { Id, ids, JsonObject, NamedRef, Person, Timestamp } from "../../../shared/schemas.ts";
-import { DeliveryResponse, Pickup } from "../deliveries/schemas.ts";
+import { Id, ids, NamedRef, Person, Timestamp } from "../../../shared/schemas.ts";
+import { carriedFields, CashMoveResponse, Pickup } from "../deliveries/schemas.ts";
 import { itsDriver } from "../people.ts";
 
 const statuses = ["pending", "completed", "cancelled"] as const;
@@ -21,7 +21,7 @@ const Handoff = z.object({
   completed_at: Timestamp.nullable(),
   created_at: Timestamp,
   updated_at: Timestamp,
-  delivery: JsonObject,
+  delivery: z.looseObject(carriedFields),
   warehouse: NamedRef,
   driver: Person.nullable(),
 });
@@ -64,7 +64,7 @@ export const handoffs: AnyEndpoint[] = [
     access: itsDriver,
     params: ids("handoff_id"),
     body: Pickup,
-    response: DeliveryResponse.extend({ handoff: Handoff }),
+    response: CashMoveResponse.extend({ handoff: Handoff }),
     errors: [
       "handoff_not_found",
       "handoff_not_pending",

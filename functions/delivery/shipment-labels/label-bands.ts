@@ -180,7 +180,7 @@ export function drawManifest(
   sheet.divide(42.3, y, height);
 }
 
-/** The cash to collect in white on black, so that it is never overlooked; and who pays the fee. */
+/** The cash to collect in white on black, so that it is never overlooked; and who pays which fee. */
 export function drawCash(
   sheet: Sheet,
   label: ShipmentLabel,
@@ -206,7 +206,8 @@ export function drawCash(
     });
   }
   const payer = label.payer === "sender" ? words.sender : words.receiver;
-  sheet.fact(words.fee_paid_by, payer, { x: 69, y: y + 0.7, width: 28, height: height - 1.2 });
+  const fee = label.delivery_fee === null ? payer : `${payer} ${isolate(label.delivery_fee)}`;
+  sheet.fact(words.fee_paid_by, fee, { x: 69, y: y + 0.7, width: 28, height: height - 1.2 });
 }
 
 /** Notes; without any, the caption stays as a line to write on. */

@@ -27,6 +27,8 @@ export type ShipmentLabel = {
   recipient: LabelParty;
   /** Formatted by its currency, without the currency's name; null when nothing is collected. */
   cod_amount: string | null;
+  /** The delivery fee, formatted alike; null when there is none. */
+  delivery_fee: string | null;
   /** ISO 4217 code. */
   currency: string;
   payer: "sender" | "receiver";

@@ -3,7 +3,10 @@ import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import type { ShipmentLabel } from "./label.ts";
 import { LabelsBody } from "./schemas.ts";
 
-type LabelRow = Omit<ShipmentLabel, "cod_amount"> & { cod_amount: number | null };
+type LabelRow = Omit<ShipmentLabel, "cod_amount" | "delivery_fee"> & {
+  cod_amount: number | null;
+  delivery_fee: number | null;
+};
 
 /** Shipment labels as a PDF: page n belongs to the n-th code asked for. */
 export const shipmentLabels: AnyEndpoint[] = [
@@ -19,7 +22,11 @@ export const shipmentLabels: AnyEndpoint[] = [
       const rows = await db.withoutKey().call<LabelRow[]>("delivery.shipment_labels", body);
       // Drawing is heavy and rare: the other calls of this function start without it.
       const { renderLabels } = await import("./label-page.ts");
-      const labels = rows.map((row) => ({ ...row, cod_amount: amount(row.cod_amount) }));
+      const labels = rows.map((row) => ({
+        ...row,
+        cod_amount: amount(row.cod_amount),
+        delivery_fee: amount(row.delivery_fee),
+      }));
       const pdf = await renderLabels(labels, { language: language(), brand: rows[0].tenant_name });
       return new Response(pdf as BodyInit, {
         headers: {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Id, Timestamp } from "../../../shared/schemas.ts";
+import { carriedFields } from "../../delivery/deliveries/schemas.ts";
 
 const Barcode = z.string().trim().min(1).max(100);
 
@@ -17,6 +18,7 @@ const Summary = z.object({
   delivery_flow: z.string(),
   is_active: z.boolean(),
   next_action: z.enum(["receive", "execute", "assign", "handoff", "in_delivery", "none"]),
+  ...carriedFields,
 });
 
 const Exception = z.object({

@@ -22,11 +22,12 @@ begin
     where w.tenant_id = warehouse_place.tenant and w.id = warehouse_place.warehouse), otherwise);
 end $$;
 
--- Where a driver fetches a delivery: in the warehouse it lies in, else where it was ordered from.
+-- Where a driver fetches a delivery: in the warehouse it lies in, else where it was ordered from. A leg into a warehouse
+-- lies there when it is over.
 create or replace function delivery.fetched_at(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  return case when d.current_warehouse_id is null then d.pickup_snapshot
+  return case when d.current_warehouse_id is null or d.delivery_flow = 'pnd_inbound' then d.pickup_snapshot
     else private.warehouse_place(d.tenant_id, d.current_warehouse_id, d.pickup_snapshot) end;
 end $$;
 
@@ -50,6 +51,7 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
   (select jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'external_reference_id', d.external_reference_id,
       'customer', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
         from tenancy.profiles p where p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end))
+    || jsonb_build_object('barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg) || delivery.carried(d)
     from delivery.deliveries d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery,
   jsonb_build_object('id', a.driver_id, 'user', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
     from tenancy.profiles p where p.id = a.driver_id)) as drivers,
@@ -62,8 +64,12 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
     where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as customer,
   (select jsonb_build_object('status', d.status, 'barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg,
       'delivery_flow', d.delivery_flow, 'unit_size', d.unit_size, 'payer_type', d.payer_type, 'payment_method', d.payment_method,
-      'cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'recipient', d.recipient, 'notes', d.notes,
-      'pickup', delivery.fetched_at(d), 'dropoff', delivery.brought_to(d), 'promised_at', d.promised_at, 'picked_up_at', d.picked_up_at)
+      'notes', d.notes,
+      'pickup', case when a.from_warehouse_id is null then d.pickup_snapshot
+        else private.warehouse_place(a.tenant_id, a.from_warehouse_id, d.pickup_snapshot) end,
+      'dropoff', case when a.to_warehouse_id is null then d.dropoff_snapshot
+        else private.warehouse_place(a.tenant_id, a.to_warehouse_id, d.dropoff_snapshot) end, 'promised_at', d.promised_at, 'picked_up_at', d.picked_up_at)
+      || delivery.carried(d) || case when a.to_warehouse_id is null then '{}' else '{"recipient": {}}'::jsonb end
     from delivery.deliveries d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery_details,
   a.route_details as route
 from delivery.assignments a;

@@ -16,10 +16,15 @@ select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d
     'phone', (select i.phone from tenancy.profiles i where i.id = d.institution_user_id)) end as institution,
   d.delivery_service_id,
   jsonb_build_object('id', d.delivery_service_id, 'code', d.service_snapshot ->> 'code', 'name', app.localized(d.service_snapshot -> 'name')) as delivery_service,
-  d.carrier_type, d.carrier_code, d.payer_type, d.payment_method, d.delivery_fee as price, d.delivery_fee, d.cod_amount, d.currency,
+  d.carrier_type, d.carrier_code, d.payer_type, d.payment_method,
+  case when d.parent_id is null then d.delivery_fee else (private.due_on(d) ->> 'delivery_fee')::numeric end as price,
+  case when d.parent_id is null then d.delivery_fee else (private.due_on(d) ->> 'delivery_fee')::numeric end as delivery_fee,
+  case when d.parent_id is null then d.cod_amount else (private.due_on(d) ->> 'cod_amount')::numeric end as cod_amount,
+  d.currency, delivery.cash_due_on(d) as cash_due, case when d.parent_id is not null then private.parcel_named_of(d) end as parcel,
   d.unit_size, d.unit_size_source, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
   d.pickup_snapshot as pickup_address, d.dropoff_snapshot as dropoff_address, d.pickup_zone_id, d.dropoff_zone_id,
-  d.pickup_warehouse_id, d.dropoff_warehouse_id, d.current_warehouse_id, d.recipient, d.notes, d.manifest_id, d.attempts_used,
+  d.pickup_warehouse_id, d.dropoff_warehouse_id, d.current_warehouse_id, delivery.sender_of(d) as sender,
+  delivery.recipient_of(d) as recipient, d.notes, d.manifest_id, d.attempts_used,
   (select jsonb_build_object('id', x.id, 'status', x.status, 'driver_id', x.driver_id, 'driver', jsonb_build_object('id', x.driver_id,
       'full_name', p.full_name, 'phone', p.phone), 'vehicle_id', x.vehicle_id, 'assignment_time', x.assignment_time)
     from delivery.assignments x
@@ -32,7 +37,8 @@ from delivery.deliveries d;
 create view delivery.handoffs_list with (security_invoker = true) as
 select h.id, h.tenant_id, h.delivery_id, h.picking_order_id, h.assignment_id, h.driver_id, h.status, h.custody, h.warehouse_id,
   h.completed_at, h.created_at, h.updated_at,
-  jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status, 'delivery_flow', d.delivery_flow) as delivery,
+  jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status, 'delivery_flow', d.delivery_flow,
+    'parent_id', d.parent_id, 'leg', d.leg) || delivery.carried(d) as delivery,
   jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) as warehouse,
   case when h.driver_id is not null then jsonb_build_object('id', h.driver_id, 'full_name', p.full_name) end as driver
 from delivery.package_handoffs h

@@ -1,5 +1,15 @@
+-- The name of a warehouse. A definer: an institution prints labels of parcels that go through one it does not see.
+create or replace function private.warehouse_name(tenant uuid, warehouse uuid) returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select w.name from warehousing.warehouses w where w.tenant_id = warehouse_name.tenant and w.id = warehouse_name.warehouse);
+end $$;
+
+grant execute on function private.warehouse_name(uuid, uuid) to barid_caller;
+
 -- What shipment labels print, in the order of the codes. {delivery_codes: [number]} -> [label]
--- One entry per code, repeats included. Names and addresses are those of the order, not of today.
+-- One entry per code, repeats included. Names and addresses are those of the order, not of today. A leg shows
+-- the COD and the fee of its parcel; the end that is a warehouse has its name and no person's.
 -- Fails: delivery_not_found with the codes that the caller has no delivery for.
 create or replace function delivery.shipment_labels(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -21,13 +31,14 @@ begin
       'tenant_name', app.localized(t.name),
       'service_name', app.localized(d.service_snapshot -> 'name'),
       'created_on', to_char(d.created_at at time zone v_zone, 'YYYY-MM-DD'),
-      'sender', jsonb_build_object(
-        'name', coalesce(d.source_snapshot #>> '{source,institution,full_name}', p.full_name, app.localized(t.name)),
-        'phone', coalesce(d.source_snapshot #>> '{source,institution,phone}', p.phone),
-        'address', d.pickup_snapshot ->> 'full_address', 'city', d.pickup_snapshot ->> 'city'),
-      'recipient', jsonb_build_object('name', coalesce(d.recipient ->> 'name', ''), 'phone', d.recipient ->> 'phone',
+      'sender', coalesce(delivery.sender_of(d), jsonb_build_object('name', private.warehouse_name(d.tenant_id, d.pickup_warehouse_id), 'phone', null))
+        || jsonb_build_object('address', d.pickup_snapshot ->> 'full_address', 'city', d.pickup_snapshot ->> 'city'),
+      'recipient', jsonb_build_object('name', coalesce(case d.delivery_flow when 'pnd_inbound'
+          then private.warehouse_name(d.tenant_id, d.dropoff_warehouse_id) else d.recipient ->> 'name' end, ''),
+        'phone', case when d.delivery_flow <> 'pnd_inbound' then d.recipient ->> 'phone' end,
         'address', d.dropoff_snapshot ->> 'full_address', 'city', d.dropoff_snapshot ->> 'city'),
-      'cod_amount', nullif(d.cod_amount, 0),
+      'cod_amount', nullif((private.parcel_terms(d)).cod_amount, 0),
+      'delivery_fee', nullif((private.parcel_terms(d)).delivery_fee, 0),
       'currency', d.currency,
       'payer', d.payer_type,
       'unit_size', trim_scale(d.unit_size)::text,
@@ -44,8 +55,7 @@ begin
   into v_unknown, v_labels
   from asked a
   left join delivery.deliveries d on d.delivery_code = a.code
-  left join tenancy.tenants t on t.id = d.tenant_id
-  left join tenancy.profiles p on p.id = case when d.institution_user_id is null then d.customer_id else d.institution_user_id end;
+  left join tenancy.tenants t on t.id = d.tenant_id;
   if v_unknown is not null then
     perform app.fail('delivery_not_found', jsonb_build_object('delivery_codes', v_unknown));
   end if;

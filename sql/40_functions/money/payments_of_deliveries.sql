@@ -99,7 +99,12 @@ language plpgsql stable security definer set search_path = '' as $$
 declare
   v_parcel delivery.deliveries := private.parcel_terms(d);
   v_due record := money.cash_due(v_parcel, stage);
-  v_to_take boolean := not (stage = 'dropoff' and (d.delivery_flow = 'pnd_inbound' or delivery.is_transferred(d)))
+  v_to_take boolean := v_due.cod + v_due.delivery_fee > 0 and d.status <> 'cancelled'
+    and not (stage = 'dropoff' and (d.delivery_flow = 'pnd_inbound' or delivery.is_transferred(d)))
+    -- The leg that begins at the sender takes what is due there.
+    and not (stage = 'pickup' and d.delivery_flow = 'pnd_outbound' and exists (select from delivery.deliveries a
+      where a.tenant_id = app.tenant_id() and a.parent_id = v_parcel.id and a.delivery_flow = 'pnd_inbound'
+        and a.status in ('draft', 'pending', 'assigned', 'accepted')))
     and not exists (select from money.cod_collections c
       where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and c.collection_stage = cash_to_take.stage)
     and not exists (select from money.carrier_collections c

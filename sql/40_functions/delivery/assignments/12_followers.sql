@@ -60,6 +60,21 @@ begin
   return null;
 end $$;
 
+-- Notes where the work of an assignment begins and ends while that is known: the parcel may lie elsewhere by the time
+-- its way is measured.
+create or replace function private.assignments_begin() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  select case when d.delivery_flow <> 'pnd_inbound' then d.current_warehouse_id end,
+    case when delivery.is_transferred(d) then d.dropoff_warehouse_id end
+  into new.from_warehouse_id, new.to_warehouse_id
+  from delivery.deliveries d where d.tenant_id = new.tenant_id and d.id = new.delivery_id;
+  return new;
+end $$;
+
+drop trigger if exists assignments_begin on delivery.assignments;
+create trigger assignments_begin before insert on delivery.assignments
+  for each row execute function private.assignments_begin();
 drop trigger if exists assignments_followed_added on delivery.assignments;
 create trigger assignments_followed_added after insert on delivery.assignments referencing new table as new_rows
   for each statement execute function private.assignments_followed();

@@ -12,8 +12,8 @@ begin
       select a.id, f.latitude as f_lat, f.longitude as f_lng, t.latitude as t_lat, t.longitude as t_lng
       from delivery.assignments a
       join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-      left join warehousing.warehouses lies on lies.tenant_id = d.tenant_id and lies.id = d.current_warehouse_id
-      left join warehousing.warehouses goes on goes.tenant_id = d.tenant_id and goes.id = d.dropoff_warehouse_id and delivery.is_transferred(d)
+      left join warehousing.warehouses lies on lies.tenant_id = a.tenant_id and lies.id = a.from_warehouse_id
+      left join warehousing.warehouses goes on goes.tenant_id = a.tenant_id and goes.id = a.to_warehouse_id
       join delivery.addresses f on f.tenant_id = d.tenant_id and f.id = coalesce(lies.address_id, d.pickup_address_id)
       join delivery.addresses t on t.tenant_id = d.tenant_id and t.id = coalesce(goes.address_id, d.dropoff_address_id)
       where a.tenant_id = tenant and a.id = any (app.uuids(assignment_ids::jsonb)) and a.route_details is null

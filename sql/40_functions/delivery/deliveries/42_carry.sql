@@ -1,12 +1,20 @@
 -- The driver's part: he takes a parcel, sets out with it and hands it over. Each locks the family, makes one legal
 -- move and answers the delivery as lists show it.
 
--- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common.
+-- What the answer of a move says of cash, when all that was due was taken: {due, collected}, both {cod, delivery_fee, currency}.
+create or replace function delivery.cash_said(due jsonb) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('due', due, 'collected', due);
+end $$;
+
+-- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common. -> its cash_said
 -- Fails: forbidden, invalid_status_transition, assignment_not_accepted, invalid_proof_url, delivery_proof_required.
-create or replace function delivery.delivery_taken(d delivery.deliveries, input jsonb) returns void
+create or replace function delivery.delivery_taken(d delivery.deliveries, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   a delivery.assignments := delivery.require_carrier(d);
+  v_due jsonb := private.cash_to_take(d, 'pickup');
 begin
   perform delivery.require_move(d, '{assigned,accepted}', 'picked_up');
   if a.status is distinct from 'assigned' and a.status is distinct from 'accepted' then
@@ -17,6 +25,7 @@ begin
   perform delivery.delivery_proofs_keep(d, 'pickup', input -> 'proof');
   perform delivery.require_cash(d, 'pickup', input -> 'cash_collected');
   perform money.cash_collected(delivery.parcel_of(d), 'pickup', a.driver_id);
+  return delivery.cash_said(v_due);
 end $$;
 
 -- What is said to be collected must be what is still to be taken; said nothing, it is that.
@@ -36,7 +45,7 @@ begin
   end if;
 end $$;
 
--- assigned|accepted -> picked_up, at a door. {id, proof?, cash_collected?, latitude?, longitude?} -> {delivery}
+-- assigned|accepted -> picked_up, at a door. {id, proof?, cash_collected?, latitude?, longitude?} -> {delivery, cash}
 -- Fails: delivery_not_found, what delivery_taken fails with, cash_amount_mismatch, pickup_by_handoff (it waits in a
 -- warehouse: it is taken over there).
 create or replace function delivery.delivery_pickup(input jsonb) returns jsonb
@@ -44,6 +53,7 @@ language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
   v_handoff uuid;
+  v_cash jsonb;
 begin
   perform delivery.require_carrier(d);
   perform delivery.require_move(d, '{assigned,accepted}', 'picked_up');
@@ -52,9 +62,9 @@ begin
   if v_handoff is not null or delivery.leaves_warehouse(d) then
     perform app.fail('pickup_by_handoff', jsonb_build_object('handoff_id', v_handoff));
   end if;
-  perform delivery.delivery_taken(d, input);
+  v_cash := delivery.delivery_taken(d, input);
   perform private.parcel_at(delivery.parcel_of(d), null);
-  return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'cash', v_cash);
 end $$;
 
 -- picked_up -> in_transit; what another company carries leaves from pending. {id, latitude?, longitude?} -> {delivery}
@@ -72,7 +82,7 @@ begin
 end $$;
 
 -- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner; and in a warehouse
--- the parcel's receipt. What was only brought to another warehouse waits there: -> pending. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery}
+-- the parcel's receipt. What was only brought to another warehouse waits there: -> pending. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery, cash}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_proof_url, delivery_proof_required,
 -- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
 -- was told to).
@@ -87,6 +97,7 @@ declare
   v_door boolean := d.delivery_flow <> 'pnd_inbound' and not v_transferred;
   v_warehouse uuid := case when v_transferred then d.dropoff_warehouse_id else delivery.ends_in(d) end;
   v_due record;
+  v_cash jsonb := delivery.cash_said(private.cash_to_take(d, 'dropoff'));
   v_shipment uuid;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
@@ -94,7 +105,7 @@ begin
     perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
     perform private.transfer_arrives(d.id);
     perform delivery.assignment_end(a, 'completed');
-    return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+    return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'cash', v_cash);
   end if;
   if v_door then
     v_due := money.cash_due(v_parcel, 'dropoff');
@@ -122,5 +133,5 @@ begin
   if v_warehouse is not null then
     perform private.parcel_arrives(d.id, v_warehouse);
   end if;
-  return jsonb_build_object('delivery', delivery.delivery_row(d.id));
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'cash', v_cash);
 end $$;

@@ -51,7 +51,6 @@ begin
         'status', r.status, 'delivery_flow', r.delivery_flow) order by r.created_at), '[]')
       from delivery.deliveries r where r.tenant_id = d.tenant_id and r.original_delivery_id = v_parcel),
     'proof_requirements', jsonb_build_object('pickup', delivery.proof_needs(d, 'pickup'), 'delivery', delivery.proof_needs(d, 'delivery')),
-    'cash_due', jsonb_build_object('pickup', private.cash_to_take(d, 'pickup'), 'delivery', private.cash_to_take(d, 'dropoff')),
     'policy', (select delivery.service_policy(s) from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id)));
 end $$;
 

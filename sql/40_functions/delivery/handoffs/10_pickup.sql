@@ -1,7 +1,7 @@
 -- Parcels that wait in a warehouse to be put into a driver's hands.
 
 -- The driver takes a picked parcel over: handoff completed, picking order handed off, stock out of the house, custody
--- his, delivery picked_up. {id, proof?, cash_collected?, latitude?, longitude?} -> {handoff, delivery}
+-- his, delivery picked_up. {id, proof?, cash_collected?, latitude?, longitude?} -> {handoff, delivery, cash}
 -- Fails: handoff_not_found, forbidden, handoff_not_pending, invalid_status_transition, assignment_not_accepted,
 -- invalid_proof_url, delivery_proof_required, cash_amount_mismatch, warehouse_preparation_inconsistent.
 create or replace function delivery.handoff_pickup(input jsonb) returns jsonb
@@ -10,6 +10,7 @@ declare
   v_id uuid := (input ->> 'id')::uuid;
   h delivery.package_handoffs;
   d delivery.deliveries;
+  v_cash jsonb;
 begin
   select * into h from delivery.package_handoffs x where x.id = v_id;
   if not found then
@@ -25,13 +26,13 @@ begin
     perform app.fail('handoff_not_pending', jsonb_build_object('status', h.status));
   end if;
   perform private.picking_hand_off(h.picking_order_id, d.id);
-  perform delivery.delivery_taken(d, input);
+  v_cash := delivery.delivery_taken(d, input);
   update delivery.package_handoffs x set status = 'completed', custody = 'driver', completed_at = clock_timestamp()
   where x.tenant_id = h.tenant_id and x.id = h.id;
   perform private.parcel_at(delivery.parcel_of(d), null);
   perform warehousing.stock_exit('picking_order', h.picking_order_id, 'pick');
   return jsonb_build_object('handoff', (select to_jsonb(r) from delivery.handoffs_list r where r.id = v_id),
-    'delivery', delivery.delivery_row(d.id));
+    'delivery', delivery.delivery_row(d.id), 'cash', v_cash);
 end $$;
 
 -- completed -> handed_off for the pick of a delivery. A definer: the driver sees no picking orders.

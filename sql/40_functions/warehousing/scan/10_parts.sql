@@ -110,7 +110,7 @@ language plpgsql stable set search_path = '' as $$
 begin
   return jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
     'delivery_flow', d.delivery_flow, 'is_active', warehousing.scan_is_active(d),
-    'next_action', coalesce(next, warehousing.scan_next_action(d)));
+    'next_action', coalesce(next, warehousing.scan_next_action(d))) || delivery.carried(d);
 end $$;
 
 -- The legs of a delivery in their order, as scans show them.

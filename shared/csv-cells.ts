@@ -13,9 +13,12 @@ function cell(value: unknown): string {
   return /[",;\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Where a formula may begin: at the start, or where a spreadsheet divides cells by something else than our comma. */
-const formula = /(^|[;|\t\r\n])( *'*)(?=[=+\-@\t\r])/g;
-const guardedFormula = /(^|[;|\t\r\n])( *'*)'(?=[=+\-@\t\r])/g;
+/**
+ * Where a formula may begin: at the start, or where a spreadsheet divides cells by something else than our comma. The
+ * full-width forms of the signs count as the signs themselves (OWASP, CSV injection).
+ */
+const formula = /(^|[;|\t\r\n])( *'*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n])/g;
+const guardedFormula = /(^|[;|\t\r\n])( *'*)'(?=[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n])/g;
 
 /** A text that no spreadsheet runs: one more apostrophe before what begins like a formula, also behind apostrophes. */
 function guarded(text: string): string {

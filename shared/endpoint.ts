@@ -87,6 +87,8 @@ export interface Endpoint<
   version?: VersionedRow;
   /** Refusals carry their text and no `code`: the interface keeps this endpoint's keys to itself. */
   keyless?: true;
+  /** Answers hold a secret or a signed address, which nobody on the way may keep. */
+  confidential?: true | ((query: URLSearchParams) => boolean);
   /** Not for clients: left out of the API reference. */
   internal?: true;
   run(context: Run<P, Q, B>): Promise<Result>;

@@ -173,6 +173,7 @@ function commonOf(endpoint: AnyEndpoint): ErrorCode[] {
   return commonCodes.filter((code) => {
     if (endpoint.access.open && statusOf(code) === 401) return false;
     if (!hasInput && statusOf(code) === 400 && !sentAnyway.includes(code)) return false;
+    if (!endpoint.body && code === "unknown_field") return false;
     if (!hasBody && (statusOf(code) === 413 || statusOf(code) === 415)) return false;
     return !(readsOnly(endpoint) && code === "idempotency_conflict");
   });
@@ -202,6 +203,12 @@ function success(endpoint: AnyEndpoint): Json {
         properties: {
           success: { const: true },
           message: { type: "string" },
+          ignored: {
+            type: "array",
+            items: { type: "string" },
+            description:
+              "Fields and query parameters that were sent and mean nothing here; absent when there are none",
+          },
           ...(schema.properties as Json),
           ...(list?.changes && {
             next_cursor: { type: ["string", "null"] },

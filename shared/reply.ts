@@ -14,13 +14,15 @@ import { describeError, log } from "./log.ts";
 import type { Started } from "./request.ts";
 import { hasTag, tagOf } from "./version.ts";
 
-export const corsHeaders: Record<string, string> = {
+/** What every answer carries, whoever asked. */
+export const publicHeaders: Record<string, string> = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
-    "etag, x-request-id, idempotency-replayed, retry-after, content-disposition",
+    "etag, x-request-id, idempotency-replayed, retry-after, content-disposition, x-ignored",
+  "x-content-type-options": "nosniff",
 };
 export const preflightHeaders: Record<string, string> = {
-  ...corsHeaders,
+  ...publicHeaders,
   "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE, OPTIONS",
   "access-control-allow-headers":
     "authorization, apikey, content-type, idempotency-key, if-match, if-none-match, accept-language, x-client-info, x-request-id, x-api-key",
@@ -36,17 +38,26 @@ export async function respond(
   result: Result,
   language: Language,
   start: Started,
-  version: string | null,
+  { version, ignored }: { version: string | null; ignored: readonly string[] },
 ): Promise<Response> {
+  const headers = headersOf(start, endpoint);
   if (result instanceof Response) {
-    for (const [header, value] of Object.entries(corsHeaders)) result.headers.set(header, value);
-    result.headers.set("x-request-id", start.requestId);
+    for (const [header, value] of Object.entries(headers)) result.headers.set(header, value);
+    // A file has no place for it. Names are the caller's own, so whatever ends a header is escaped.
+    if (ignored.length) {
+      result.headers.set("x-ignored", ignored.map(encodeURIComponent).join(", "));
+    }
     return result;
   }
   const literal = typeof endpoint.message === "object" ? endpoint.message.literal : undefined;
   const key = result[messageKey] ??
     (typeof endpoint.message === "string" ? endpoint.message : defaultMessage(endpoint));
-  const body = { success: true, message: literal ?? translate(language, key, result), ...result };
+  const body = {
+    success: true,
+    message: literal ?? translate(language, key, result),
+    ...result,
+    ...(ignored.length && { ignored }),
+  };
   if (strict && typeof endpoint.response !== "string") {
     const checked = endpoint.response.safeParse(result);
     if (!checked.success) {
@@ -54,7 +65,6 @@ export async function respond(
     }
   }
   const code = result[status] ?? endpoint.status ?? 200;
-  const headers = headersOf(start);
   const text = JSON.stringify(body);
   if (readsOnly(endpoint) && code === 200) {
     const tag = await tagOf(text, version);
@@ -115,7 +125,7 @@ export function refuse(
       field,
     ) => [field, params[field]]),
   );
-  const headers = headersOf(start);
+  const headers = headersOf(start, endpoint);
   if (code === "version_conflict") headers.etag = `"${params.current_version}"`;
   if (code === "rate_limited") headers["retry-after"] = String(params.retry_after ?? 1);
   if (statusOf(code) === 503) headers["retry-after"] = "1";
@@ -143,6 +153,20 @@ function declares(endpoint: AnyEndpoint, code: ErrorCode): boolean {
     impliedCodes(endpoint).includes(code);
 }
 
-function headersOf(start: Started): Record<string, string> {
-  return { ...corsHeaders, "x-request-id": start.requestId, "x-api-version": "1" };
+/**
+ * A shared cache keeps nothing that somebody's token or key was needed for, and a browser asks again with the ETag; what
+ * holds a secret or a signed address is kept by nobody. An answer depends on who asks and in which language.
+ */
+function headersOf(start: Started, endpoint?: AnyEndpoint): Record<string, string> {
+  const isPublic = endpoint?.access.open === true;
+  const { confidential = false } = endpoint ?? {};
+  const isConfidential = confidential === true ||
+    (confidential !== false && confidential(start.url.searchParams));
+  return {
+    ...publicHeaders,
+    "x-request-id": start.requestId,
+    "x-api-version": "1",
+    "cache-control": isConfidential ? "no-store" : isPublic ? "no-cache" : "private, no-cache",
+    vary: isPublic ? "accept-language" : "authorization, x-api-key, apikey, accept-language",
+  };
 }

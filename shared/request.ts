@@ -5,6 +5,7 @@ import { type AnyEndpoint, readsOnly } from "./endpoint.ts";
 import { AppError } from "./errors.ts";
 import { askedLanguage, type Language } from "./i18n/index.ts";
 import { accept, acceptPosted, readJson, readJsonBytes } from "./input.ts";
+import { ignoredFields } from "./unknown-fields.ts";
 import { expectedVersions } from "./version.ts";
 
 const guid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -115,20 +116,44 @@ export async function readInput(
   if (!readsOnly(endpoint) && !endpoint.version && expectedVersions(start.request)) {
     throw new AppError("precondition_not_supported", { field: "If-Match" });
   }
+  const { url, request } = start;
+  const query = queryOf(url);
+  // What is public without a declared body reads it by itself, as reports of carriers are proven before they are read.
+  const unread = endpoint.rawBody || endpoint.csv || readsOnly(endpoint) ||
+    (endpoint.access.open && !endpoint.body);
+  const json = unread
+    ? undefined
+    : endpoint.body
+    ? await readJson(request)
+    : await readUndeclared(request);
+  // What every endpoint takes, and what Supabase's client adds for its gateway.
+  const { language: _, tenant_id: __, forceFunctionRegion: ___, ...own } = query;
+  const ignored = [
+    ...ignoredFields(endpoint.query, own),
+    ...(json === undefined ? [] : ignoredFields(endpoint.body, json)),
+  ];
   return {
+    ignored,
     params: endpoint.params ? accept(endpoint.params, params) : {},
-    query: endpoint.query ? accept(endpoint.query, queryOf(start.url)) : {},
-    raw: endpoint.rawBody ? await readJsonBytes(start.request, endpoint.rawBody) : new Uint8Array(),
+    query: endpoint.query ? accept(endpoint.query, query) : {},
+    raw: endpoint.rawBody ? await readJsonBytes(request, endpoint.rawBody) : new Uint8Array(),
     body: endpoint.body && !endpoint.rawBody
-      ? (endpoint.method === "post" ? acceptPosted : accept)(
-        endpoint.body,
-        await readJson(start.request),
-      )
+      ? (endpoint.method === "post" ? acceptPosted : accept)(endpoint.body, json)
       : {},
     file: endpoint.csv
-      ? await (await import("./csv-read.ts")).readCsv(start.request, endpoint.csv)
+      ? await (await import("./csv-read.ts")).readCsv(request, endpoint.csv)
       : { lines: [], errors: [] },
   };
+}
+
+/** The body of a call that takes none, to name what is ignored; undefined for what is no JSON. */
+async function readUndeclared(request: Request): Promise<unknown> {
+  try {
+    return await readJson(request);
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
 }
 
 /** What a query asks for: of a name that comes again the first counts, as for `tenant_id`; empty is not sent. */

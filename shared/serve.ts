@@ -10,7 +10,7 @@ import { AppError, statusOf } from "./errors.ts";
 import { isLanguage, type Language } from "./i18n/index.ts";
 import { first, type JobHandlers, runJobs } from "./jobs.ts";
 import { describeError, log, type Trace, traced } from "./log.ts";
-import { corsHeaders, preflightHeaders, refuse, respond } from "./reply.ts";
+import { preflightHeaders, publicHeaders, refuse, respond } from "./reply.ts";
 import { admit } from "./rates.ts";
 import { claimsOf, keyOf, readInput, ruleOf, sentKey, type Started, started } from "./request.ts";
 import { wakeSender } from "./wake.ts";
@@ -68,7 +68,7 @@ export function serve(
     const healthy = await isReachable();
     return Response.json({ success: healthy, function: name, database: healthy ? "up" : "down" }, {
       status: healthy ? 200 : 503,
-      headers: corsHeaders,
+      headers: { ...publicHeaders, "cache-control": "no-store" },
     });
   });
   let description: Promise<string> | undefined;
@@ -82,7 +82,11 @@ export function serve(
       description = undefined;
       throw error;
     });
-    const headers = { ...corsHeaders, "content-type": "application/json" };
+    const headers = {
+      ...publicHeaders,
+      "content-type": "application/json",
+      "cache-control": "public, max-age=300",
+    };
     return new Response(await description, { headers });
   });
   if (loadJobs) {
@@ -91,7 +95,9 @@ export function serve(
       if (actor?.kind !== "service") {
         return refuseUnserved(name, c.req.raw, new AppError("unauthorized"));
       }
-      return Response.json({ success: true, ...await runJobs(await loadJobs()) });
+      return Response.json({ success: true, ...await runJobs(await loadJobs()) }, {
+        headers: { "cache-control": "no-store" },
+      });
     });
   }
   app.all("*", async (c) => {
@@ -194,7 +200,7 @@ async function answerTraced(
     );
     const language = (): Language =>
       start.asked ?? (isLanguage(db.seen.language) ? db.seen.language : "en");
-    let context: Run<undefined, undefined, undefined>;
+    let context: Run<undefined, undefined, undefined> & { ignored: string[] };
     try {
       context = {
         db,
@@ -222,7 +228,10 @@ async function answerTraced(
     });
     if (db.seen.jobs && loadJobs) keepAlive(loadJobs().then(runJobs));
     if (db.seen.events) keepAlive(wakeSender());
-    const response = await respond(endpoint, result, language(), start, db.seen.version);
+    const response = await respond(endpoint, result, language(), start, {
+      version: db.seen.version,
+      ignored: context.ignored,
+    });
     if (db.seen.replayed) response.headers.set("idempotency-replayed", "true");
     logRequest(start, response.status);
     return response;

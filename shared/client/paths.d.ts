@@ -5111,11 +5111,42 @@ export interface components {
          *
          *     `invalid_json`: The body is not valid JSON.
          *
+         *     `unknown_field`: There is no field {field} here: use {expected_field}.
+         *
          *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
         "400_2": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    expected_field?: string;
+                    field?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
+         * @description `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+         *
+         *     `validation_failed`: {field} {reason}.
+         *
+         *     `invalid_uuid`: {field} is not a valid id.
+         *
+         *     `invalid_json`: The body is not valid JSON.
+         *
+         *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+         *
+         *     `tenant_id_required`: Choose a company first: send tenant_id.
+         */
+        "400_3": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5141,18 +5172,50 @@ export interface components {
          *
          *     `invalid_json`: The body is not valid JSON.
          *
+         *     `unknown_field`: There is no field {field} here: use {expected_field}.
+         *
          *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_3": {
+        "400_4": {
             headers: {
                 [name: string]: unknown;
             };
             content: {
                 "application/json": {
                     /** @enum {unknown} */
-                    code: "invalid_proof_url" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "invalid_proof_url" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    expected_field?: string;
+                    field?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
+         * @description `validation_failed`: {field} {reason}.
+         *
+         *     `invalid_uuid`: {field} is not a valid id.
+         *
+         *     `invalid_json`: The body is not valid JSON.
+         *
+         *     `unknown_field`: There is no field {field} here: use {expected_field}.
+         *
+         *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+         *
+         *     `tenant_id_required`: Choose a company first: send tenant_id.
+         */
+        "400_5": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    expected_field?: string;
                     field?: string;
                     message: string;
                     /** @constant */
@@ -5187,7 +5250,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_4": {
+        "400_6": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5226,7 +5289,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_5": {
+        "400_7": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5274,11 +5337,13 @@ export interface components {
          *
          *     `invalid_json`: The body is not valid JSON.
          *
+         *     `unknown_field`: There is no field {field} here: use {expected_field}.
+         *
          *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_6": {
+        "400_8": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5288,8 +5353,9 @@ export interface components {
                     allowed_unit_min?: number;
                     calculated_unit_size?: number;
                     /** @enum {unknown} */
-                    code: "delivery_place_required" | "delivery_service_id_required" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "delivery_place_required" | "delivery_service_id_required" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                     decimals?: number;
+                    expected_field?: string;
                     field?: string;
                     message: string;
                     /** @constant */
@@ -5309,18 +5375,21 @@ export interface components {
          *
          *     `invalid_json`: The body is not valid JSON.
          *
+         *     `unknown_field`: There is no field {field} here: use {expected_field}.
+         *
          *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_7": {
+        "400_9": {
             headers: {
                 [name: string]: unknown;
             };
             content: {
                 "application/json": {
                     /** @enum {unknown} */
-                    code: "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    expected_field?: string;
                     field?: string;
                     message: string;
                     /** @constant */
@@ -5343,19 +5412,22 @@ export interface components {
          *
          *     `invalid_json`: The body is not valid JSON.
          *
+         *     `unknown_field`: There is no field {field} here: use {expected_field}.
+         *
          *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_8": {
+        "400_10": {
             headers: {
                 [name: string]: unknown;
             };
             content: {
                 "application/json": {
                     /** @enum {unknown} */
-                    code: "invalid_proof_url" | "delivery_proof_required" | "cash_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "invalid_proof_url" | "delivery_proof_required" | "cash_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                     due?: number;
+                    expected_field?: string;
                     field?: string;
                     message: string;
                     stage?: string;
@@ -5377,7 +5449,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_9": {
+        "400_11": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5403,19 +5475,22 @@ export interface components {
          *
          *     `invalid_json`: The body is not valid JSON.
          *
+         *     `unknown_field`: There is no field {field} here: use {expected_field}.
+         *
          *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_10": {
+        "400_12": {
             headers: {
                 [name: string]: unknown;
             };
             content: {
                 "application/json": {
                     /** @enum {unknown} */
-                    code: "too_many_decimals" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "too_many_decimals" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                     decimals?: number;
+                    expected_field?: string;
                     field?: string;
                     message: string;
                     /** @constant */
@@ -5428,7 +5503,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_11": {
+        "400_13": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5456,18 +5531,21 @@ export interface components {
          *
          *     `invalid_json`: The body is not valid JSON.
          *
+         *     `unknown_field`: There is no field {field} here: use {expected_field}.
+         *
          *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_12": {
+        "400_14": {
             headers: {
                 [name: string]: unknown;
             };
             content: {
                 "application/json": {
                     /** @enum {unknown} */
-                    code: "serial_number_required" | "serial_quantity_must_be_one" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "serial_number_required" | "serial_quantity_must_be_one" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    expected_field?: string;
                     field?: string;
                     item_id?: string;
                     message: string;
@@ -5487,18 +5565,21 @@ export interface components {
          *
          *     `invalid_json`: The body is not valid JSON.
          *
+         *     `unknown_field`: There is no field {field} here: use {expected_field}.
+         *
          *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_13": {
+        "400_15": {
             headers: {
                 [name: string]: unknown;
             };
             content: {
                 "application/json": {
                     /** @enum {unknown} */
-                    code: "warehouses_must_differ" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "warehouses_must_differ" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    expected_field?: string;
                     field?: string;
                     message: string;
                     /** @constant */
@@ -5519,7 +5600,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_14": {
+        "400_16": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5543,7 +5624,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_15": {
+        "400_17": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5567,18 +5648,21 @@ export interface components {
          *
          *     `invalid_json`: The body is not valid JSON.
          *
+         *     `unknown_field`: There is no field {field} here: use {expected_field}.
+         *
          *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_16": {
+        "400_18": {
             headers: {
                 [name: string]: unknown;
             };
             content: {
                 "application/json": {
                     /** @enum {unknown} */
-                    code: "insufficient_wallet_balance" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "insufficient_wallet_balance" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    expected_field?: string;
                     field?: string;
                     message: string;
                     /** @constant */
@@ -6932,6 +7016,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         shipment: {
                             booked_at: string | null;
@@ -7052,6 +7138,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         shipment: {
                             booked_at: string | null;
@@ -7072,7 +7160,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
@@ -7172,6 +7260,8 @@ export interface operations {
                             name: string;
                             supports_webhook: boolean;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -7179,7 +7269,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_11"];
+            400: components["responses"]["400_13"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -7246,6 +7336,8 @@ export interface operations {
                             name: string;
                             supports_webhook: boolean;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -7331,6 +7423,8 @@ export interface operations {
                             status: "owed" | "remitted";
                             tracking_number: string | null;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         page: number;
@@ -7348,7 +7442,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_9"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -7396,6 +7490,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         page: number;
@@ -7439,7 +7535,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_9"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -7488,6 +7584,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         remittance: {
                             amount: number;
@@ -7548,6 +7646,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -7559,9 +7659,10 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "too_many_decimals" | "no_pending_collections" | "cod_collections_not_pending" | "settlement_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "too_many_decimals" | "no_pending_collections" | "cod_collections_not_pending" | "settlement_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         decimals?: number;
+                        expected_field?: string;
                         field?: string;
                         invalid_ids?: string[];
                         message: string;
@@ -7636,6 +7737,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         remittance: {
                             amount: number;
@@ -7721,6 +7824,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         remittance: {
                             amount: number;
@@ -7840,6 +7945,8 @@ export interface operations {
                             name: string;
                             supports_webhook: boolean;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -7850,7 +7957,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_31"];
@@ -7904,6 +8011,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         duplicate: boolean;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         outcome: string;
                         /** @constant */
@@ -7911,7 +8020,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401_3"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -7975,6 +8084,8 @@ export interface operations {
                             updated_at: string;
                             zone_id: string | null;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -8060,6 +8171,8 @@ export interface operations {
                             updated_at: string;
                             zone_id: string | null;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -8145,6 +8258,8 @@ export interface operations {
                             updated_at: string;
                             zone_id: string | null;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -8230,13 +8345,15 @@ export interface operations {
                             updated_at: string;
                             zone_id: string | null;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
@@ -8310,6 +8427,8 @@ export interface operations {
                             message: string;
                         }[];
                         ids: string[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         imported: number;
                         lines: number;
                         message: string;
@@ -8336,6 +8455,8 @@ export interface operations {
                             message: string;
                         }[];
                         ids: string[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         imported: number;
                         lines: number;
                         message: string;
@@ -8345,7 +8466,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_4"];
+            400: components["responses"]["400_6"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -8496,6 +8617,8 @@ export interface operations {
                             } | null;
                         }[];
                         has_more?: boolean;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         next_cursor?: string | null;
@@ -8513,7 +8636,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_7"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -8561,6 +8684,8 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         id: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** Format: uuid */
                         resolved_delivery_id?: string;
@@ -8594,6 +8719,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -8605,8 +8732,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "duplicate_deliveries" | "no_active_child_leg" | "delivery_carrier_not_internal" | "driver_not_allowed_in_zones" | "assignment_driver_required" | "delivery_zone_validation_unavailable" | "driver_not_allowed_in_pickup_zone" | "driver_not_allowed_in_delivery_zone" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "duplicate_deliveries" | "no_active_child_leg" | "delivery_carrier_not_internal" | "driver_not_allowed_in_zones" | "assignment_driver_required" | "delivery_zone_validation_unavailable" | "driver_not_allowed_in_pickup_zone" | "driver_not_allowed_in_delivery_zone" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         delivery_ids?: string[];
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         missing_zones?: string[];
@@ -8735,6 +8863,8 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         id: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         status: string;
                         /** @constant */
@@ -8791,6 +8921,8 @@ export interface operations {
                         delivery_id: string;
                         /** Format: uuid */
                         id: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         status: "returned";
@@ -8962,6 +9094,8 @@ export interface operations {
                                 name: string;
                             } | null;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -9035,6 +9169,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -9080,6 +9216,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -9137,6 +9275,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -9148,8 +9288,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "duplicate_deliveries" | "no_active_child_leg" | "delivery_carrier_not_internal" | "driver_not_allowed_in_zones" | "deliveries_zone_context_incomplete" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "duplicate_deliveries" | "no_active_child_leg" | "delivery_carrier_not_internal" | "driver_not_allowed_in_zones" | "deliveries_zone_context_incomplete" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         delivery_ids?: string[];
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         missing_zones?: string[];
@@ -9274,6 +9415,8 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         bulk_assignment_id: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         status: string;
                         /** @constant */
@@ -9351,6 +9494,8 @@ export interface operations {
                         bulk_assignment_id: string;
                         count: number;
                         driver_capacity_used: number;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         kept: {
                             /** Format: uuid */
                             assignment_id: string;
@@ -9386,6 +9531,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -9397,8 +9544,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "duplicate_deliveries" | "no_active_child_leg" | "delivery_carrier_not_internal" | "driver_not_allowed_in_zones" | "deliveries_zone_context_incomplete" | "same_driver" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "duplicate_deliveries" | "no_active_child_leg" | "delivery_carrier_not_internal" | "driver_not_allowed_in_zones" | "deliveries_zone_context_incomplete" | "same_driver" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         delivery_ids?: string[];
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         missing_zones?: string[];
@@ -9529,6 +9677,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -9547,6 +9697,8 @@ export interface operations {
              *
              *     The body is not valid JSON.
              *
+             *     There is no field {field} here: use {expected_field}.
+             *
              *     The Idempotency-Key may have at most 200 characters.
              *
              *     Choose a company first: send tenant_id.
@@ -9557,6 +9709,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -9651,6 +9804,8 @@ export interface operations {
                         }[];
                         distance_km: number;
                         distance_saved_km: number;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         stops: {
                             /** Format: uuid */
@@ -9681,6 +9836,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -9692,7 +9849,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_coordinates" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_coordinates" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -9761,6 +9919,8 @@ export interface operations {
                                 id: string;
                             } | null;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -9774,7 +9934,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_9"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -9859,6 +10019,8 @@ export interface operations {
                                 id: string;
                             } | null;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -9872,7 +10034,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_9"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -9960,6 +10122,8 @@ export interface operations {
                                 id: string;
                             } | null;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -9983,6 +10147,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -9994,8 +10160,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "idempotency_key_required" | "receiver_required" | "invalid_receiver" | "too_many_decimals" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "idempotency_key_required" | "receiver_required" | "invalid_receiver" | "too_many_decimals" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         decimals?: number;
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -10121,6 +10288,8 @@ export interface operations {
                                 id: string;
                             } | null;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -10138,6 +10307,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -10149,7 +10320,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "idempotency_key_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "idempotency_key_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -10313,6 +10485,8 @@ export interface operations {
                             };
                         };
                         has_more?: boolean;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         next_cursor?: string | null;
                         /** @constant */
@@ -10321,7 +10495,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_7"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -10358,6 +10532,8 @@ export interface operations {
                     "application/json": {
                         /** Format: date-time */
                         expires_at?: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @enum {string} */
                         receipt_status: "pending" | "in_process" | "success" | "failure";
@@ -10378,6 +10554,8 @@ export interface operations {
                     "application/json": {
                         /** Format: date-time */
                         expires_at?: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @enum {string} */
                         receipt_status: "pending" | "in_process" | "success" | "failure";
@@ -10498,7 +10676,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_7"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -10572,6 +10750,8 @@ export interface operations {
                             /** @enum {string} */
                             status: "declared" | "counted" | "discrepancy" | "resolved" | "cancelled";
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -10591,6 +10771,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -10602,8 +10784,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "driver_id_required" | "too_many_decimals" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "driver_id_required" | "too_many_decimals" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         decimals?: number;
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -10731,6 +10914,8 @@ export interface operations {
                             /** @enum {string} */
                             status: "declared" | "counted" | "discrepancy" | "resolved" | "cancelled";
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -10744,7 +10929,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_9"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -10817,6 +11002,8 @@ export interface operations {
                             /** @enum {string} */
                             status: "declared" | "counted" | "discrepancy" | "resolved" | "cancelled";
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -10919,13 +11106,15 @@ export interface operations {
                             /** @enum {string} */
                             status: "declared" | "counted" | "discrepancy" | "resolved" | "cancelled";
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_10"];
+            400: components["responses"]["400_12"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_13"];
@@ -11023,6 +11212,8 @@ export interface operations {
                             /** @enum {string} */
                             status: "declared" | "counted" | "discrepancy" | "resolved" | "cancelled";
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -11044,6 +11235,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -11055,8 +11248,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_resolution" | "insufficient_wallet_balance" | "settlement_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_resolution" | "insufficient_wallet_balance" | "settlement_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -11159,6 +11353,8 @@ export interface operations {
                             total_delivery_fee_remitted: number;
                             total_remitted: number;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -11190,6 +11386,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -11201,8 +11399,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "cod_collection_ids_required" | "cod_collections_not_pending" | "mixed_driver_selection" | "driver_id_required" | "no_pending_collections" | "settlement_amount_mismatch" | "invalid_receiver" | "receiver_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "cod_collection_ids_required" | "cod_collections_not_pending" | "mixed_driver_selection" | "driver_id_required" | "no_pending_collections" | "settlement_amount_mismatch" | "invalid_receiver" | "receiver_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
+                        expected_field?: string;
                         field?: string;
                         invalid_ids?: string[];
                         message: string;
@@ -11310,6 +11509,8 @@ export interface operations {
                             total_settled: number;
                             wallet_balance_after: number | null;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -11343,6 +11544,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -11354,8 +11557,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "cod_collection_ids_required" | "cod_collections_not_pending" | "mixed_driver_selection" | "driver_id_required" | "no_pending_collections" | "settlement_amount_mismatch" | "invalid_receiver" | "receiver_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "cod_collection_ids_required" | "cod_collections_not_pending" | "mixed_driver_selection" | "driver_id_required" | "no_pending_collections" | "settlement_amount_mismatch" | "invalid_receiver" | "receiver_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
+                        expected_field?: string;
                         field?: string;
                         invalid_ids?: string[];
                         message: string;
@@ -11465,6 +11669,8 @@ export interface operations {
                             remitted: number;
                             settled_by_wallet: number;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         reconciled: boolean;
                         /** @constant */
@@ -11604,6 +11810,8 @@ export interface operations {
                             settlement_payment_id: string;
                             total: number;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -11626,7 +11834,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_9"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -11720,6 +11928,8 @@ export interface operations {
                             settlement_payment_id: string;
                             total: number;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -11766,6 +11976,8 @@ export interface operations {
                     "application/json": {
                         /** Format: date-time */
                         expires_at?: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @enum {string} */
                         receipt_status: "pending" | "in_process" | "success" | "failure";
@@ -11788,6 +12000,8 @@ export interface operations {
                     "application/json": {
                         /** Format: date-time */
                         expires_at?: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @enum {string} */
                         receipt_status: "pending" | "in_process" | "success" | "failure";
@@ -11853,6 +12067,8 @@ export interface operations {
                     "application/json": {
                         /** Format: date-time */
                         expires_at?: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @enum {string} */
                         receipt_status: "pending" | "in_process" | "success" | "failure";
@@ -11873,6 +12089,8 @@ export interface operations {
                     "application/json": {
                         /** Format: date-time */
                         expires_at?: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @enum {string} */
                         receipt_status: "pending" | "in_process" | "success" | "failure";
@@ -11884,7 +12102,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_12"];
@@ -11983,13 +12201,15 @@ export interface operations {
                             settlement_payment_id: string;
                             total: number;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_7"];
+            400: components["responses"]["400_9"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_12"];
@@ -12054,6 +12274,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         printed: boolean;
                         settlement: {
@@ -12125,6 +12347,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -12329,6 +12553,8 @@ export interface operations {
                             updated_at: string;
                         }[];
                         has_more?: boolean;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         next_cursor?: string | null;
@@ -12340,7 +12566,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_7"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -12476,6 +12702,8 @@ export interface operations {
                         };
                         /** Format: uuid */
                         id: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -12521,6 +12749,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -12535,8 +12765,9 @@ export interface operations {
                         allowed_unit_min?: number;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
-                        code: "delivery_place_required" | "delivery_service_id_required" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "staging_warehouse_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "delivery_place_required" | "delivery_service_id_required" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "staging_warehouse_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         decimals?: number;
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -12925,6 +13156,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -13071,13 +13304,15 @@ export interface operations {
                         };
                         /** Format: uuid */
                         id: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_6"];
+            400: components["responses"]["400_8"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_9"];
@@ -13220,13 +13455,15 @@ export interface operations {
                         };
                         /** Format: uuid */
                         id: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_6"];
+            400: components["responses"]["400_8"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_9"];
@@ -13395,6 +13632,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         refunded: boolean;
                         /** @constant */
@@ -13402,7 +13641,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_7"];
+            400: components["responses"]["400_9"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
@@ -13575,6 +13814,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -13590,6 +13831,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -13601,7 +13844,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "carrier_code_required" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "carrier_code_required" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -13823,6 +14067,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -13846,6 +14092,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -13857,8 +14105,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_proof_url" | "delivery_proof_required" | "cash_amount_mismatch" | "customer_required_for_cod" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_proof_url" | "delivery_proof_required" | "cash_amount_mismatch" | "customer_required_for_cod" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         due?: number;
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         stage?: string;
@@ -14058,6 +14307,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -14145,6 +14396,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         receiving_order_id: string | null;
                         /** @constant */
@@ -14363,6 +14616,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         picking_order: {
                             completed_date: string | null;
@@ -14577,6 +14832,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -14657,6 +14914,8 @@ export interface operations {
                         };
                         /** Format: uuid */
                         id: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -14899,13 +15158,15 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_8"];
+            400: components["responses"]["400_10"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
@@ -14987,6 +15248,8 @@ export interface operations {
                             token: string;
                             upload_url: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -15180,6 +15443,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -15386,6 +15651,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         receiving_order_id: string | null;
                         /** @constant */
@@ -15393,7 +15660,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_7"];
+            400: components["responses"]["400_9"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
@@ -15482,13 +15749,44 @@ export interface operations {
                         };
                         /** Format: uuid */
                         id: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_7"];
+            /**
+             * @description `insufficient_wallet_balance`: The wallet balance is not enough.
+             *
+             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+             *
+             *     `validation_failed`: {field} {reason}.
+             *
+             *     `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_8"];
@@ -15538,6 +15836,8 @@ export interface operations {
                             message: string;
                         }[];
                         ids: string[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         imported: number;
                         lines: number;
                         message: string;
@@ -15564,6 +15864,8 @@ export interface operations {
                             message: string;
                         }[];
                         ids: string[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         imported: number;
                         lines: number;
                         message: string;
@@ -15573,7 +15875,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_4"];
+            400: components["responses"]["400_6"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -15652,6 +15954,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         page: number;
@@ -15662,7 +15966,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_9"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -15734,6 +16038,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -15831,6 +16137,8 @@ export interface operations {
                                 [key: string]: string;
                             };
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -15899,6 +16207,8 @@ export interface operations {
                                 [key: string]: string;
                             };
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -15994,6 +16304,8 @@ export interface operations {
                             total_delivery_value: number;
                             total_distance_km: number;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         month: number | null;
                         pagination: {
@@ -16135,6 +16447,8 @@ export interface operations {
                             total_distance_traveled: number;
                             year: number;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         previous_month: {
                             average_delivery_time_minutes: number | null;
@@ -16198,6 +16512,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         computed_at: string | null;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @enum {string} */
                         status: "done" | "queued";
@@ -16217,6 +16533,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -16228,7 +16546,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "month_and_year_together" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "month_and_year_together" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -16312,6 +16631,8 @@ export interface operations {
                             } | null;
                             zone_ids: string[];
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -16398,6 +16719,8 @@ export interface operations {
                             } | null;
                             zone_ids: string[];
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -16534,6 +16857,8 @@ export interface operations {
                             } | null;
                             zone_ids: string[];
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -16704,6 +17029,8 @@ export interface operations {
                             /** Format: uuid */
                             warehouse_id: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         page: number;
@@ -16966,13 +17293,15 @@ export interface operations {
                             /** Format: uuid */
                             warehouse_id: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_8"];
+            400: components["responses"]["400_10"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
@@ -17126,6 +17455,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -17231,6 +17562,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -17309,6 +17642,8 @@ export interface operations {
                                 currency: string;
                             } | null;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -17373,6 +17708,8 @@ export interface operations {
                                 currency: string;
                             } | null;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -17479,6 +17816,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -17553,6 +17892,8 @@ export interface operations {
                             institution_user_id: string;
                             name: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -17697,6 +18038,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -17815,13 +18158,15 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             /**
@@ -17908,13 +18253,15 @@ export interface operations {
                             /** @constant */
                             is_active: false;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_7"];
@@ -17984,6 +18331,8 @@ export interface operations {
                             message: string;
                         }[];
                         ids: string[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         imported: number;
                         lines: number;
                         message: string;
@@ -18010,6 +18359,8 @@ export interface operations {
                             message: string;
                         }[];
                         ids: string[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         imported: number;
                         lines: number;
                         message: string;
@@ -18019,7 +18370,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_4"];
+            400: components["responses"]["400_6"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_6"];
@@ -18080,6 +18431,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         price: number;
                         /** @constant */
@@ -18213,6 +18566,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         price: number;
                         /** @constant */
@@ -18242,6 +18597,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -18256,7 +18613,8 @@ export interface operations {
                         allowed_unit_min?: number;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
-                        code: "invalid_package" | "unit_size_or_dimensions_required" | "delivery_service_not_available" | "invalid_coordinates" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_package" | "unit_size_or_dimensions_required" | "delivery_service_not_available" | "invalid_coordinates" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -18364,6 +18722,8 @@ export interface operations {
                             zone_access_mode: string;
                             zone_selector_type: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         page: number;
@@ -18387,7 +18747,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_9"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -18472,6 +18832,8 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         id: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -18505,6 +18867,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -18516,7 +18880,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "customer_ids_required_for_selected_access_mode" | "invalid_customer_ids" | "zone_ids_required_for_selected_zone_mode" | "invalid_zone_ids" | "zone_tag_ids_required_for_tag_selector" | "invalid_zone_tag_ids" | "allowed_delivery_attempts_must_be_positive_integer" | "invalid_unit_range" | "invalid_delivery_time_range" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "customer_ids_required_for_selected_access_mode" | "invalid_customer_ids" | "zone_ids_required_for_selected_zone_mode" | "invalid_zone_ids" | "zone_tag_ids_required_for_tag_selector" | "invalid_zone_tag_ids" | "allowed_delivery_attempts_must_be_positive_integer" | "invalid_unit_range" | "invalid_delivery_time_range" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -18601,6 +18966,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         service: {
                             access_mode: string;
@@ -18829,6 +19196,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -18860,6 +19229,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -18871,7 +19242,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "customer_ids_required_for_selected_access_mode" | "invalid_customer_ids" | "zone_ids_required_for_selected_zone_mode" | "invalid_zone_ids" | "zone_tag_ids_required_for_tag_selector" | "invalid_zone_tag_ids" | "allowed_delivery_attempts_must_be_positive_integer" | "invalid_unit_range" | "invalid_delivery_time_range" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "customer_ids_required_for_selected_access_mode" | "invalid_customer_ids" | "zone_ids_required_for_selected_zone_mode" | "invalid_zone_ids" | "zone_tag_ids_required_for_tag_selector" | "invalid_zone_tag_ids" | "allowed_delivery_attempts_must_be_positive_integer" | "invalid_unit_range" | "invalid_delivery_time_range" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -18963,6 +19335,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -19114,6 +19488,8 @@ export interface operations {
                             service_indicator: string;
                             used_count: number;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -19177,6 +19553,8 @@ export interface operations {
                             last_barcode: string;
                             quantity: number;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -19282,6 +19660,8 @@ export interface operations {
                             service_indicator: string;
                             used_count: number;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -19399,6 +19779,8 @@ export interface operations {
                             /** @enum {string} */
                             status: "open" | "resolved";
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -19501,6 +19883,8 @@ export interface operations {
                             /** @enum {string} */
                             status: "open" | "resolved";
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -19522,6 +19906,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -19534,7 +19920,8 @@ export interface operations {
                     "application/json": {
                         barcode_value?: string;
                         /** @enum {unknown} */
-                        code: "invalid_exception_reason" | "invalid_barcode" | "invalid_proof_url" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_exception_reason" | "invalid_barcode" | "invalid_proof_url" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -19660,6 +20047,8 @@ export interface operations {
                             }[];
                             resolved_count: number;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -19754,6 +20143,8 @@ export interface operations {
                                 requested_count: number;
                             };
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -19775,6 +20166,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -19786,7 +20179,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "one_destination_required" | "delivery_service_id_required" | "delivery_service_not_available" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "one_destination_required" | "delivery_service_id_required" | "delivery_service_not_available" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -19905,6 +20299,8 @@ export interface operations {
                             total_failed: number;
                             total_valid: number;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -19978,6 +20374,8 @@ export interface operations {
                             /** @enum {string} */
                             status: "picked_up" | "in_transit" | "received" | "scanned" | "processing" | "order_created" | "void";
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -20093,6 +20491,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -20350,6 +20750,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -20369,6 +20771,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -20381,7 +20785,8 @@ export interface operations {
                     "application/json": {
                         barcode_value?: string;
                         /** @enum {unknown} */
-                        code: "processing_point_required" | "invalid_barcode" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "processing_point_required" | "invalid_barcode" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -20680,6 +21085,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -20795,13 +21202,15 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_2"];
@@ -20906,6 +21315,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -21011,13 +21422,15 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_2"];
@@ -21148,6 +21561,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -21279,13 +21694,15 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_2"];
@@ -21338,6 +21755,8 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -21444,6 +21863,8 @@ export interface operations {
                             /** Format: uuid */
                             manifest_id: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -21461,6 +21882,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -21473,7 +21896,8 @@ export interface operations {
                     "application/json": {
                         barcode_value?: string;
                         /** @enum {unknown} */
-                        code: "invalid_barcode" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_barcode" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -21575,13 +21999,15 @@ export interface operations {
                             /** Format: uuid */
                             manifest_id: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_3"];
@@ -21690,13 +22116,15 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_2"];
@@ -21777,6 +22205,8 @@ export interface operations {
                             token: string;
                             upload_url: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -21849,13 +22279,15 @@ export interface operations {
                                 url: string;
                             }[];
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_2"];
@@ -21965,6 +22397,8 @@ export interface operations {
                             received_item_ids: string[];
                             remaining_count: number;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -22093,13 +22527,15 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_2"];
@@ -22202,6 +22638,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -22321,6 +22759,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -22386,6 +22826,8 @@ export interface operations {
                             is_active: boolean;
                             name: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -22486,6 +22928,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -22582,13 +23026,15 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             /**
@@ -22674,13 +23120,15 @@ export interface operations {
                             /** @constant */
                             is_active: false;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_5"];
@@ -22753,6 +23201,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -22819,6 +23269,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -22884,6 +23336,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -23000,6 +23454,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -23013,7 +23469,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_9"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -23057,6 +23513,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** Format: uuid */
                         payment_id: string;
@@ -23115,6 +23573,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -23126,8 +23586,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "idempotency_key_required" | "too_many_decimals" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "idempotency_key_required" | "too_many_decimals" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         decimals?: number;
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -23179,6 +23640,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** Format: uuid */
                         payment_id: string;
@@ -23235,6 +23698,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -23246,7 +23711,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "idempotency_key_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "idempotency_key_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -23341,6 +23807,8 @@ export interface operations {
                     "application/json": {
                         amount: number;
                         currency: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         instructions: {
                             /** Format: date-time */
                             expires_at: string;
@@ -23372,6 +23840,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -23383,8 +23853,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "too_many_decimals" | "invalid_payment_method" | "back_ref_required" | "back_ref_not_allowed" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "too_many_decimals" | "invalid_payment_method" | "back_ref_required" | "back_ref_not_allowed" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         decimals?: number;
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -23495,6 +23966,8 @@ export interface operations {
                             reference_id: string;
                             reference_type: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -23527,7 +24000,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_9"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_14"];
@@ -23562,6 +24035,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -23607,7 +24082,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_11"];
+            400: components["responses"]["400_13"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -23655,6 +24130,8 @@ export interface operations {
                             id: string;
                             name: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -23714,6 +24191,8 @@ export interface operations {
                             id: string;
                             name: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -23802,6 +24281,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -23887,6 +24368,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -23989,6 +24472,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -24067,6 +24552,8 @@ export interface operations {
                             updated_at: string | null;
                             webhook_url: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -24074,7 +24561,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_11"];
+            400: components["responses"]["400_13"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -24135,6 +24622,8 @@ export interface operations {
                             updated_at: string | null;
                             webhook_url: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -24152,6 +24641,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -24163,7 +24654,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "gateway_incomplete" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "gateway_incomplete" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -24245,6 +24737,8 @@ export interface operations {
                             resolved_at: string | null;
                             resolved_by: string | null;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -24258,7 +24752,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_9"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -24326,6 +24820,8 @@ export interface operations {
                             resolved_at: string | null;
                             resolved_by: string | null;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -24445,6 +24941,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -24498,6 +24996,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -24569,6 +25069,8 @@ export interface operations {
                             updated_at: string;
                             zone_id: string | null;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -24657,6 +25159,8 @@ export interface operations {
                             updated_at: string;
                             zone_id: string | null;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -24740,6 +25244,8 @@ export interface operations {
                             /** Format: date-time */
                             updatedAt: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -24820,6 +25326,8 @@ export interface operations {
                             /** Format: date-time */
                             updatedAt: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -24923,6 +25431,8 @@ export interface operations {
                             /** Format: date-time */
                             updatedAt: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -24940,6 +25450,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -24951,7 +25463,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "cart_quantity_exceeded" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "cart_quantity_exceeded" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         quantity_max?: number;
@@ -25082,6 +25595,8 @@ export interface operations {
                             /** Format: date-time */
                             updatedAt: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -25161,13 +25676,15 @@ export interface operations {
                             /** Format: date-time */
                             updatedAt: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
@@ -25233,6 +25750,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -25320,6 +25839,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -25389,6 +25910,8 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -25476,13 +25999,15 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_26"];
@@ -25531,6 +26056,8 @@ export interface operations {
                             /** Format: uuid */
                             id: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -25620,6 +26147,8 @@ export interface operations {
                                 updated_at: string;
                             } | null;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -25627,7 +26156,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_11"];
+            400: components["responses"]["400_13"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_24"];
@@ -25671,13 +26200,15 @@ export interface operations {
                                 status: "archived";
                             };
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_15"];
+            400: components["responses"]["400_17"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_25"];
@@ -25745,6 +26276,8 @@ export interface operations {
                                 updated_at: string;
                             };
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -25762,6 +26295,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -25773,7 +26308,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_custom_domain" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_custom_domain" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -25856,13 +26392,15 @@ export interface operations {
                             };
                             verified: boolean;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_15"];
+            400: components["responses"]["400_17"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_25"];
@@ -25963,6 +26501,8 @@ export interface operations {
                                 total_products: number;
                             };
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         market: {
                             admin_notes: string | null;
                             approved_at: string | null;
@@ -26033,7 +26573,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_11"];
+            400: components["responses"]["400_13"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_24"];
@@ -26166,6 +26706,8 @@ export interface operations {
                             };
                             message: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -26187,6 +26729,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -26198,8 +26742,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "market_field_fixed" | "invalid_directory_category" | "invalid_payment_method" | "market_currency_differs" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "market_field_fixed" | "invalid_directory_category" | "invalid_payment_method" | "market_currency_differs" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -26247,6 +26792,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         market: {
                             admin_notes: string | null;
                             approved_at: string | null;
@@ -26382,13 +26929,15 @@ export interface operations {
                             };
                             message: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_24"];
@@ -26520,6 +27069,8 @@ export interface operations {
                             };
                             message: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -26545,6 +27096,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -26556,8 +27109,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_store_name" | "store_name_taken" | "invalid_directory_category" | "invalid_payment_method" | "market_currency_differs" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_store_name" | "store_name_taken" | "invalid_directory_category" | "invalid_payment_method" | "market_currency_differs" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -26665,6 +27219,8 @@ export interface operations {
                             };
                             message: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -26781,13 +27337,15 @@ export interface operations {
                             };
                             message: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_24"];
@@ -26891,6 +27449,8 @@ export interface operations {
                             };
                             message: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -26910,6 +27470,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -26921,7 +27483,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "market_information_incomplete" | "market_category_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "market_information_incomplete" | "market_category_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -27022,6 +27585,8 @@ export interface operations {
                             updated_at: string;
                             updated_by: string | null;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -27077,6 +27642,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         orders: {
                             /** Format: date-time */
@@ -27162,6 +27729,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         has_more?: boolean;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         next_cursor?: string | null;
                         orders: {
@@ -27204,7 +27773,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_7"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -27352,6 +27921,8 @@ export interface operations {
                                 user_id: string;
                             };
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -27523,6 +28094,8 @@ export interface operations {
                                 user_id: string;
                             };
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -27548,6 +28121,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -27562,7 +28137,8 @@ export interface operations {
                         allowed_unit_min?: number;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
-                        code: "staging_warehouse_required" | "delivery_service_not_available" | "invalid_coordinates" | "invalid_package" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "staging_warehouse_required" | "delivery_service_not_available" | "invalid_coordinates" | "invalid_package" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -27695,13 +28271,15 @@ export interface operations {
                                 processed: boolean;
                             } | null;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_16"];
+            400: components["responses"]["400_18"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
@@ -27884,13 +28462,15 @@ export interface operations {
                                 user_id: string;
                             };
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
@@ -27931,6 +28511,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         order: {
                             /** Format: date-time */
@@ -28165,6 +28747,8 @@ export interface operations {
                                 processed: boolean;
                             };
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -28186,6 +28770,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -28198,9 +28784,10 @@ export interface operations {
                     "application/json": {
                         amount?: number;
                         /** @enum {unknown} */
-                        code: "refund_too_high" | "too_many_decimals" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "refund_too_high" | "too_many_decimals" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         decimals?: number;
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -28302,13 +28889,15 @@ export interface operations {
                                 processed: boolean;
                             } | null;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_16"];
+            400: components["responses"]["400_18"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
@@ -28468,13 +29057,15 @@ export interface operations {
                                 user_id: string;
                             };
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
@@ -28542,6 +29133,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         instructions: {
                             /** Format: date-time */
                             expires_at: string;
@@ -28630,6 +29223,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         instructions: {
                             /** Format: date-time */
                             expires_at: string;
@@ -28738,6 +29333,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -28752,7 +29349,8 @@ export interface operations {
                         allowed_unit_min?: number;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
-                        code: "invalid_payment_method" | "insufficient_wallet_balance" | "back_ref_required" | "back_ref_not_allowed" | "delivery_service_not_available" | "invalid_coordinates" | "invalid_package" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_payment_method" | "insufficient_wallet_balance" | "back_ref_required" | "back_ref_not_allowed" | "delivery_service_not_available" | "invalid_coordinates" | "invalid_package" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -28864,6 +29462,8 @@ export interface operations {
                             /** @enum {string} */
                             type: "wallet" | "cash_on_delivery" | "gateway";
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -28957,6 +29557,8 @@ export interface operations {
                                 sku: string;
                             }[];
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -29072,13 +29674,15 @@ export interface operations {
                                 sku: string;
                             }[];
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_10"];
+            400: components["responses"]["400_12"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
@@ -29184,6 +29788,8 @@ export interface operations {
                                 sku: string;
                             }[];
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -29300,6 +29906,8 @@ export interface operations {
                                 sku: string;
                             }[];
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -29315,6 +29923,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -29326,8 +29936,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "too_many_decimals" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "too_many_decimals" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         decimals?: number;
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -29409,6 +30020,8 @@ export interface operations {
                             /** Format: uuid */
                             id: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -29473,6 +30086,8 @@ export interface operations {
                             /** @enum {string} */
                             status: "pending" | "approved" | "rejected";
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -29554,6 +30169,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         market: {
                             banners: {
                                 [key: string]: unknown;
@@ -29616,6 +30233,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         market: {
                             banners: {
                                 [key: string]: unknown;
@@ -29694,6 +30313,8 @@ export interface operations {
                             sort_order: number;
                             title: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -29741,6 +30362,8 @@ export interface operations {
                             tenant_id: string;
                             tenant_user_type: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -29762,13 +30385,15 @@ export interface operations {
                             tenant_id: string;
                             tenant_user_type: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_24"];
@@ -29811,6 +30436,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -29894,6 +30521,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         product: {
                             category_id: string | null;
@@ -30033,6 +30662,8 @@ export interface operations {
                             /** @enum {string} */
                             status: "pending" | "approved" | "rejected";
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -30102,6 +30733,8 @@ export interface operations {
                             /** @enum {string} */
                             status: "pending" | "approved" | "rejected";
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -30195,6 +30828,8 @@ export interface operations {
                             target_module: string | null;
                             tenant_id: string | null;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         page: number;
@@ -30274,6 +30909,8 @@ export interface operations {
                             target_module: string | null;
                             tenant_id: string | null;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -30346,6 +30983,8 @@ export interface operations {
                             target_module: string | null;
                             tenant_id: string | null;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -30418,6 +31057,8 @@ export interface operations {
                         created: number;
                         dry_run: boolean;
                         events: number;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         requeued: number;
                         /** @constant */
@@ -30436,6 +31077,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -30447,7 +31090,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "replay_too_large" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "replay_too_large" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -30491,6 +31135,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         settings: {
                             [key: string]: unknown;
@@ -30552,6 +31198,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         settings: {
                             [key: string]: unknown;
@@ -30572,6 +31220,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -30583,7 +31233,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_reference" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_reference" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -30633,6 +31284,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         page: number;
@@ -30736,6 +31389,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -30808,6 +31463,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -30819,7 +31476,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "tenant_slug_taken" | "invalid_tenant_slug" | "tenant_name_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "tenant_slug_taken" | "invalid_tenant_slug" | "tenant_name_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -30864,6 +31522,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -30984,6 +31644,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -31054,6 +31716,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -31065,7 +31729,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "tenant_slug_taken" | "invalid_tenant_slug" | "tenant_name_required" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "tenant_slug_taken" | "invalid_tenant_slug" | "tenant_name_required" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -31109,6 +31774,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -31166,7 +31833,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -31200,6 +31867,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -31257,7 +31926,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -31293,6 +31962,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         modules: {
                             /** Format: uuid */
@@ -31353,6 +32024,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         modules: {
                             /** Format: uuid */
@@ -31378,6 +32051,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -31389,7 +32064,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_reference" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_reference" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -31435,6 +32111,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         permissions: {
                             key: string;
@@ -31483,6 +32161,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         roles: {
                             key: string;
@@ -31533,6 +32213,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -31818,6 +32500,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -31845,6 +32529,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -31856,7 +32542,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_reference" | "manifest_workflow_required" | "delivery_service_not_available" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_reference" | "manifest_workflow_required" | "delivery_service_not_available" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -31923,6 +32610,8 @@ export interface operations {
                     "application/json": {
                         /** @description Whether the system asks for subscriptions at all */
                         enabled: boolean;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         subscription: {
                             amount: number;
@@ -31993,6 +32682,8 @@ export interface operations {
                     "application/json": {
                         /** @description Whether the system asks for subscriptions at all */
                         enabled: boolean;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         subscription: {
                             amount: number;
@@ -32054,6 +32745,8 @@ export interface operations {
                     "application/json": {
                         /** @description Whether the system asks for subscriptions at all */
                         enabled: boolean;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         subscription: {
                             amount: number;
@@ -32077,7 +32770,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_4"];
             /**
@@ -32129,6 +32822,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -32186,7 +32881,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -32222,13 +32917,15 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         active_tenant_id: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -32273,6 +32970,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -32353,6 +33052,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -32392,6 +33093,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -32403,7 +33106,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_roles" | "weak_password" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_roles" | "weak_password" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -32484,6 +33188,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -32521,6 +33227,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -32532,7 +33240,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_roles" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_roles" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -32599,6 +33308,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -32625,7 +33336,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_30"];
@@ -32680,6 +33391,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         active_tenant_id: string | null;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         memberships: {
                             name: {
                                 [key: string]: unknown;
@@ -32771,6 +33484,8 @@ export interface operations {
                             /** @enum {string} */
                             status: "active" | "expired" | "revoked";
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         pagination: {
                             limit: number;
@@ -32848,6 +33563,8 @@ export interface operations {
                             /** @enum {string} */
                             status: "active" | "expired" | "revoked";
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         key: string;
                         message: string;
                         /** @constant */
@@ -32866,6 +33583,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -32877,7 +33596,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "api_key_expiry_past" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "api_key_expiry_past" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -32965,13 +33685,15 @@ export interface operations {
                             /** @enum {string} */
                             status: "active" | "expired" | "revoked";
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
@@ -33029,6 +33751,8 @@ export interface operations {
                     "application/json": {
                         /** Format: date-time */
                         confirmed_at: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -33046,6 +33770,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -33057,7 +33783,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "weak_password" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "weak_password" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -33129,6 +33856,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         notifications: {
                             /** Format: date-time */
@@ -33196,6 +33925,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -33394,6 +34125,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         steps: {
                             /** @description Fields of the body that were not saved: a new tenant has no services, so `default_delivery_service_id` of `return_requests` is set later, by its settings */
@@ -33431,6 +34164,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -33442,7 +34177,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "tenant_slug_taken" | "invalid_tenant_slug" | "tenant_name_required" | "subscription_required" | "invalid_reference" | "weak_password" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "tenant_slug_taken" | "invalid_tenant_slug" | "tenant_name_required" | "subscription_required" | "invalid_reference" | "weak_password" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -33529,6 +34265,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         recent_activity: {
                             from_location: {
@@ -33584,7 +34322,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_14"];
+            400: components["responses"]["400_16"];
             401: components["responses"]["401"];
             /**
              * @description `warehouse_assignment_required`: You have no active assignment at this warehouse.
@@ -33666,6 +34404,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         inventory: {
                             bin: {
                                 code: string;
@@ -33759,6 +34499,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         inventory_items: {
                             barcode: string | null;
                             brand: string | null;
@@ -33831,6 +34573,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         inventory_item: {
                             barcode: string | null;
                             brand: string | null;
@@ -33912,6 +34656,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         inventory_item: {
                             barcode: string | null;
                             brand: string | null;
@@ -33987,6 +34733,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         inventory_item: {
                             barcode: string | null;
                             brand: string | null;
@@ -34009,7 +34757,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_19"];
@@ -34083,6 +34831,8 @@ export interface operations {
                             message: string;
                         }[];
                         ids: string[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         imported: number;
                         lines: number;
                         message: string;
@@ -34109,6 +34859,8 @@ export interface operations {
                             message: string;
                         }[];
                         ids: string[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         imported: number;
                         lines: number;
                         message: string;
@@ -34118,7 +34870,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_4"];
+            400: components["responses"]["400_6"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -34164,6 +34916,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         inventory_transfers: {
                             /** Format: date-time */
                             created_at: string;
@@ -34274,6 +35028,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         inventory_transfer: {
                             /** Format: date-time */
                             created_at: string;
@@ -34376,7 +35132,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_13"];
+            400: components["responses"]["400_15"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
@@ -34443,6 +35199,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         inventory_transfer: {
                             /** Format: date-time */
                             created_at: string;
@@ -34615,6 +35373,8 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         adjustment_id: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -34649,7 +35409,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_12"];
+            400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
@@ -34721,6 +35481,8 @@ export interface operations {
                             };
                             whole_bins: boolean;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         page: number;
@@ -34827,6 +35589,8 @@ export interface operations {
                             };
                             whole_bins: boolean;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -34861,7 +35625,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_12"];
+            400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
@@ -34971,6 +35735,8 @@ export interface operations {
                             };
                             whole_bins: boolean;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -35050,6 +35816,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** Format: uuid */
                         move_id: string;
@@ -35086,7 +35854,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_12"];
+            400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
@@ -35141,6 +35909,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** Format: uuid */
                         receipt_id: string;
@@ -35177,7 +35947,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_12"];
+            400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
@@ -35243,6 +36013,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         results: ({
                             /** @enum {string} */
@@ -35662,6 +36434,8 @@ export interface operations {
                             /** Format: uuid */
                             warehouse_id: string;
                         } | null;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         inbound_deliveries: {
                             barcode: string;
                             cash_due: {
@@ -35944,6 +36718,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         package_transfers: {
@@ -36097,6 +36873,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -36303,6 +37081,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -36317,7 +37097,8 @@ export interface operations {
                         allowed_unit_min?: number;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
-                        code: "idempotency_key_required" | "operation_type_required" | "operation_type_not_allowed" | "single_delivery_needs_one_package" | "warehouses_must_differ" | "no_transferable_packages" | "destination_warehouse_required" | "new_delivery_defaults_required" | "delivery_service_not_available" | "customer_required_for_wallet" | "wallet_is_the_senders" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "idempotency_key_required" | "operation_type_required" | "operation_type_not_allowed" | "single_delivery_needs_one_package" | "warehouses_must_differ" | "no_transferable_packages" | "destination_warehouse_required" | "new_delivery_defaults_required" | "delivery_service_not_available" | "customer_required_for_wallet" | "wallet_is_the_senders" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         rejected?: Record<string, never>[];
@@ -36390,6 +37171,8 @@ export interface operations {
                             /** Format: uuid */
                             warehouse_id: string;
                         } | null;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         invalid: {
                             barcode: string;
                             /** @enum {string} */
@@ -36418,7 +37201,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_13"];
+            400: components["responses"]["400_15"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_17"];
@@ -36471,6 +37254,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         has_more?: boolean;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         next_cursor?: string | null;
@@ -36648,6 +37433,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         order: {
                             assigned_to: string | null;
@@ -36730,6 +37517,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -36741,7 +37530,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "item_not_in_bin" | "picked_too_much" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "item_not_in_bin" | "picked_too_much" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         item_id?: string;
                         message: string;
@@ -36840,6 +37630,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         order: {
                             assigned_to: string | null;
@@ -36993,6 +37785,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         order: {
                             assigned_to: string | null;
@@ -37073,6 +37867,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -37084,7 +37880,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "item_not_in_bin" | "picked_too_much" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "item_not_in_bin" | "picked_too_much" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         item_id?: string;
                         message: string;
@@ -37202,6 +37999,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         orders: {
@@ -37302,6 +38101,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         order: {
                             /** Format: date-time */
@@ -37433,6 +38234,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         order: {
                             /** Format: date-time */
@@ -37505,6 +38308,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -37516,8 +38321,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "bin_id_required_for_received_items" | "item_named_twice" | "received_too_much" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "bin_id_required_for_received_items" | "item_named_twice" | "received_too_much" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected?: number;
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -37619,6 +38425,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         page: number;
@@ -37695,7 +38503,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_14"];
+            400: components["responses"]["400_16"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -37743,6 +38551,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         session: {
                             assignments: {
@@ -37895,6 +38705,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         session: {
                             assignments: {
@@ -38010,6 +38822,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         session: {
                             assignments: {
@@ -38171,6 +38985,8 @@ export interface operations {
                             /** Format: uuid */
                             staff_id: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -38257,6 +39073,8 @@ export interface operations {
                             /** Format: uuid */
                             staff_id: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -38394,6 +39212,8 @@ export interface operations {
                             /** Format: uuid */
                             staff_id: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -38486,13 +39306,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
@@ -38616,6 +39438,8 @@ export interface operations {
                             id: string;
                             status: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         put_to: {
                             /** Format: uuid */
@@ -38746,6 +39570,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         page: number;
@@ -38805,7 +39631,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_9"];
+            400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -38860,6 +39686,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -38916,6 +39744,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -38927,7 +39757,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_warehouse_features" | "invalid_customer_ids" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_warehouse_features" | "invalid_customer_ids" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -38974,6 +39805,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -39081,6 +39914,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -39135,6 +39970,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -39146,7 +39983,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_warehouse_features" | "invalid_customer_ids" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_warehouse_features" | "invalid_customer_ids" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -39217,6 +40055,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -39314,6 +40154,8 @@ export interface operations {
                             /** Format: uuid */
                             warehouse_id: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         page: number;
@@ -39389,6 +40231,8 @@ export interface operations {
                             /** Format: uuid */
                             warehouse_id: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -39476,6 +40320,8 @@ export interface operations {
                             /** Format: uuid */
                             warehouse_id: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -39554,13 +40400,15 @@ export interface operations {
                             /** Format: uuid */
                             warehouse_id: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_18"];
@@ -39641,6 +40489,8 @@ export interface operations {
                             /** Format: uuid */
                             warehouse_id: string;
                         };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -39707,13 +40557,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_17"];
@@ -39758,6 +40610,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         page: number;
@@ -39832,6 +40686,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         staff: {
                             /** Format: date-time */
@@ -39936,6 +40792,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         staff: {
                             /** Format: date-time */
@@ -39962,7 +40820,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
@@ -40029,6 +40887,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         page: number;
@@ -40146,6 +41006,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         delivery_ids: string[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         mode: "delivery_operation";
@@ -40313,6 +41175,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -40327,7 +41191,8 @@ export interface operations {
                         allowed_unit_min?: number;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
-                        code: "idempotency_key_required" | "warehouses_must_differ" | "no_transferable_packages" | "destination_warehouse_required" | "new_delivery_defaults_required" | "delivery_service_not_available" | "customer_required_for_wallet" | "wallet_is_the_senders" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "idempotency_key_required" | "warehouses_must_differ" | "no_transferable_packages" | "destination_warehouse_required" | "new_delivery_defaults_required" | "delivery_service_not_available" | "customer_required_for_wallet" | "wallet_is_the_senders" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         rejected?: Record<string, never>[];
@@ -40376,6 +41241,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -40501,6 +41368,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -40590,7 +41459,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
@@ -40646,6 +41515,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -40735,7 +41606,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
@@ -40803,6 +41674,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -40903,6 +41776,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -40914,7 +41789,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "bin_id_required_for_received_items" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "bin_id_required_for_received_items" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -41013,6 +41889,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -41201,6 +42079,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -41305,6 +42185,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -41316,8 +42198,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "delivery_not_in_waybill" | "waybill_receipt_incomplete" | "bin_id_required_for_received_items" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "delivery_not_in_waybill" | "waybill_receipt_incomplete" | "bin_id_required_for_received_items" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         delivery_ids?: string[];
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -41414,6 +42297,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -41576,6 +42461,8 @@ export interface operations {
                             /** @description Whose subscription hears of it; null: that of whichever module it is about */
                             module: ("delivery" | "cod" | "warehousing" | "storefront" | "carriers" | "webhooks") | null;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -41629,6 +42516,8 @@ export interface operations {
                             latency_ms: number;
                             response_body: string | null;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
@@ -41673,6 +42562,8 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         event_id: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         retry_count: number;
                         /** @enum {string} */
@@ -41682,7 +42573,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_34"];
@@ -41760,6 +42651,8 @@ export interface operations {
                             /** Format: uuid */
                             tenant_id: string;
                         }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         limit: number;
                         message: string;
                         page: number;
@@ -41805,6 +42698,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         subscriptions: {
                             created_at: string | null;
@@ -41831,7 +42726,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_11"];
+            400: components["responses"]["400_13"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -41875,6 +42770,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         secret: string;
                         subscription: {
@@ -41921,6 +42818,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -41932,7 +42831,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "webhook_url_refused" | "webhook_url_unresolved" | "invalid_reference" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "webhook_url_refused" | "webhook_url_unresolved" | "invalid_reference" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -42004,6 +42904,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         subscription: {
                             /** Format: date-time */
@@ -42047,6 +42949,8 @@ export interface operations {
              *
              *     `invalid_json`: The body is not valid JSON.
              *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
              *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
              *
              *     `tenant_id_required`: Choose a company first: send tenant_id.
@@ -42058,7 +42962,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "webhook_url_refused" | "webhook_url_unresolved" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "webhook_url_refused" | "webhook_url_unresolved" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -42105,13 +43010,15 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         id: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_33"];
@@ -42155,6 +43062,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         requeued: number;
                         /** @constant */
@@ -42218,6 +43127,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** Format: date-time */
                         previous_secret_expires_at: string;
@@ -42249,7 +43160,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_33"];
@@ -42287,6 +43198,8 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         event_id: string;
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         retry_count: number;
                         /** @enum {string} */
@@ -42296,7 +43209,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**

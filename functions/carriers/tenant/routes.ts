@@ -40,6 +40,7 @@ export const tenantCarriers: AnyEndpoint[] = [
     params: CarrierParams,
     body: Configure,
     response: CarrierResponse,
+    confidential: true,
     errors: ["carrier_not_found"],
     async run({ db, params: { carrier_code }, body: { credentials, ...rest } }) {
       const made: Record<string, string> = {};
@@ -66,6 +67,7 @@ export const tenantCarriers: AnyEndpoint[] = [
     access: can("manage:tenant"),
     params: CarrierParams,
     response: CarrierResponse,
+    confidential: true,
     errors: ["carrier_not_found", "carrier_not_enabled"],
     async run({ db, params: { carrier_code } }) {
       const made = { secret: await seal(newSecret(), webhookPurpose(carrier_code)) };

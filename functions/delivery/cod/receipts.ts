@@ -33,6 +33,7 @@ export const codReceipts: AnyEndpoint[] = [
     access: cashReaders,
     params: ids("settlement_payment_id"),
     response: ReceiptResponse,
+    confidential: true,
     otherStatus: 202,
     errors: ["settlement_not_found", "settlement_receipt_failed"],
     async run({ db, params }) {
@@ -50,6 +51,7 @@ export const codReceipts: AnyEndpoint[] = [
     access: cashPeople,
     params: ids("settlement_payment_id"),
     response: ReceiptResponse,
+    confidential: true,
     otherStatus: 202,
     errors: ["settlement_not_found"],
     run: async ({ db, params }) => await answer(await db.call("money.receipt_retry", params)),
@@ -61,6 +63,7 @@ export const codReceipts: AnyEndpoint[] = [
     access: cashPeople,
     params: ids("id"),
     response: ReceiptResponse,
+    confidential: true,
     otherStatus: 202,
     errors: ["cod_collection_not_found", "cod_collection_not_settled", "settlement_not_found"],
     run: async ({ db, params }) => await answer(await db.call("money.receipt_first", params)),

@@ -116,6 +116,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     summary: "Get an address to upload one proof to; name its path in the move it proves",
     body: ProofUpload,
     response: ProofUploadResponse,
+    confidential: true,
     status: 201,
     errors: ["delivery_not_found", "assignment_ended"],
     async run({ db, params, body }) {

@@ -130,6 +130,7 @@ export const deliveries: AnyEndpoint[] = [
     params,
     query: DeliveryDetailQuery,
     response: DeliveryDetailResponse,
+    confidential: (query) => query.get("include")?.includes("proof_links") ?? false,
     errors: ["delivery_not_found"],
     async run({ db, params, query }) {
       const { delivery } = await db.call<{ delivery: { proofs: { url: string }[] } }>(

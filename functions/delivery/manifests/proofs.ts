@@ -38,6 +38,7 @@ export const manifestProofs: AnyEndpoint[] = [
     params: ids("manifest_id"),
     body: ProofUpload,
     response: ProofUploadResponse,
+    confidential: true,
     status: 201,
     errors: ["manifest_not_found", "manifest_action_not_allowed"],
     async run({ db, params, body }) {

@@ -72,6 +72,7 @@ export const manifests: AnyEndpoint[] = [
     query: DetailQuery,
     response: ManifestDetailResponse,
     errors: ["manifest_not_found"],
+    confidential: (query) => query.get("include")?.includes("proof_links") ?? false,
     async run({ db, params, query }) {
       const wanted = query.include?.split(",") ?? [];
       const manifest = await db.call<{ proofs: { url: string }[] }>("delivery.manifest_get", {

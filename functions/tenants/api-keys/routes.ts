@@ -51,6 +51,7 @@ export const apiKeys: AnyEndpoint[] = [
     access: can("manage:tenant"),
     body: CreateApiKey,
     response: ApiKeyCreated,
+    confidential: true,
     status: 201,
     errors: ["api_key_scope_not_held", "api_key_expiry_past"],
     async run({ db, body }) {

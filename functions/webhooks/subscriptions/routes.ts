@@ -41,6 +41,7 @@ export const subscriptions: AnyEndpoint[] = [
     access: can("manage:tenant"),
     body: CreateSubscription,
     response: SubscriptionCreated,
+    confidential: true,
     status: 201,
     errors: [
       "webhook_url_refused",
@@ -95,6 +96,7 @@ export const subscriptions: AnyEndpoint[] = [
     access: can("manage:tenant"),
     params: ids("subscription_id"),
     response: SecretRotated,
+    confidential: true,
     errors: ["webhook_subscription_not_found"],
     async run({ db, params: { subscription_id: id } }) {
       const made = { secret: await seal(newWebhookSecret(), secretPurpose(id)) };

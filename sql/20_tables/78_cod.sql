@@ -22,13 +22,17 @@ create table if not exists money.cod_collections (
   -- What lists filter, search and sort by, as it was when the cash was taken.
   delivery_code bigint not null,
   delivery_number text not null,
+  -- The numbers of the parcel's legs in their order, [number]: what its drivers know it by.
+  leg_codes jsonb not null default '[]' check (jsonb_typeof(leg_codes) = 'array'),
   external_reference_id text,
   customer_name text not null default '',
   delivery_address text not null default '',
+  receiver_name text not null default '',
   notes text,
   reference text,
   -- What people search by, besides the driver.
-  search_text text not null generated always as (delivery_code::text || ' ' || customer_name || ' ' || delivery_address) stored,
+  search_text text not null generated always as (delivery_code::text || ' ' || customer_name || ' ' || delivery_address
+    || ' ' || receiver_name || ' ' || leg_codes::text) stored,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   -- The transaction that last changed the row: what readers of changes go by.
@@ -52,6 +56,7 @@ create index if not exists cod_collections_status on money.cod_collections (tena
 create index if not exists cod_collections_settlement on money.cod_collections (tenant_id, settlement_payment_id) where settlement_payment_id is not null;
 create index if not exists cod_collections_receiver on money.cod_collections (tenant_id, remitted_to_user_id) where remitted_to_user_id is not null;
 create index if not exists cod_collections_code on money.cod_collections (tenant_id, delivery_code);
+create index if not exists cod_collections_legs on money.cod_collections using gin (leg_codes jsonb_path_ops) where leg_codes <> '[]';
 create index if not exists cod_collections_currency on money.cod_collections (currency);
 create index if not exists cod_collections_search on money.cod_collections using gin (search_text extensions.gin_trgm_ops);
 create index if not exists cod_collections_amount on money.cod_collections (tenant_id, amount, id);

@@ -2548,13 +2548,17 @@ create table if not exists money.cod_collections (
   -- What lists filter, search and sort by, as it was when the cash was taken.
   delivery_code bigint not null,
   delivery_number text not null,
+  -- The numbers of the parcel's legs in their order, [number]: what its drivers know it by.
+  leg_codes jsonb not null default '[]' check (jsonb_typeof(leg_codes) = 'array'),
   external_reference_id text,
   customer_name text not null default '',
   delivery_address text not null default '',
+  receiver_name text not null default '',
   notes text,
   reference text,
   -- What people search by, besides the driver.
-  search_text text not null generated always as (delivery_code::text || ' ' || customer_name || ' ' || delivery_address) stored,
+  search_text text not null generated always as (delivery_code::text || ' ' || customer_name || ' ' || delivery_address
+    || ' ' || receiver_name || ' ' || leg_codes::text) stored,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   -- The transaction that last changed the row: what readers of changes go by.
@@ -2578,6 +2582,7 @@ create index if not exists cod_collections_status on money.cod_collections (tena
 create index if not exists cod_collections_settlement on money.cod_collections (tenant_id, settlement_payment_id) where settlement_payment_id is not null;
 create index if not exists cod_collections_receiver on money.cod_collections (tenant_id, remitted_to_user_id) where remitted_to_user_id is not null;
 create index if not exists cod_collections_code on money.cod_collections (tenant_id, delivery_code);
+create index if not exists cod_collections_legs on money.cod_collections using gin (leg_codes jsonb_path_ops) where leg_codes <> '[]';
 create index if not exists cod_collections_currency on money.cod_collections (currency);
 create index if not exists cod_collections_search on money.cod_collections using gin (search_text extensions.gin_trgm_ops);
 create index if not exists cod_collections_amount on money.cod_collections (tenant_id, amount, id);
@@ -3976,8 +3981,10 @@ drop view if exists money.cod_collections_list cascade;
 create view money.cod_collections_list with (security_invoker = true) as
 select c.id, c.delivery_id, c.driver_id, c.amount, c.currency,
   jsonb_build_object('cod', c.cod_amount, 'delivery_fee', c.delivery_fee_amount) as allocations,
-  c.cod_amount, c.delivery_fee_amount, c.collection_stage, c.status, c.collected_at, c.remitted_at, c.settled_at, c.delivery_code,
-  jsonb_build_object('delivery_number', c.delivery_number, 'customer_name', c.customer_name, 'delivery_address', c.delivery_address)
+  c.cod_amount, c.delivery_fee_amount, c.collection_stage, c.status, c.collected_at, c.remitted_at, c.settled_at, c.delivery_code, c.leg_codes,
+  c.receiver_name,
+  jsonb_build_object('delivery_number', c.delivery_number, 'customer_name', c.customer_name, 'delivery_address', c.delivery_address,
+    'receiver_name', c.receiver_name)
     as delivery_details,
   jsonb_build_object('full_name', p.full_name, 'email', p.email, 'avatar', p.avatar_url) as driver_info,
   c.remitted_to_user_id, c.settlement_payment_id, c.external_reference_id,
@@ -13313,7 +13320,8 @@ grant execute on function private.receipt_begin(uuid), private.receipt_finish(uu
 
 -- What the cash lists and summaries ask for.
 
--- The collections that a search finds: by delivery code, customer, address, or their driver's name or e-mail.
+-- The collections that a search finds: by the code of the delivery or one of its legs,
+-- customer, receiver, address, or their driver's name or e-mail.
 -- A definer, because ILIKE under row-level security could not use its index; it has the policy's own words.
 create or replace function private.cod_found(search text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
@@ -13336,6 +13344,24 @@ begin
 end $$;
 
 grant execute on function private.cod_found(text) to barid_caller;
+
+-- The collections of a parcel by its number or that of one of its legs. A definer for the same reason.
+create or replace function private.cod_of_code(code text) returns setof uuid
+language plpgsql stable security definer rows 2 set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_mine uuid := case when not app.sees_tenant() then app.user_id() end;
+begin
+  return query
+    select c.id from money.cod_collections c
+    where c.tenant_id = v_tenant and c.delivery_code = cod_of_code.code::numeric and (v_mine is null or c.driver_id = v_mine)
+    union
+    select c.id from money.cod_collections c
+    where c.tenant_id = v_tenant and c.leg_codes <> '[]' and c.leg_codes @> to_jsonb(cod_of_code.code::numeric)
+      and (v_mine is null or c.driver_id = v_mine);
+end $$;
+
+grant execute on function private.cod_of_code(text) to barid_caller;
 
 -- The sums of the list from the kept totals, {total_collected, ...}; wanted: {driver_id?}.
 create or replace function money.cod_sums_kept(wanted jsonb) returns jsonb
@@ -15129,10 +15155,12 @@ begin
     return;
   end if;
   insert into money.cod_collections (tenant_id, delivery_id, driver_id, collection_stage, amount, cod_amount, delivery_fee_amount,
-    currency, collected_at, delivery_code, delivery_number, external_reference_id, customer_name, delivery_address)
+    currency, collected_at, delivery_code, delivery_number, leg_codes, external_reference_id, customer_name, delivery_address, receiver_name)
   values (d.tenant_id, d.id, p_driver, p_stage, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
-    now(), d.delivery_code, d.delivery_code::text, d.external_reference_id, money.payer_name(d),
-    coalesce(d.dropoff_snapshot ->> 'full_address', ''))
+    now(), d.delivery_code, d.delivery_code::text, (
+      select coalesce(jsonb_agg(l.delivery_code order by l.sequence_plan), '[]') from delivery.deliveries l
+      where l.tenant_id = d.tenant_id and l.parent_id = d.id),
+    d.external_reference_id, money.payer_name(d), coalesce(d.dropoff_snapshot ->> 'full_address', ''), coalesce(d.recipient ->> 'name', ''))
   on conflict on constraint cash_already_collected do nothing
   returning id into v_row;
   if v_row is not null then

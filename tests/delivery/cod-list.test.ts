@@ -94,10 +94,13 @@ test("a row has everything it is documented with, newest first, with exact sums"
     remitted_at: null,
     settled_at: null,
     delivery_code: cash[0].code,
+    leg_codes: [],
+    receiver_name: "",
     delivery_details: {
       delivery_number: String(cash[0].code),
       customer_name: "Ahmad 100%",
       delivery_address: "Street 1",
+      receiver_name: "",
     },
     driver_info: {
       full_name: expect.stringContaining("driver"),

@@ -36,6 +36,28 @@ const driver: Filter = {
     `r.driver_id = (select case when money.settles_for_office() then (${value} #>> '{}')::uuid else app.user_id() end)`,
 };
 
+/** A parcel by its own number or that of one of its legs. */
+const ofCode: Filter = {
+  ...exactly("delivery_code"),
+  condition: (value, once) =>
+    `r.id in (select s.id from ${once(`private.cod_of_code(${value} #>> '{}')`)} s)`,
+};
+const code = number("delivery_code");
+const codes: Filter = {
+  ...code,
+  condition: (value, once) =>
+    `case when jsonb_typeof(${value}) = 'object' then ${code.condition(value, once)}
+      else ${ofCode.condition(value, once)} end`,
+};
+
+/** A parcel by its own id or that of one of its legs. */
+const ofDelivery: Filter = {
+  ...id("delivery_id"),
+  condition: (value) =>
+    `r.delivery_id in ((${value} #>> '{}')::uuid, (select d.parent_id from delivery.deliveries d
+      where d.tenant_id = (select app.tenant_id()) and d.id = (${value} #>> '{}')::uuid))`,
+};
+
 export const collections = defineList({
   view: "money.cod_collections_list",
   changes: "money.cod_collections",
@@ -53,8 +75,8 @@ export const collections = defineList({
     search: foundBy("private.cod_found"),
     status: oneOf("status", statuses),
     driver_id: driver,
-    delivery_id: id("delivery_id"),
-    delivery_code: exactly("delivery_code"),
+    delivery_id: ofDelivery,
+    delivery_code: ofCode,
     ...range("amount"),
     ...range("cod_amount"),
     ...range("delivery_fee_amount"),
@@ -67,11 +89,12 @@ export const collections = defineList({
   },
   columns: {
     customer_name: contains("customer_name"),
+    receiver_name: contains("receiver_name"),
     driver_name: contains("driver_name"),
     delivery_address: contains("delivery_address"),
     external_reference_id: contains("external_reference_id"),
     status: oneOf("status", statuses),
-    delivery_code: number("delivery_code"),
+    delivery_code: codes,
     amount: number("amount"),
     cod_amount: number("cod_amount"),
     delivery_fee_amount: number("delivery_fee_amount"),

@@ -122,6 +122,8 @@ export const cod: AnyEndpoint[] = [
       external_reference_id: "external_reference_id",
       customer_name: "customer_name",
       delivery_address: "delivery_address",
+      receiver_name: "receiver_name",
+      leg_codes: "leg_codes",
       driver_name: "driver_name",
       driver_email: "driver_info.email",
       collection_stage: "collection_stage",

@@ -29,10 +29,14 @@ const Collection = z.object({
   remitted_at: Timestamp.nullable(),
   settled_at: Timestamp.nullable(),
   delivery_code: z.number(),
+  /** Of a staged parcel the numbers of its legs, which its drivers know it by. */
+  leg_codes: z.array(z.number()),
+  receiver_name: z.string(),
   delivery_details: z.object({
     delivery_number: z.string(),
     customer_name: z.string(),
     delivery_address: z.string(),
+    receiver_name: z.string(),
   }),
   driver_info: z.object({
     full_name: z.string().nullable(),

@@ -129,10 +129,12 @@ begin
     return;
   end if;
   insert into money.cod_collections (tenant_id, delivery_id, driver_id, collection_stage, amount, cod_amount, delivery_fee_amount,
-    currency, collected_at, delivery_code, delivery_number, external_reference_id, customer_name, delivery_address)
+    currency, collected_at, delivery_code, delivery_number, leg_codes, external_reference_id, customer_name, delivery_address, receiver_name)
   values (d.tenant_id, d.id, p_driver, p_stage, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
-    now(), d.delivery_code, d.delivery_code::text, d.external_reference_id, money.payer_name(d),
-    coalesce(d.dropoff_snapshot ->> 'full_address', ''))
+    now(), d.delivery_code, d.delivery_code::text, (
+      select coalesce(jsonb_agg(l.delivery_code order by l.sequence_plan), '[]') from delivery.deliveries l
+      where l.tenant_id = d.tenant_id and l.parent_id = d.id),
+    d.external_reference_id, money.payer_name(d), coalesce(d.dropoff_snapshot ->> 'full_address', ''), coalesce(d.recipient ->> 'name', ''))
   on conflict on constraint cash_already_collected do nothing
   returning id into v_row;
   if v_row is not null then

@@ -1,6 +1,7 @@
 -- What the cash lists and summaries ask for.
 
--- The collections that a search finds: by delivery code, customer, address, or their driver's name or e-mail.
+-- The collections that a search finds: by the code of the delivery or one of its legs,
+-- customer, receiver, address, or their driver's name or e-mail.
 -- A definer, because ILIKE under row-level security could not use its index; it has the policy's own words.
 create or replace function private.cod_found(search text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
@@ -23,6 +24,24 @@ begin
 end $$;
 
 grant execute on function private.cod_found(text) to barid_caller;
+
+-- The collections of a parcel by its number or that of one of its legs. A definer for the same reason.
+create or replace function private.cod_of_code(code text) returns setof uuid
+language plpgsql stable security definer rows 2 set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_mine uuid := case when not app.sees_tenant() then app.user_id() end;
+begin
+  return query
+    select c.id from money.cod_collections c
+    where c.tenant_id = v_tenant and c.delivery_code = cod_of_code.code::numeric and (v_mine is null or c.driver_id = v_mine)
+    union
+    select c.id from money.cod_collections c
+    where c.tenant_id = v_tenant and c.leg_codes <> '[]' and c.leg_codes @> to_jsonb(cod_of_code.code::numeric)
+      and (v_mine is null or c.driver_id = v_mine);
+end $$;
+
+grant execute on function private.cod_of_code(text) to barid_caller;
 
 -- The sums of the list from the kept totals, {total_collected, ...}; wanted: {driver_id?}.
 create or replace function money.cod_sums_kept(wanted jsonb) returns jsonb

@@ -281,7 +281,7 @@ export interface paths {
         };
         /**
          * List assignments; a driver finds his own
-         * @description Who: permission view:tenant, or role driver.
+         * @description Who: permission manage:operations:tenant, or role driver.
          */
         get: operations["get_delivery_assignments"];
         put?: never;
@@ -1289,7 +1289,7 @@ export interface paths {
         };
         /**
          * Report on drivers, of one month or of all time
-         * @description Who: permission view:tenant or manage:operations:tenant.
+         * @description Who: permission manage:operations:tenant.
          */
         get: operations["get_delivery_driver_performance"];
         put?: never;
@@ -1309,7 +1309,7 @@ export interface paths {
         };
         /**
          * A driver's month beside the one before, and his last six
-         * @description Who: permission view:tenant or manage:operations:tenant.
+         * @description Who: permission manage:operations:tenant.
          */
         get: operations["get_delivery_driver_performance_detail"];
         put?: never;
@@ -10450,6 +10450,7 @@ export interface operations {
                                     customer_name: string;
                                     delivery_address: string;
                                     delivery_number: string;
+                                    receiver_name: string;
                                 };
                                 delivery_fee_amount: number;
                                 /** Format: uuid */
@@ -10464,6 +10465,8 @@ export interface operations {
                                 external_reference_id: string | null;
                                 /** Format: uuid */
                                 id: string;
+                                leg_codes: number[];
+                                receiver_name: string;
                                 remitted_at: string | null;
                                 remitted_to_user_id: string | null;
                                 settled_at: string | null;
@@ -16257,7 +16260,7 @@ export interface operations {
                 page?: number;
                 page_size?: number;
                 search?: string;
-                sort_by?: "total_deliveries" | "driver_id" | "driver_name" | "period_month" | "period_year" | "successful_deliveries" | "failed_deliveries" | "on_time_deliveries" | "late_deliveries" | "success_rate" | "on_time_rate" | "average_delivery_time_minutes" | "total_distance_km" | "km_per_delivery" | "total_delivery_value";
+                sort_by?: "total_deliveries" | "driver_id" | "driver_name" | "period_month" | "period_year" | "successful_deliveries" | "failed_deliveries" | "on_time_deliveries" | "late_deliveries" | "success_rate" | "on_time_rate" | "average_delivery_time_minutes" | "total_distance_km" | "km_per_delivery" | "total_delivery_value" | "handled_legs";
                 sort_order?: "asc" | "desc";
                 /** @description Another tenant of yours than the token's */
                 tenant_id?: components["parameters"]["tenant_id"];
@@ -16292,6 +16295,7 @@ export interface operations {
                             driver_id: string;
                             driver_name: string;
                             failed_deliveries: number;
+                            handled_legs: number;
                             km_per_delivery: number | null;
                             late_deliveries: number;
                             on_time_deliveries: number;
@@ -16320,6 +16324,7 @@ export interface operations {
                             active_drivers: number;
                             avg_delivery_time_minutes: number | null;
                             failed_deliveries: number;
+                            handled_legs: number;
                             on_time_rate: number | null;
                             success_rate: number | null;
                             successful_deliveries: number;
@@ -16414,6 +16419,7 @@ export interface operations {
                         current_month: {
                             average_delivery_time_minutes: number | null;
                             failed_deliveries: number;
+                            handled_legs: number;
                             kilometers_per_delivery: number | null;
                             late_deliveries: number;
                             month: number;
@@ -16435,6 +16441,7 @@ export interface operations {
                         history: {
                             average_delivery_time_minutes: number | null;
                             failed_deliveries: number;
+                            handled_legs: number;
                             kilometers_per_delivery: number | null;
                             late_deliveries: number;
                             month: number;
@@ -16453,6 +16460,7 @@ export interface operations {
                         previous_month: {
                             average_delivery_time_minutes: number | null;
                             failed_deliveries: number;
+                            handled_legs: number;
                             kilometers_per_delivery: number | null;
                             late_deliveries: number;
                             month: number;

@@ -11,13 +11,17 @@ create table if not exists delivery.performance_changes (
 create index if not exists performance_changes_tenant on delivery.performance_changes (tenant_id, delivery_id);
 
 -- What each delivery that came to its end counts as, so that a change of one takes back exactly what it
--- gave. A leg is a delivery of its own here: its driver did the work; the parent, which no driver has, never counts.
+-- gave. Of a parcel in legs each leg that was carried has a row, for its way, and one of them counts as the delivery.
 create table if not exists delivery.performance_deliveries (
   tenant_id uuid not null,
   delivery_id uuid not null,
   driver_id uuid not null,
   period_year smallint not null,
   period_month smallint not null check (period_month between 1 and 12),
+  -- False: a leg into a warehouse that arrived; its parcel counts for who carries it last.
+  counted boolean not null default true,
+  -- A leg of a parcel that somebody had in hand.
+  handled_leg boolean not null default false,
   successful boolean not null,
   -- Null: no promise was made, or it is not known when it was kept.
   on_time boolean,
@@ -40,7 +44,9 @@ create table if not exists delivery.driver_performance (
   failed_deliveries bigint not null check (failed_deliveries >= 0),
   on_time_deliveries bigint not null check (on_time_deliveries >= 0),
   late_deliveries bigint not null check (late_deliveries >= 0),
-  -- Of how many deliveries the minutes and the kilometres are known, and what they add up to.
+  handled_legs bigint not null default 0 check (handled_legs >= 0),
+  -- Of how many deliveries the minutes and the kilometres are known, and what they add up to; the kilometres of all
+  -- that was carried.
   timed_deliveries bigint not null check (timed_deliveries >= 0),
   total_minutes numeric not null,
   measured_deliveries bigint not null check (measured_deliveries >= 0),

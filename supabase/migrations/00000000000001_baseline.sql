@@ -2164,13 +2164,17 @@ create table if not exists delivery.performance_changes (
 create index if not exists performance_changes_tenant on delivery.performance_changes (tenant_id, delivery_id);
 
 -- What each delivery that came to its end counts as, so that a change of one takes back exactly what it
--- gave. A leg is a delivery of its own here: its driver did the work; the parent, which no driver has, never counts.
+-- gave. Of a parcel in legs each leg that was carried has a row, for its way, and one of them counts as the delivery.
 create table if not exists delivery.performance_deliveries (
   tenant_id uuid not null,
   delivery_id uuid not null,
   driver_id uuid not null,
   period_year smallint not null,
   period_month smallint not null check (period_month between 1 and 12),
+  -- False: a leg into a warehouse that arrived; its parcel counts for who carries it last.
+  counted boolean not null default true,
+  -- A leg of a parcel that somebody had in hand.
+  handled_leg boolean not null default false,
   successful boolean not null,
   -- Null: no promise was made, or it is not known when it was kept.
   on_time boolean,
@@ -2193,7 +2197,9 @@ create table if not exists delivery.driver_performance (
   failed_deliveries bigint not null check (failed_deliveries >= 0),
   on_time_deliveries bigint not null check (on_time_deliveries >= 0),
   late_deliveries bigint not null check (late_deliveries >= 0),
-  -- Of how many deliveries the minutes and the kilometres are known, and what they add up to.
+  handled_legs bigint not null default 0 check (handled_legs >= 0),
+  -- Of how many deliveries the minutes and the kilometres are known, and what they add up to; the kilometres of all
+  -- that was carried.
   timed_deliveries bigint not null check (timed_deliveries >= 0),
   total_minutes numeric not null,
   measured_deliveries bigint not null check (measured_deliveries >= 0),
@@ -3876,7 +3882,7 @@ drop view if exists delivery.ended_deliveries cascade;
 -- those of several months are not the mean of them.
 create view delivery.performance_months with (security_invoker = true) as
 select m.tenant_id, m.driver_id, p.full_name as driver_name, m.period_year, m.period_month, m.total_deliveries,
-  m.successful_deliveries, m.failed_deliveries, m.on_time_deliveries, m.late_deliveries, m.timed_deliveries, m.total_minutes,
+  m.successful_deliveries, m.failed_deliveries, m.on_time_deliveries, m.late_deliveries, m.handled_legs, m.timed_deliveries, m.total_minutes,
   m.measured_deliveries, m.total_distance_km, m.total_delivery_value
 from delivery.driver_performance m
 join tenancy.profiles p on p.id = m.driver_id;
@@ -3888,13 +3894,18 @@ grant select on delivery.performance_months to barid_caller;
 -- - for the last driver who did not reject it. What was cancelled while it waited for a driver is nobody's, and so
 --   is what another company carried; what was taken from a driver counts for him only if he had picked it up;
 -- - on time when the promise and the delivery are both known;
--- - its value where it reaches the recipient: of the legs of a parcel the last one has it, and nobody twice.
+-- - a parcel in legs counts once, for who carried its last one: a leg that brought it into a warehouse does not count;
+-- - its value where it reaches the recipient: of the legs of a parcel the last one has it, and nobody twice;
+-- - its way for whoever carried it: none when it was called off before pickup.
 create view delivery.ended_deliveries with (security_invoker = true) as
-select d.tenant_id, d.id as delivery_id, a.driver_id, d.created_at, d.status = 'delivered' as successful,
+select d.tenant_id, d.id as delivery_id, a.driver_id, d.created_at,
+  not (d.delivery_flow = 'pnd_inbound' and d.status = 'delivered') as counted,
+  d.parent_id is not null and d.picked_up_at is not null as handled_leg, d.status = 'delivered' as successful,
   case when d.status = 'delivered' then d.delivered_at <= coalesce(d.promised_at, case when d.dropoff_warehouse_id is null then p.promised_at end) end
     as on_time,
   case when d.status = 'delivered' then round((extract(epoch from d.delivered_at - d.picked_up_at) / 60)::numeric, 2) end as minutes,
-  coalesce(round((a.route_details ->> 'distance_km')::numeric, 3), d.distance_km) as distance_km,
+  case when d.status <> 'cancelled' or d.picked_up_at is not null
+    then coalesce(round((a.route_details ->> 'distance_km')::numeric, 3), d.distance_km) end as distance_km,
   case when d.status = 'delivered' and (d.parent_id is null or d.dropoff_warehouse_id is null)
     then coalesce(p.cod_amount + p.delivery_fee, d.cod_amount + d.delivery_fee) else 0 end as value
 from delivery.deliveries d
@@ -9977,31 +9988,34 @@ begin
     update delivery.driver_performance m set
       total_deliveries = m.total_deliveries - g.total, successful_deliveries = m.successful_deliveries - g.successful,
       failed_deliveries = m.failed_deliveries - (g.total - g.successful), on_time_deliveries = m.on_time_deliveries - g.on_time,
-      late_deliveries = m.late_deliveries - g.late, timed_deliveries = m.timed_deliveries - g.timed,
+      late_deliveries = m.late_deliveries - g.late, handled_legs = m.handled_legs - g.legs, timed_deliveries = m.timed_deliveries - g.timed,
       total_minutes = m.total_minutes - g.minutes, measured_deliveries = m.measured_deliveries - g.measured,
       total_distance_km = m.total_distance_km - g.km, total_delivery_value = m.total_delivery_value - g.value
     from (
-      select f.driver_id, f.period_year, f.period_month, count(*) as total, count(*) filter (where f.successful) as successful,
-        count(*) filter (where f.on_time) as on_time, count(*) filter (where not f.on_time) as late,
-        count(f.minutes) as timed, coalesce(sum(f.minutes), 0) as minutes,
-        count(f.distance_km) as measured, coalesce(sum(f.distance_km), 0) as km, sum(f.value) as value
+      select f.driver_id, f.period_year, f.period_month, count(*) filter (where f.counted) as total, count(*) filter (where f.counted and f.successful) as successful,
+        count(*) filter (where f.counted and f.on_time) as on_time, count(*) filter (where f.counted and not f.on_time) as late,
+        count(*) filter (where f.handled_leg) as legs, count(f.minutes) filter (where f.counted) as timed,
+        coalesce(sum(f.minutes) filter (where f.counted), 0) as minutes, count(f.distance_km) filter (where f.counted) as measured, coalesce(sum(f.distance_km), 0) as km, sum(f.value) as value
       from gone f group by f.driver_id, f.period_year, f.period_month
     ) g
     where m.tenant_id = tenant and m.driver_id = g.driver_id and m.period_year = g.period_year and m.period_month = g.period_month;
   end if;
 
   -- In the month of its creation, by the tenant's clock.
-  insert into delivery.performance_deliveries (tenant_id, delivery_id, driver_id, period_year, period_month, successful, on_time, minutes,
-    distance_km, value)
+  insert into delivery.performance_deliveries (tenant_id, delivery_id, driver_id, period_year, period_month, counted, handled_leg,
+    successful, on_time, minutes, distance_km, value)
   select e.tenant_id, e.delivery_id, e.driver_id, extract(year from e.created_at at time zone v_zone),
-    extract(month from e.created_at at time zone v_zone), e.successful, e.on_time, e.minutes, e.distance_km, e.value
+    extract(month from e.created_at at time zone v_zone), e.counted, e.handled_leg, e.successful, e.on_time, e.minutes, e.distance_km, e.value
   from delivery.ended_deliveries e where e.tenant_id = tenant and (ids is null or e.delivery_id = any (ids));
   insert into delivery.driver_performance as m (tenant_id, driver_id, period_year, period_month, total_deliveries,
-    successful_deliveries, failed_deliveries, on_time_deliveries, late_deliveries, timed_deliveries, total_minutes,
+    successful_deliveries, failed_deliveries, on_time_deliveries, late_deliveries, handled_legs, timed_deliveries, total_minutes,
     measured_deliveries, total_distance_km, total_delivery_value)
-  select tenant, f.driver_id, f.period_year, f.period_month, count(*), count(*) filter (where f.successful),
-    count(*) filter (where not f.successful), count(*) filter (where f.on_time), count(*) filter (where not f.on_time),
-    count(f.minutes), coalesce(sum(f.minutes), 0), count(f.distance_km), coalesce(sum(f.distance_km), 0), sum(f.value)
+  select tenant, f.driver_id, f.period_year, f.period_month, count(*) filter (where f.counted),
+    count(*) filter (where f.counted and f.successful), count(*) filter (where f.counted and not f.successful),
+    count(*) filter (where f.counted and f.on_time), count(*) filter (where f.counted and not f.on_time),
+    count(*) filter (where f.handled_leg), count(f.minutes) filter (where f.counted),
+    coalesce(sum(f.minutes) filter (where f.counted), 0), count(f.distance_km) filter (where f.counted),
+    coalesce(sum(f.distance_km), 0), sum(f.value)
   from delivery.performance_deliveries f
   where f.tenant_id = tenant and (ids is null or f.delivery_id = any (ids))
   group by f.driver_id, f.period_year, f.period_month
@@ -10011,11 +10025,12 @@ begin
     failed_deliveries = m.failed_deliveries + excluded.failed_deliveries,
     on_time_deliveries = m.on_time_deliveries + excluded.on_time_deliveries,
     late_deliveries = m.late_deliveries + excluded.late_deliveries,
-    timed_deliveries = m.timed_deliveries + excluded.timed_deliveries, total_minutes = m.total_minutes + excluded.total_minutes,
+    handled_legs = m.handled_legs + excluded.handled_legs, timed_deliveries = m.timed_deliveries + excluded.timed_deliveries, total_minutes = m.total_minutes + excluded.total_minutes,
     measured_deliveries = m.measured_deliveries + excluded.measured_deliveries,
     total_distance_km = m.total_distance_km + excluded.total_distance_km,
     total_delivery_value = m.total_delivery_value + excluded.total_delivery_value;
-  delete from delivery.driver_performance m where m.tenant_id = tenant and m.total_deliveries = 0;
+  delete from delivery.driver_performance m where m.tenant_id = tenant and m.total_deliveries = 0 and m.handled_legs = 0
+    and m.total_distance_km = 0;
   insert into delivery.performance_state as s (tenant_id, computed_at) values (tenant, clock_timestamp())
   on conflict on constraint performance_state_pkey do update set computed_at = excluded.computed_at,
     rebuild_asked_at = case when ids is not null then s.rebuild_asked_at end;
@@ -10106,7 +10121,7 @@ create or replace function delivery.performance_rows(in_year integer, in_month i
 returns table (driver_id uuid, driver_name text, period_month integer, period_year integer, total_deliveries bigint,
   successful_deliveries bigint, failed_deliveries bigint, on_time_deliveries bigint, late_deliveries bigint, success_rate numeric,
   on_time_rate numeric, average_delivery_time_minutes numeric, total_distance_km numeric, km_per_delivery numeric,
-  total_delivery_value numeric, timed_deliveries bigint, total_minutes numeric)
+  total_delivery_value numeric, handled_legs bigint, timed_deliveries bigint, total_minutes numeric)
 language sql stable set search_path = '' as $$
   select m.driver_id, m.driver_name, in_month, in_year, sum(m.total_deliveries)::bigint, sum(m.successful_deliveries)::bigint,
     sum(m.failed_deliveries)::bigint, sum(m.on_time_deliveries)::bigint, sum(m.late_deliveries)::bigint,
@@ -10114,7 +10129,7 @@ language sql stable set search_path = '' as $$
     delivery.percent(sum(m.on_time_deliveries), sum(m.on_time_deliveries + m.late_deliveries)),
     round(sum(m.total_minutes) / nullif(sum(m.timed_deliveries), 0), 2), sum(m.total_distance_km),
     round(sum(m.total_distance_km) / nullif(sum(m.measured_deliveries), 0), 3), sum(m.total_delivery_value),
-    sum(m.timed_deliveries)::bigint, sum(m.total_minutes)
+    sum(m.handled_legs)::bigint, sum(m.timed_deliveries)::bigint, sum(m.total_minutes)
   from delivery.performance_months m
   where m.tenant_id = (select app.tenant_id()) and (in_year is null or (m.period_year = in_year and m.period_month = in_month))
   group by m.driver_id, m.driver_name
@@ -10160,11 +10175,12 @@ begin
         'success_rate', delivery.percent(sum(r.successful_deliveries), sum(r.total_deliveries)),
         'on_time_rate', delivery.percent(sum(r.on_time_deliveries), sum(r.on_time_deliveries + r.late_deliveries)),
         'avg_delivery_time_minutes', round(sum(r.total_minutes) / nullif(sum(r.timed_deliveries), 0), 2),
-        'total_delivery_value', coalesce(sum(r.total_delivery_value), 0), 'active_drivers', count(*),
+        'total_delivery_value', coalesce(sum(r.total_delivery_value), 0), 'active_drivers', count(*) filter (where r.total_deliveries > 0),
+        'handled_legs', coalesce(sum(r.handled_legs), 0),
         'top_drivers', (select coalesce(jsonb_agg(jsonb_build_object('driver_id', t.driver_id, 'driver_name', t.driver_name,
             'total_deliveries', t.total_deliveries, 'success_rate', t.success_rate)
             order by t.total_deliveries desc, t.success_rate desc nulls last, t.driver_name, t.driver_id), '[]')
-          from (select * from r order by r.total_deliveries desc, r.success_rate desc nulls last, r.driver_name, r.driver_id limit 5) t)),
+          from (select * from r where r.total_deliveries > 0 order by r.total_deliveries desc, r.success_rate desc nulls last, r.driver_name, r.driver_id limit 5) t)),
       'data', (select coalesce(jsonb_agg(p.row order by p.place), '[]') from (
         select to_jsonb(r) - '{timed_deliveries,total_minutes}'::text[] as row,
           row_number() over (order by r.%I %s nulls last, r.driver_name, r.driver_id) as place
@@ -10206,7 +10222,7 @@ begin
   select jsonb_agg(jsonb_build_object('year', extract(year from g.month)::integer, 'month', extract(month from g.month)::integer,
       'total_deliveries', coalesce(m.total_deliveries, 0), 'successful_deliveries', coalesce(m.successful_deliveries, 0),
       'failed_deliveries', coalesce(m.failed_deliveries, 0), 'on_time_deliveries', coalesce(m.on_time_deliveries, 0),
-      'late_deliveries', coalesce(m.late_deliveries, 0),
+      'late_deliveries', coalesce(m.late_deliveries, 0), 'handled_legs', coalesce(m.handled_legs, 0),
       'success_rate', delivery.percent(m.successful_deliveries, m.total_deliveries),
       'on_time_rate', delivery.percent(m.on_time_deliveries, m.on_time_deliveries + m.late_deliveries),
       'average_delivery_time_minutes', round(m.total_minutes / nullif(m.timed_deliveries, 0), 2),

@@ -79,7 +79,7 @@ test("the rows of all pages come as a file, filtered and sorted as asked", async
   expect(heading).toBe(
     "driver_id,driver_name,period_month,period_year,total_deliveries,successful_deliveries,failed_deliveries," +
       "on_time_deliveries,late_deliveries,success_rate,on_time_rate,average_delivery_time_minutes," +
-      "total_delivery_value,total_distance_km,km_per_delivery",
+      "total_delivery_value,handled_legs,total_distance_km,km_per_delivery",
   );
   expect(lines.map((line) => names.get(line.split(",")[0]))).toEqual(["two", "three"]);
   expect(await tenant.ops.get("/delivery/driver-performance", { query: { format: "xml" } }))

@@ -80,6 +80,7 @@ describe("what counts", () => {
       total_distance_km: 24,
       km_per_delivery: 4,
       total_delivery_value: 4500,
+      handled_legs: 0,
     });
     expect(await rowOf(id, { year: 2026, month: 4 })).toMatchObject({
       total_deliveries: 1,
@@ -124,7 +125,7 @@ describe("what counts", () => {
     expect(await rowOf(driver)).toBeUndefined();
   });
 
-  test("each leg for its own driver, the parcel's value for the last", async () => {
+  test("a parcel in legs once, for who carried the last; the first leg is work without a delivery", async () => {
     const [one, two] = [(await newDriver(tenant)).id, (await newDriver(tenant)).id];
     const staged = await newStaged(tenant, ["delivered", "delivered"], {
       created_at: "2026-03-10T10:00:00Z",
@@ -137,12 +138,18 @@ describe("what counts", () => {
     await given(staged.b, two, "completed");
     await refresh();
     expect(await rowOf(one)).toMatchObject({
-      total_deliveries: 1,
+      total_deliveries: 0,
+      successful_deliveries: 0,
+      failed_deliveries: 0,
+      handled_legs: 1,
+      success_rate: null,
+      km_per_delivery: null,
       total_delivery_value: 0,
       on_time_rate: null,
     });
     expect(await rowOf(two)).toMatchObject({
       total_deliveries: 1,
+      handled_legs: 1,
       total_delivery_value: 10_000,
       on_time_rate: 100,
     });
@@ -211,6 +218,7 @@ describe("the report", () => {
         on_time_rate: null,
         avg_delivery_time_minutes: 30,
         total_delivery_value: 15_000,
+        handled_legs: 0,
         active_drivers: 5,
         top_drivers: expect.any(Array),
       },

@@ -50,7 +50,7 @@ export const assignments: AnyEndpoint[] = [
     method: "get",
     path: "/assignments",
     summary: "List assignments; a driver finds his own",
-    access: either(can("view:tenant"), role("driver")),
+    access: either(staff, role("driver")),
     query: assignmentList.query,
     response: AssignmentsResponse,
     errors: ["invalid_column_filters"],

@@ -13,7 +13,7 @@ import {
   Row,
 } from "./schemas.ts";
 
-const readers = can("view:tenant", "manage:operations:tenant");
+const readers = can("manage:operations:tenant");
 
 /** What drivers achieved: figures that are brought up to date every quarter of an hour. */
 export const driverPerformance: AnyEndpoint[] = [

@@ -16,6 +16,7 @@ const numbers = [
   "total_distance_km",
   "km_per_delivery",
   "total_delivery_value",
+  "handled_legs",
 ] as const;
 
 const whole = (min: number, max: number) =>
@@ -80,6 +81,8 @@ const Figures = {
   on_time_rate: rate,
   average_delivery_time_minutes: rate,
   total_delivery_value: z.number(),
+  /** Legs of staged parcels that the driver carried; a parcel counts as a delivery for who carries its last leg. */
+  handled_legs: count,
 };
 export const Row = z.object({
   driver_id: Id,
@@ -104,7 +107,9 @@ export const PerformanceResponse = z.object({
     on_time_rate: rate,
     avg_delivery_time_minutes: rate,
     total_delivery_value: z.number(),
+    /** Drivers with a delivery that counts. */
     active_drivers: count,
+    handled_legs: count,
     top_drivers: z.array(
       z.object({
         driver_id: Id,

@@ -5,7 +5,7 @@ drop view if exists delivery.ended_deliveries cascade;
 -- those of several months are not the mean of them.
 create view delivery.performance_months with (security_invoker = true) as
 select m.tenant_id, m.driver_id, p.full_name as driver_name, m.period_year, m.period_month, m.total_deliveries,
-  m.successful_deliveries, m.failed_deliveries, m.on_time_deliveries, m.late_deliveries, m.timed_deliveries, m.total_minutes,
+  m.successful_deliveries, m.failed_deliveries, m.on_time_deliveries, m.late_deliveries, m.handled_legs, m.timed_deliveries, m.total_minutes,
   m.measured_deliveries, m.total_distance_km, m.total_delivery_value
 from delivery.driver_performance m
 join tenancy.profiles p on p.id = m.driver_id;
@@ -17,13 +17,18 @@ grant select on delivery.performance_months to barid_caller;
 -- - for the last driver who did not reject it. What was cancelled while it waited for a driver is nobody's, and so
 --   is what another company carried; what was taken from a driver counts for him only if he had picked it up;
 -- - on time when the promise and the delivery are both known;
--- - its value where it reaches the recipient: of the legs of a parcel the last one has it, and nobody twice.
+-- - a parcel in legs counts once, for who carried its last one: a leg that brought it into a warehouse does not count;
+-- - its value where it reaches the recipient: of the legs of a parcel the last one has it, and nobody twice;
+-- - its way for whoever carried it: none when it was called off before pickup.
 create view delivery.ended_deliveries with (security_invoker = true) as
-select d.tenant_id, d.id as delivery_id, a.driver_id, d.created_at, d.status = 'delivered' as successful,
+select d.tenant_id, d.id as delivery_id, a.driver_id, d.created_at,
+  not (d.delivery_flow = 'pnd_inbound' and d.status = 'delivered') as counted,
+  d.parent_id is not null and d.picked_up_at is not null as handled_leg, d.status = 'delivered' as successful,
   case when d.status = 'delivered' then d.delivered_at <= coalesce(d.promised_at, case when d.dropoff_warehouse_id is null then p.promised_at end) end
     as on_time,
   case when d.status = 'delivered' then round((extract(epoch from d.delivered_at - d.picked_up_at) / 60)::numeric, 2) end as minutes,
-  coalesce(round((a.route_details ->> 'distance_km')::numeric, 3), d.distance_km) as distance_km,
+  case when d.status <> 'cancelled' or d.picked_up_at is not null
+    then coalesce(round((a.route_details ->> 'distance_km')::numeric, 3), d.distance_km) end as distance_km,
   case when d.status = 'delivered' and (d.parent_id is null or d.dropoff_warehouse_id is null)
     then coalesce(p.cod_amount + p.delivery_fee, d.cod_amount + d.delivery_fee) else 0 end as value
 from delivery.deliveries d

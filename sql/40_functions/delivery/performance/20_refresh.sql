@@ -20,31 +20,34 @@ begin
     update delivery.driver_performance m set
       total_deliveries = m.total_deliveries - g.total, successful_deliveries = m.successful_deliveries - g.successful,
       failed_deliveries = m.failed_deliveries - (g.total - g.successful), on_time_deliveries = m.on_time_deliveries - g.on_time,
-      late_deliveries = m.late_deliveries - g.late, timed_deliveries = m.timed_deliveries - g.timed,
+      late_deliveries = m.late_deliveries - g.late, handled_legs = m.handled_legs - g.legs, timed_deliveries = m.timed_deliveries - g.timed,
       total_minutes = m.total_minutes - g.minutes, measured_deliveries = m.measured_deliveries - g.measured,
       total_distance_km = m.total_distance_km - g.km, total_delivery_value = m.total_delivery_value - g.value
     from (
-      select f.driver_id, f.period_year, f.period_month, count(*) as total, count(*) filter (where f.successful) as successful,
-        count(*) filter (where f.on_time) as on_time, count(*) filter (where not f.on_time) as late,
-        count(f.minutes) as timed, coalesce(sum(f.minutes), 0) as minutes,
-        count(f.distance_km) as measured, coalesce(sum(f.distance_km), 0) as km, sum(f.value) as value
+      select f.driver_id, f.period_year, f.period_month, count(*) filter (where f.counted) as total, count(*) filter (where f.counted and f.successful) as successful,
+        count(*) filter (where f.counted and f.on_time) as on_time, count(*) filter (where f.counted and not f.on_time) as late,
+        count(*) filter (where f.handled_leg) as legs, count(f.minutes) filter (where f.counted) as timed,
+        coalesce(sum(f.minutes) filter (where f.counted), 0) as minutes, count(f.distance_km) filter (where f.counted) as measured, coalesce(sum(f.distance_km), 0) as km, sum(f.value) as value
       from gone f group by f.driver_id, f.period_year, f.period_month
     ) g
     where m.tenant_id = tenant and m.driver_id = g.driver_id and m.period_year = g.period_year and m.period_month = g.period_month;
   end if;
 
   -- In the month of its creation, by the tenant's clock.
-  insert into delivery.performance_deliveries (tenant_id, delivery_id, driver_id, period_year, period_month, successful, on_time, minutes,
-    distance_km, value)
+  insert into delivery.performance_deliveries (tenant_id, delivery_id, driver_id, period_year, period_month, counted, handled_leg,
+    successful, on_time, minutes, distance_km, value)
   select e.tenant_id, e.delivery_id, e.driver_id, extract(year from e.created_at at time zone v_zone),
-    extract(month from e.created_at at time zone v_zone), e.successful, e.on_time, e.minutes, e.distance_km, e.value
+    extract(month from e.created_at at time zone v_zone), e.counted, e.handled_leg, e.successful, e.on_time, e.minutes, e.distance_km, e.value
   from delivery.ended_deliveries e where e.tenant_id = tenant and (ids is null or e.delivery_id = any (ids));
   insert into delivery.driver_performance as m (tenant_id, driver_id, period_year, period_month, total_deliveries,
-    successful_deliveries, failed_deliveries, on_time_deliveries, late_deliveries, timed_deliveries, total_minutes,
+    successful_deliveries, failed_deliveries, on_time_deliveries, late_deliveries, handled_legs, timed_deliveries, total_minutes,
     measured_deliveries, total_distance_km, total_delivery_value)
-  select tenant, f.driver_id, f.period_year, f.period_month, count(*), count(*) filter (where f.successful),
-    count(*) filter (where not f.successful), count(*) filter (where f.on_time), count(*) filter (where not f.on_time),
-    count(f.minutes), coalesce(sum(f.minutes), 0), count(f.distance_km), coalesce(sum(f.distance_km), 0), sum(f.value)
+  select tenant, f.driver_id, f.period_year, f.period_month, count(*) filter (where f.counted),
+    count(*) filter (where f.counted and f.successful), count(*) filter (where f.counted and not f.successful),
+    count(*) filter (where f.counted and f.on_time), count(*) filter (where f.counted and not f.on_time),
+    count(*) filter (where f.handled_leg), count(f.minutes) filter (where f.counted),
+    coalesce(sum(f.minutes) filter (where f.counted), 0), count(f.distance_km) filter (where f.counted),
+    coalesce(sum(f.distance_km), 0), sum(f.value)
   from delivery.performance_deliveries f
   where f.tenant_id = tenant and (ids is null or f.delivery_id = any (ids))
   group by f.driver_id, f.period_year, f.period_month
@@ -54,11 +57,12 @@ begin
     failed_deliveries = m.failed_deliveries + excluded.failed_deliveries,
     on_time_deliveries = m.on_time_deliveries + excluded.on_time_deliveries,
     late_deliveries = m.late_deliveries + excluded.late_deliveries,
-    timed_deliveries = m.timed_deliveries + excluded.timed_deliveries, total_minutes = m.total_minutes + excluded.total_minutes,
+    handled_legs = m.handled_legs + excluded.handled_legs, timed_deliveries = m.timed_deliveries + excluded.timed_deliveries, total_minutes = m.total_minutes + excluded.total_minutes,
     measured_deliveries = m.measured_deliveries + excluded.measured_deliveries,
     total_distance_km = m.total_distance_km + excluded.total_distance_km,
     total_delivery_value = m.total_delivery_value + excluded.total_delivery_value;
-  delete from delivery.driver_performance m where m.tenant_id = tenant and m.total_deliveries = 0;
+  delete from delivery.driver_performance m where m.tenant_id = tenant and m.total_deliveries = 0 and m.handled_legs = 0
+    and m.total_distance_km = 0;
   insert into delivery.performance_state as s (tenant_id, computed_at) values (tenant, clock_timestamp())
   on conflict on constraint performance_state_pkey do update set computed_at = excluded.computed_at,
     rebuild_asked_at = case when ids is not null then s.rebuild_asked_at end;

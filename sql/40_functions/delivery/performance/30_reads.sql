@@ -12,7 +12,7 @@ create or replace function delivery.performance_rows(in_year integer, in_month i
 returns table (driver_id uuid, driver_name text, period_month integer, period_year integer, total_deliveries bigint,
   successful_deliveries bigint, failed_deliveries bigint, on_time_deliveries bigint, late_deliveries bigint, success_rate numeric,
   on_time_rate numeric, average_delivery_time_minutes numeric, total_distance_km numeric, km_per_delivery numeric,
-  total_delivery_value numeric, timed_deliveries bigint, total_minutes numeric)
+  total_delivery_value numeric, handled_legs bigint, timed_deliveries bigint, total_minutes numeric)
 language sql stable set search_path = '' as $$
   select m.driver_id, m.driver_name, in_month, in_year, sum(m.total_deliveries)::bigint, sum(m.successful_deliveries)::bigint,
     sum(m.failed_deliveries)::bigint, sum(m.on_time_deliveries)::bigint, sum(m.late_deliveries)::bigint,
@@ -20,7 +20,7 @@ language sql stable set search_path = '' as $$
     delivery.percent(sum(m.on_time_deliveries), sum(m.on_time_deliveries + m.late_deliveries)),
     round(sum(m.total_minutes) / nullif(sum(m.timed_deliveries), 0), 2), sum(m.total_distance_km),
     round(sum(m.total_distance_km) / nullif(sum(m.measured_deliveries), 0), 3), sum(m.total_delivery_value),
-    sum(m.timed_deliveries)::bigint, sum(m.total_minutes)
+    sum(m.handled_legs)::bigint, sum(m.timed_deliveries)::bigint, sum(m.total_minutes)
   from delivery.performance_months m
   where m.tenant_id = (select app.tenant_id()) and (in_year is null or (m.period_year = in_year and m.period_month = in_month))
   group by m.driver_id, m.driver_name
@@ -66,11 +66,12 @@ begin
         'success_rate', delivery.percent(sum(r.successful_deliveries), sum(r.total_deliveries)),
         'on_time_rate', delivery.percent(sum(r.on_time_deliveries), sum(r.on_time_deliveries + r.late_deliveries)),
         'avg_delivery_time_minutes', round(sum(r.total_minutes) / nullif(sum(r.timed_deliveries), 0), 2),
-        'total_delivery_value', coalesce(sum(r.total_delivery_value), 0), 'active_drivers', count(*),
+        'total_delivery_value', coalesce(sum(r.total_delivery_value), 0), 'active_drivers', count(*) filter (where r.total_deliveries > 0),
+        'handled_legs', coalesce(sum(r.handled_legs), 0),
         'top_drivers', (select coalesce(jsonb_agg(jsonb_build_object('driver_id', t.driver_id, 'driver_name', t.driver_name,
             'total_deliveries', t.total_deliveries, 'success_rate', t.success_rate)
             order by t.total_deliveries desc, t.success_rate desc nulls last, t.driver_name, t.driver_id), '[]')
-          from (select * from r order by r.total_deliveries desc, r.success_rate desc nulls last, r.driver_name, r.driver_id limit 5) t)),
+          from (select * from r where r.total_deliveries > 0 order by r.total_deliveries desc, r.success_rate desc nulls last, r.driver_name, r.driver_id limit 5) t)),
       'data', (select coalesce(jsonb_agg(p.row order by p.place), '[]') from (
         select to_jsonb(r) - '{timed_deliveries,total_minutes}'::text[] as row,
           row_number() over (order by r.%I %s nulls last, r.driver_name, r.driver_id) as place
@@ -112,7 +113,7 @@ begin
   select jsonb_agg(jsonb_build_object('year', extract(year from g.month)::integer, 'month', extract(month from g.month)::integer,
       'total_deliveries', coalesce(m.total_deliveries, 0), 'successful_deliveries', coalesce(m.successful_deliveries, 0),
       'failed_deliveries', coalesce(m.failed_deliveries, 0), 'on_time_deliveries', coalesce(m.on_time_deliveries, 0),
-      'late_deliveries', coalesce(m.late_deliveries, 0),
+      'late_deliveries', coalesce(m.late_deliveries, 0), 'handled_legs', coalesce(m.handled_legs, 0),
       'success_rate', delivery.percent(m.successful_deliveries, m.total_deliveries),
       'on_time_rate', delivery.percent(m.on_time_deliveries, m.on_time_deliveries + m.late_deliveries),
       'average_delivery_time_minutes', round(m.total_minutes / nullif(m.timed_deliveries, 0), 2),

@@ -79,6 +79,7 @@ const definitions = {
   currency_in_use: { status: 409, fields: ["field"] },
 
   // Cash on delivery
+  conflicting_selection: { status: 400, fields: ["field"] },
   cod_collection_ids_required: { status: 400, fields: ["field"] },
   cod_collections_not_pending: { status: 400, fields: ["field", "invalid_ids"] },
   mixed_driver_selection: { status: 400, fields: ["field"] },
@@ -168,7 +169,7 @@ const definitions = {
   delivery_service_id_required: { status: 400, fields: ["field"] },
   service_not_found: { status: 404, fields: ["field"] },
   delivery_service_not_available: { status: 400, fields: ["field"] },
-  invalid_package: { status: 400, fields: ["field"] },
+  invalid_package: { status: 400, fields: ["field", "item", "name"] },
   unit_size_or_dimensions_required: 400,
   can_not_use_this_delivery_for_this_unit_size: {
     status: 400,
@@ -179,7 +180,7 @@ const definitions = {
   delivery_type_not_found: { status: 404, fields: ["field"] },
   delivery_type_code_exists: 409,
   customer_ids_required_for_selected_access_mode: { status: 400, fields: ["field"] },
-  invalid_customer_ids: { status: 400, fields: ["field"] },
+  invalid_customer_ids: { status: 400, fields: ["field", "invalid_ids"] },
   zone_ids_required_for_selected_zone_mode: { status: 400, fields: ["field"] },
   invalid_zone_ids: { status: 400, fields: ["field"] },
   zone_tag_ids_required_for_tag_selector: { status: 400, fields: ["field"] },

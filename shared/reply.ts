@@ -137,15 +137,15 @@ export function refuse(
   });
 }
 
-/** What a refusal says to people. */
+/** What a refusal says to people. A core that knows more than its code names the text (`text_key`) or its `reason_key`. */
 export function textOf(
   language: Language,
   code: ErrorCode,
   params: Record<string, unknown>,
 ): string {
-  const { reason_key = "reason_invalid" } = params;
+  const { reason_key = "reason_invalid", text_key = code } = params;
   const reason = translate(language, String(reason_key), params);
-  return translate(language, code, { ...params, reason });
+  return translate(language, String(text_key), { ...params, reason });
 }
 
 function declares(endpoint: AnyEndpoint, code: ErrorCode): boolean {

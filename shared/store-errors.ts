@@ -2,7 +2,7 @@
 export const storeErrors = {
   // Money
   wallet_not_found: 404,
-  insufficient_wallet_balance: 400,
+  insufficient_wallet_balance: { status: 400, fields: ["balance", "required", "currency"] },
   too_many_decimals: { status: 400, fields: ["field", "decimals"] },
   journal_already_booked: 409,
   adjustment_not_found: 404,

@@ -5313,7 +5313,7 @@ export interface components {
          *
          *     `service_not_for_returns`: This delivery service does not take returns.
          *
-         *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
+         *     `invalid_package`: The package in {field}: {reason}.
          *
          *     `invalid_coordinates`: {field} needs a latitude and a longitude.
          *
@@ -5357,7 +5357,9 @@ export interface components {
                     decimals?: number;
                     expected_field?: string;
                     field?: string;
+                    item?: string;
                     message: string;
+                    name?: string;
                     /** @constant */
                     success: false;
                     violation?: string;
@@ -5387,11 +5389,14 @@ export interface components {
             };
             content: {
                 "application/json": {
+                    balance?: string;
                     /** @enum {unknown} */
                     code: "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    currency?: string;
                     expected_field?: string;
                     field?: string;
                     message: string;
+                    required?: string;
                     /** @constant */
                     success: false;
                 };
@@ -5660,11 +5665,14 @@ export interface components {
             };
             content: {
                 "application/json": {
+                    balance?: string;
                     /** @enum {unknown} */
                     code: "insufficient_wallet_balance" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    currency?: string;
                     expected_field?: string;
                     field?: string;
                     message: string;
+                    required?: string;
                     /** @constant */
                     success: false;
                 };
@@ -11250,12 +11258,14 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        balance?: string;
                         /** @enum {unknown} */
                         code: "invalid_resolution" | "insufficient_wallet_balance" | "settlement_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         expected_field?: string;
                         field?: string;
                         message: string;
+                        required?: string;
                         /** @constant */
                         success: false;
                     };
@@ -11365,7 +11375,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `cod_collection_ids_required`: Choose the collections to settle.
+             * @description `conflicting_selection`: Send either scope all, or scope selected with the collections.
+             *
+             *     `cod_collection_ids_required`: Choose the collections to settle.
              *
              *     `cod_collections_not_pending`: Some of the chosen collections no longer wait to be settled, or do not exist.
              *
@@ -11402,7 +11414,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "cod_collection_ids_required" | "cod_collections_not_pending" | "mixed_driver_selection" | "driver_id_required" | "no_pending_collections" | "settlement_amount_mismatch" | "invalid_receiver" | "receiver_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "conflicting_selection" | "cod_collection_ids_required" | "cod_collections_not_pending" | "mixed_driver_selection" | "driver_id_required" | "no_pending_collections" | "settlement_amount_mismatch" | "invalid_receiver" | "receiver_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         expected_field?: string;
                         field?: string;
@@ -11521,7 +11533,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `cod_collection_ids_required`: Choose the collections to settle.
+             * @description `conflicting_selection`: Send either scope all, or scope selected with the collections.
+             *
+             *     `cod_collection_ids_required`: Choose the collections to settle.
              *
              *     `cod_collections_not_pending`: Some of the chosen collections no longer wait to be settled, or do not exist.
              *
@@ -11559,13 +11573,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        balance?: string;
                         /** @enum {unknown} */
-                        code: "cod_collection_ids_required" | "cod_collections_not_pending" | "mixed_driver_selection" | "driver_id_required" | "no_pending_collections" | "settlement_amount_mismatch" | "invalid_receiver" | "receiver_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "conflicting_selection" | "cod_collection_ids_required" | "cod_collections_not_pending" | "mixed_driver_selection" | "driver_id_required" | "no_pending_collections" | "settlement_amount_mismatch" | "invalid_receiver" | "receiver_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         expected_field?: string;
                         field?: string;
                         invalid_ids?: string[];
                         message: string;
+                        required?: string;
                         /** @constant */
                         success: false;
                     };
@@ -12722,7 +12738,7 @@ export interface operations {
              *
              *     `service_not_for_returns`: This delivery service does not take returns.
              *
-             *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
+             *     `invalid_package`: The package in {field}: {reason}.
              *
              *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
@@ -12766,13 +12782,18 @@ export interface operations {
                     "application/json": {
                         allowed_unit_max?: number;
                         allowed_unit_min?: number;
+                        balance?: string;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
                         code: "delivery_place_required" | "delivery_service_id_required" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "staging_warehouse_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        currency?: string;
                         decimals?: number;
                         expected_field?: string;
                         field?: string;
+                        item?: string;
                         message: string;
+                        name?: string;
+                        required?: string;
                         /** @constant */
                         success: false;
                         violation?: string;
@@ -15781,10 +15802,13 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        balance?: string;
                         /** @enum {unknown} */
                         code: "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        currency?: string;
                         field?: string;
                         message: string;
+                        required?: string;
                         /** @constant */
                         success: false;
                     };
@@ -18587,7 +18611,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
+             * @description `invalid_package`: The package in {field}: {reason}.
              *
              *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
              *
@@ -18624,7 +18648,9 @@ export interface operations {
                         code: "invalid_package" | "unit_size_or_dimensions_required" | "delivery_service_not_available" | "invalid_coordinates" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
+                        item?: string;
                         message: string;
+                        name?: string;
                         /** @constant */
                         success: false;
                         violation?: string;
@@ -18851,7 +18877,7 @@ export interface operations {
             /**
              * @description `customer_ids_required_for_selected_access_mode`: Name the users this access mode is about.
              *
-             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
+             *     `invalid_customer_ids`: {field} has to name users of this company.
              *
              *     `zone_ids_required_for_selected_zone_mode`: Name the zones this zone mode is about.
              *
@@ -18891,6 +18917,7 @@ export interface operations {
                         code: "customer_ids_required_for_selected_access_mode" | "invalid_customer_ids" | "zone_ids_required_for_selected_zone_mode" | "invalid_zone_ids" | "zone_tag_ids_required_for_tag_selector" | "invalid_zone_tag_ids" | "allowed_delivery_attempts_must_be_positive_integer" | "invalid_unit_range" | "invalid_delivery_time_range" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
+                        invalid_ids?: string[];
                         message: string;
                         /** @constant */
                         success: false;
@@ -19215,7 +19242,7 @@ export interface operations {
             /**
              * @description `customer_ids_required_for_selected_access_mode`: Name the users this access mode is about.
              *
-             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
+             *     `invalid_customer_ids`: {field} has to name users of this company.
              *
              *     `zone_ids_required_for_selected_zone_mode`: Name the zones this zone mode is about.
              *
@@ -19253,6 +19280,7 @@ export interface operations {
                         code: "customer_ids_required_for_selected_access_mode" | "invalid_customer_ids" | "zone_ids_required_for_selected_zone_mode" | "invalid_zone_ids" | "zone_tag_ids_required_for_tag_selector" | "invalid_zone_tag_ids" | "allowed_delivery_attempts_must_be_positive_integer" | "invalid_unit_range" | "invalid_delivery_time_range" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
+                        invalid_ids?: string[];
                         message: string;
                         /** @constant */
                         success: false;
@@ -23593,12 +23621,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        balance?: string;
                         /** @enum {unknown} */
                         code: "idempotency_key_required" | "too_many_decimals" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        currency?: string;
                         decimals?: number;
                         expected_field?: string;
                         field?: string;
                         message: string;
+                        required?: string;
                         /** @constant */
                         success: false;
                     };
@@ -23718,11 +23749,14 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        balance?: string;
                         /** @enum {unknown} */
                         code: "idempotency_key_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        currency?: string;
                         expected_field?: string;
                         field?: string;
                         message: string;
+                        required?: string;
                         /** @constant */
                         success: false;
                     };
@@ -28117,7 +28151,7 @@ export interface operations {
              *
              *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
-             *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
+             *     `invalid_package`: The package in {field}: {reason}.
              *
              *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
              *
@@ -28148,7 +28182,9 @@ export interface operations {
                         code: "staging_warehouse_required" | "delivery_service_not_available" | "invalid_coordinates" | "invalid_package" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
+                        item?: string;
                         message: string;
+                        name?: string;
                         /** @constant */
                         success: false;
                         violation?: string;
@@ -28791,6 +28827,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         amount?: number;
+                        balance?: string;
                         /** @enum {unknown} */
                         code: "refund_too_high" | "too_many_decimals" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
@@ -28798,6 +28835,7 @@ export interface operations {
                         expected_field?: string;
                         field?: string;
                         message: string;
+                        required?: string;
                         /** @constant */
                         success: false;
                     };
@@ -29327,7 +29365,7 @@ export interface operations {
              *
              *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
-             *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
+             *     `invalid_package`: The package in {field}: {reason}.
              *
              *     `unit_size_or_dimensions_required`: Give the unit size, or every measurement of the package.
              *
@@ -29355,12 +29393,17 @@ export interface operations {
                     "application/json": {
                         allowed_unit_max?: number;
                         allowed_unit_min?: number;
+                        balance?: string;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
                         code: "invalid_payment_method" | "insufficient_wallet_balance" | "back_ref_required" | "back_ref_not_allowed" | "delivery_service_not_available" | "invalid_coordinates" | "invalid_package" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        currency?: string;
                         expected_field?: string;
                         field?: string;
+                        item?: string;
                         message: string;
+                        name?: string;
+                        required?: string;
                         /** @constant */
                         success: false;
                         violation?: string;
@@ -37073,7 +37116,7 @@ export interface operations {
              *
              *     `wallet_is_the_senders`: A receiver cannot pay by the sender's wallet.
              *
-             *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
+             *     `invalid_package`: The package in {field}: {reason}.
              *
              *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
@@ -37108,7 +37151,9 @@ export interface operations {
                         code: "idempotency_key_required" | "operation_type_required" | "operation_type_not_allowed" | "single_delivery_needs_one_package" | "warehouses_must_differ" | "no_transferable_packages" | "destination_warehouse_required" | "new_delivery_defaults_required" | "delivery_service_not_available" | "customer_required_for_wallet" | "wallet_is_the_senders" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
+                        item?: string;
                         message: string;
+                        name?: string;
                         rejected?: Record<string, never>[];
                         /** @constant */
                         success: false;
@@ -39742,7 +39787,7 @@ export interface operations {
             /**
              * @description `invalid_warehouse_features`: The warehouse has no such feature.
              *
-             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
+             *     `invalid_customer_ids`: {field} has to name users of this company.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
@@ -39768,6 +39813,7 @@ export interface operations {
                         code: "invalid_warehouse_features" | "invalid_customer_ids" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
+                        invalid_ids?: string[];
                         message: string;
                         /** @constant */
                         success: false;
@@ -39970,7 +40016,7 @@ export interface operations {
             /**
              * @description `invalid_warehouse_features`: The warehouse has no such feature.
              *
-             *     `invalid_customer_ids`: Name one or more users of this company who may be chosen here; for a warehouse, business customers.
+             *     `invalid_customer_ids`: {field} has to name users of this company.
              *
              *     `validation_failed`: {field} {reason}.
              *
@@ -39994,6 +40040,7 @@ export interface operations {
                         code: "invalid_warehouse_features" | "invalid_customer_ids" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
+                        invalid_ids?: string[];
                         message: string;
                         /** @constant */
                         success: false;
@@ -41167,7 +41214,7 @@ export interface operations {
              *
              *     `wallet_is_the_senders`: A receiver cannot pay by the sender's wallet.
              *
-             *     `invalid_package`: {field} has a measurement that is negative, not a number or above 1,000,000.
+             *     `invalid_package`: The package in {field}: {reason}.
              *
              *     `invalid_coordinates`: {field} needs a latitude and a longitude.
              *
@@ -41202,7 +41249,9 @@ export interface operations {
                         code: "idempotency_key_required" | "warehouses_must_differ" | "no_transferable_packages" | "destination_warehouse_required" | "new_delivery_defaults_required" | "delivery_service_not_available" | "customer_required_for_wallet" | "wallet_is_the_senders" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
+                        item?: string;
                         message: string;
+                        name?: string;
                         rejected?: Record<string, never>[];
                         /** @constant */
                         success: false;

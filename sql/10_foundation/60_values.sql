@@ -50,6 +50,16 @@ begin
   return case when value ~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then value::uuid end;
 end $$;
 
+-- An id that a client sent as text, null when there is none. Fails: invalid_uuid {field}.
+create or replace function app.uuid_said(value text, field text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if value is null then
+    return null;
+  end if;
+  return coalesce(app.as_uuid(value), app.refuse('invalid_uuid', jsonb_build_object('field', field)));
+end $$;
+
 -- The array of uuids in a JSON array, in its order.
 create or replace function app.uuids(list jsonb) returns uuid[]
 language plpgsql immutable parallel safe set search_path = '' as $$

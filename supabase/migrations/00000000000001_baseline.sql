@@ -399,6 +399,16 @@ begin
   return case when value ~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then value::uuid end;
 end $$;
 
+-- An id that a client sent as text, null when there is none. Fails: invalid_uuid {field}.
+create or replace function app.uuid_said(value text, field text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  if value is null then
+    return null;
+  end if;
+  return coalesce(app.as_uuid(value), app.refuse('invalid_uuid', jsonb_build_object('field', field)));
+end $$;
+
 -- The array of uuids in a JSON array, in its order.
 create or replace function app.uuids(list jsonb) returns uuid[]
 language plpgsql immutable parallel safe set search_path = '' as $$
@@ -5743,6 +5753,21 @@ end $$;
 
 -- The order in which a driver goes about his list. Dispatchers see and set anybody's, a driver his own.
 
+-- Whose assignments a list shows when a driver is asked for: a driver's own, whatever they ask. Fails: invalid_uuid.
+create or replace function delivery.driver_listed(asked text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when app.sees_tenant() then app.uuid_said(asked, 'driver_id') else app.user_id() end;
+end $$;
+
+-- Asked where no row would be looked at. {driver_id} -> {}. Fails: invalid_uuid.
+create or replace function delivery.driver_said(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  perform delivery.driver_listed(input ->> 'driver_id');
+  return '{}';
+end $$;
+
 -- Fails: forbidden, driver_not_found.
 create or replace function delivery.sequence_of(driver_id uuid) returns void
 language plpgsql stable set search_path = '' as $$
@@ -8859,7 +8884,8 @@ begin
     v_owner := v_wallets ->> (v_line ->> 'institution_user_id');
     if v_line ->> 'failure' is null then
       if (v_left ->> v_owner)::numeric < (v_line ->> 'price')::numeric then
-        v_line := v_line || '{"failure": "insufficient_wallet_balance"}';
+        v_line := v_line || jsonb_build_object('failure', 'insufficient_wallet_balance', 'failure_params', jsonb_build_object(
+          'text_key', 'reason_wallet_holds', 'balance', v_left -> v_owner, 'required', v_line -> 'price', 'currency', v_currency));
       else
         v_left := v_left || jsonb_build_object(v_owner, (v_left ->> v_owner)::numeric - (v_line ->> 'price')::numeric);
         v_line := v_line || jsonb_build_object('wallet_id', v_owner);
@@ -10288,6 +10314,21 @@ begin
     or (measure is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''));
 end $$;
 
+-- What is wrong with the measurements of a package, the first of them: {item (from 1), reason_key, name}; null: nothing.
+create or replace function delivery.package_fault(package jsonb) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('item', i.place, 'name', n.name,
+      'reason_key', case n.name when 'quantity' then 'reason_quantity' else 'reason_measure' end)
+    from jsonb_array_elements(case when jsonb_typeof(package -> 'items') = 'array' then package -> 'items' else '[]' end)
+      with ordinality i (item, place)
+    cross join unnest('{quantity,weight,length,width,height}'::text[]) with ordinality n (name, place)
+    cross join delivery.read_measure(i.item -> n.name) m
+    where m.wrong or (n.name = 'quantity' and m.measure is not null and (m.measure < 1 or m.measure <> trunc(m.measure)))
+    order by i.place, n.place limit 1);
+end $$;
+
 -- How many units a package {items: [{quantity, weight, length, width, height}]} has, by the tenant's
 -- settings general.unit_size {unit_weight, unit_length, volumetric_divisor, use_volumetric_weight}:
 --   weight     = sum of weight x quantity; length, width, height = the largest of each
@@ -10397,7 +10438,7 @@ grant execute on function private.way_keep(text) to barid_api;
 -- decimals count, as deliveries keep them: what is told before is what is charged and written.
 -- price = default_price x units + price_per_km x max(0, km - free_km), rounded to `decimals`.
 -- Distance is the great circle; without coordinates on both ends it is null and costs nothing.
--- Never raises: error_code is null or invalid_package, unit_size_or_dimensions_required,
+-- Never raises: error_code is null or invalid_package (error_params: item, name, reason_key), unit_size_or_dimensions_required,
 -- can_not_use_this_delivery_for_this_unit_size (error_params: calculated_unit_size, allowed_unit_min,
 -- allowed_unit_max, violation below_minimum or above_maximum).
 create or replace function delivery.quote(
@@ -10413,6 +10454,7 @@ begin
   v_measured := delivery.package_units(package, unit_settings);
   if v_measured.wrong then
     error_code := 'invalid_package';
+    error_params := delivery.package_fault(package);
     return;
   end if;
   if v_measured.units is not null then
@@ -10781,14 +10823,17 @@ language plpgsql set search_path = '' as $$
 declare
   v_sent uuid[] := app.uuids(user_ids);
   v_chosen boolean := service.access_mode <> 'all_users';
+  v_unknown jsonb;
 begin
   if v_chosen and v_sent = '{}' and (user_ids is not null or not exists (
       select from delivery.delivery_service_users u where u.tenant_id = service.tenant_id and u.service_id = service.id)) then
     perform app.fail('customer_ids_required_for_selected_access_mode', '{"field": "user_ids"}');
   end if;
-  if exists (select from unnest(v_sent) g (id) where not exists (
-      select from tenancy.tenant_users u where u.tenant_id = service.tenant_id and u.user_id = g.id)) then
-    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+  select jsonb_agg(g.id order by g.place) into v_unknown from unnest(v_sent) with ordinality g (id, place)
+  where not exists (select from tenancy.tenant_users u where u.tenant_id = service.tenant_id and u.user_id = g.id);
+  if v_unknown is not null then
+    perform app.fail('invalid_customer_ids', jsonb_build_object('field', 'user_ids', 'invalid_ids', v_unknown, 'text_key', 'reason_not_users',
+      'ids', (select string_agg(i, ', ') from jsonb_array_elements_text(v_unknown) i)));
   end if;
   if not v_chosen or user_ids is not null then
     delete from delivery.delivery_service_users u
@@ -12519,18 +12564,37 @@ begin
   return app.grants() && '{role:dispatcher,role:tenant_admin,role:system_admin,permission:manage:tenant}';
 end $$;
 
--- Whose cash a call is about: a driver's own whatever he sends; the office's by name, or null.
--- Fails: driver_not_found.
-create or replace function money.cod_driver(asked uuid) returns uuid
+-- Whose cash a call is about: a driver's own whatever they send, be it no id; the office's by name, or null.
+-- Fails: invalid_uuid, driver_not_found.
+create or replace function money.cod_driver(asked text) returns uuid
 language plpgsql stable set search_path = '' as $$
+declare
+  v_asked uuid;
 begin
   if not money.settles_for_office() then
     return app.user_id();
   end if;
-  if asked is not null and not exists (select from delivery.drivers d where d.tenant_id = app.tenant_id() and d.user_id = asked) then
+  v_asked := app.uuid_said(asked, 'driver_id');
+  if v_asked is not null and not exists (select from delivery.drivers d where d.tenant_id = app.tenant_id() and d.user_id = v_asked) then
     perform app.fail('driver_not_found', '{"field": "driver_id"}');
   end if;
-  return asked;
+  return v_asked;
+end $$;
+
+-- Whose cash a list shows when a driver is asked for: the same, and nobody's for an id that is no driver's.
+-- Fails: invalid_uuid.
+create or replace function money.cod_driver_shown(asked text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when money.settles_for_office() then app.uuid_said(asked, 'driver_id') else app.user_id() end;
+end $$;
+
+-- Asked where no row would be looked at. {driver_id} -> {}. Fails: invalid_uuid.
+create or replace function money.cod_driver_said(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  perform money.cod_driver_shown(input ->> 'driver_id');
+  return '{}';
 end $$;
 
 -- Locks the rows that a call settles, in the order of their ids, and answers them as they are then, in the
@@ -12543,7 +12607,7 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_office boolean := money.settles_for_office();
-  v_driver uuid := money.cod_driver((input ->> 'driver_id')::uuid);
+  v_driver uuid := money.cod_driver(input ->> 'driver_id');
   v_ids uuid[];
   v_rows money.cod_collections[];
   v_drivers bigint;
@@ -12990,7 +13054,7 @@ end $$;
 create or replace function money.handover_declare(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
-  v_driver uuid := money.cod_driver((input ->> 'driver_id')::uuid);
+  v_driver uuid := money.cod_driver(input ->> 'driver_id');
   v_currency text := (app.currency()).code;
   v_row money.cash_handovers;
 begin
@@ -13399,7 +13463,7 @@ end $$;
 create or replace function money.cod_summary(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
-  v_driver uuid := money.cod_driver((input ->> 'driver_id')::uuid);
+  v_driver uuid := money.cod_driver(input ->> 'driver_id');
   v_ceiling numeric := (app.settings('delivery', 'cod') ->> 'cash_ceiling')::numeric;
   v_over jsonb;
   v_answer jsonb;
@@ -14676,7 +14740,10 @@ begin
     money.account_of('external', 'tenant', null, p.currency), p.reference);
   return null;
 exception
-  when check_violation then
+  when check_violation or sqlstate 'RULE0' then
+    if sqlerrm not like '%insufficient_wallet_balance%' then
+      raise;
+    end if;
     return 'insufficient_wallet_balance';
 end $$;
 
@@ -14846,6 +14913,7 @@ declare
   v_actor uuid := app.user_id();
   v_accounts uuid[];
   v_locked money.accounts[];
+  v_booked integer;
 begin
   select array_agg(distinct (p ->> 'account_id')::uuid) into v_accounts from jsonb_array_elements(postings) p;
   if v_accounts is null then
@@ -14886,7 +14954,26 @@ begin
   )
   update money.accounts a set balance = a.balance + e.total, version = a.version + e.entries
   from (select account_id, sum(amount) as total, count(*) as entries from entry group by account_id) e
-  where a.tenant_id = v_tenant and a.id = e.account_id;
+  where a.tenant_id = v_tenant and a.id = e.account_id and (a.floor is null or a.balance + e.total >= a.floor);
+  get diagnostics v_booked = row_count;
+  if v_booked < cardinality(v_accounts) then
+    perform money.wallet_short(a, s.total)
+    from unnest(v_locked) a
+    join (select (p ->> 'account_id')::uuid as account_id, sum((p ->> 'amount')::numeric) as total
+      from jsonb_array_elements(postings) p group by 1) s on s.account_id = a.id
+    where a.floor is not null and a.balance + s.total < a.floor order by a.id;
+  end if;
+end $$;
+
+-- Refuses to take what an account does not have. What it holds and what was needed is said to whose wallet it is, and to
+-- those who run the company. Fails: insufficient_wallet_balance.
+create or replace function money.wallet_short(a money.accounts, change numeric) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.fail('insufficient_wallet_balance', case
+    when a.kind = 'wallet' and (a.owner_user_id = app.user_id() or app.has_permission('manage:operations:tenant'))
+      then jsonb_build_object('text_key', 'reason_wallet_holds', 'balance', a.balance, 'required', -change, 'currency', a.currency)
+    else '{}' end);
 end $$;
 
 -- Books one journal in which each account has one entry: what money.post does, at a fraction of the cost.
@@ -14902,15 +14989,20 @@ declare
   v_journal uuid := gen_random_uuid();
   v_line record;
   v_account record;
+  v_short money.accounts;
 begin
   perform private.amounts_exact(amounts);
   insert into money.ledger_transactions (id, tenant_id, kind, reference_type, reference_id, description, actor_id)
   values (v_journal, v_tenant, kind, reference_type, reference_id, description, app.user_id());
   for v_line in select l.account_id, l.amount from unnest(account_ids, amounts) l (account_id, amount) order by l.account_id loop
     update money.accounts a set balance = a.balance + v_line.amount, version = a.version + 1
-    where a.tenant_id = v_tenant and a.id = v_line.account_id
+    where a.tenant_id = v_tenant and a.id = v_line.account_id and (a.floor is null or a.balance + v_line.amount >= a.floor)
     returning a.balance, a.version, a.currency into v_account;
     if not found then
+      select * into v_short from money.accounts a where a.tenant_id = v_tenant and a.id = v_line.account_id;
+      if v_short.id is not null then
+        perform money.wallet_short(v_short, v_line.amount);
+      end if;
       perform app.fail('wallet_not_found');
     end if;
     insert into money.ledger_entries (tenant_id, transaction_id, account_id, amount, currency, balance_after, version)
@@ -15536,7 +15628,7 @@ grant execute on function private.domain_of_job(uuid), private.domain_checked_by
 --
 -- rule: access (any of these grants opens the door), denied (the code when none does),
 --       feature (a group of settings of module delivery whose `enabled` must be true), reads_only.
--- Order as promised to clients: token, tenant, access, feature gate. Input is the caller's business.
+-- Order as promised to clients: token, tenant, feature gate, access. Input is the caller's business.
 -- Security invoker: the role can only be changed where nobody else's rights are borrowed.
 -- Fails: what private.identify fails with, the rule's denied code, <feature>_disabled.
 create or replace function private.enter(claims jsonb, rule jsonb) returns text
@@ -15562,13 +15654,13 @@ begin
     -- it saves. What reads may look for anything.
     perform set_config('plan_cache_mode', 'force_generic_plan', true);
   end if;
-  if not (rule -> 'access') ?| v_who.grants then
-    perform app.fail(coalesce(rule ->> 'denied', 'forbidden'));
-  end if;
   if rule ? 'feature' and not coalesce((
       select (s.settings ->> 'enabled')::boolean from tenancy.tenant_settings s
       where s.tenant_id = v_who.tenant_id and s.module = 'delivery' and s.group_key = rule ->> 'feature'), false) then
     perform app.fail((rule ->> 'feature') || '_disabled');
+  end if;
+  if not (rule -> 'access') ?| v_who.grants then
+    perform app.fail(coalesce(rule ->> 'denied', 'forbidden'));
   end if;
   return v_who.language;
 end $$;
@@ -22676,12 +22768,12 @@ declare
 begin
   if v_chosen and v_sent = '{}' and (user_ids is not null or not exists (
       select from warehousing.warehouse_users u where u.tenant_id = warehouse.tenant_id and u.warehouse_id = warehouse.id)) then
-    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+    perform app.fail('invalid_customer_ids', '{"field": "user_ids", "text_key": "reason_warehouse_users"}');
   end if;
   if exists (select from unnest(v_sent) g (id) where not exists (
       select from tenancy.tenant_users u
       where u.tenant_id = warehouse.tenant_id and u.user_id = g.id and u.tenant_user_type = 'customer' and u.is_business)) then
-    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+    perform app.fail('invalid_customer_ids', '{"field": "user_ids", "text_key": "reason_warehouse_users"}');
   end if;
   if not v_chosen or user_ids is not null then
     delete from warehousing.warehouse_users u
@@ -22776,7 +22868,7 @@ begin
   end if;
   -- A list of those who may is not one of those who may not.
   if v_wanted.access_mode <> v_warehouse.access_mode and v_wanted.access_mode <> 'all_users' and input -> 'user_ids' is null then
-    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+    perform app.fail('invalid_customer_ids', '{"field": "user_ids", "text_key": "reason_warehouse_users"}');
   end if;
   update warehousing.warehouses w set name = v_wanted.name, code = v_wanted.code, address_id = v_wanted.address_id,
     status = v_wanted.status, total_capacity = v_wanted.total_capacity, available_capacity = v_wanted.available_capacity,

@@ -85,7 +85,7 @@ test("a wallet cannot be overdrawn, and a refusal leaves nothing", async () => {
   const refused = await adjust(a.admin, id, 11, "debit");
   expect(refused).toFailWith(400, "insufficient_wallet_balance");
   expect((await adjust(a.admin.in("ku"), id, 11, "debit")).body.message)
-    .toBe("باڵانسی جزدانەکە بەش ناکات.");
+    .toBe("لە جزدانەکەدا 10 IQD هەیە و 11 IQD پێویستە.");
   expect(await balanceOf(id)).toBe(10);
   expect(await entriesOf(id)).toHaveLength(1);
   expect(await sql`select from money.payments where account_id = ${id}`).toHaveLength(1);

@@ -159,7 +159,7 @@ test("the floor holds in the database, for an insert of any kind", async () => {
       post(tx, [{ account: wallet, amount: -10.001 }, { account: outside, amount: 10.001 }])
     ),
   )
-    .rejects.toMatchObject({ constraint_name: "insufficient_wallet_balance" });
+    .rejects.toMatchObject({ message: "insufficient_wallet_balance" });
   await expect(sql`update money.accounts set balance = -1 where id = ${wallet}`)
     .rejects.toMatchObject({ constraint_name: "insufficient_wallet_balance" });
   await expect(
@@ -208,7 +208,7 @@ test("forty debits of 1 from a balance of 10: exactly ten succeed", async () => 
   expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(10);
   for (const result of results) {
     if (result.status === "rejected") {
-      expect(result.reason.constraint_name).toBe("insufficient_wallet_balance");
+      expect(result.reason.message).toBe("insufficient_wallet_balance");
     }
   }
   expect(await balance(wallet)).toBe(0);

@@ -18,6 +18,7 @@ import {
   Timestamp,
 } from "../../../shared/schemas.ts";
 import { carriedFields } from "../deliveries/schemas.ts";
+import { askedOfOffice, DriverAsked } from "../driver-asked.ts";
 
 export const assignmentStatuses = [
   "pending",
@@ -148,14 +149,13 @@ const ofDelivery = (
     })`,
 });
 
-/** For those who see everybody's: whatever a driver asks for, he gets his own. */
+/** For those who see everybody's: whatever a driver asks for, be it no id, they get their own. */
 const driver: Filter = {
-  ...id("driver_id"),
-  condition: (value) =>
-    `r.driver_id = (select case when app.sees_tenant() then (${value} #>> '{}')::uuid else app.user_id() end)`,
+  schema: DriverAsked,
+  condition: (value) => `r.driver_id = (select delivery.driver_listed(${value} #>> '{}'))`,
 };
 
-const assignments = defineList({
+const declared = defineList({
   view: "delivery.assignments_list",
   readBy: "assignment_time",
   changes: "delivery.assignments",
@@ -201,6 +201,8 @@ const assignments = defineList({
   tally: { name: "assignments", filters: ["status", "driver_id"] },
   summary: { sql: () => stats },
 });
+
+const assignments = askedOfOffice(declared, "delivery.driver_said");
 
 /** Counters of the tenant, or of the driver's own rows; filters do not narrow them. Recently: within a day. */
 const stats = `(

@@ -17,6 +17,7 @@ import {
   until,
   untilDay,
 } from "../../../shared/list.ts";
+import { askedOfOffice, DriverAsked } from "../driver-asked.ts";
 import { statuses } from "./schemas.ts";
 
 const range = (field: string): Record<string, Filter> => ({
@@ -29,11 +30,10 @@ const between = (field: string): Record<string, Filter> => ({
   [`${field}_to`]: of(field, until(field)),
 });
 
-/** Whatever a driver asks for, he gets his own. */
+/** Whatever a driver asks for, be it no id, they get their own. */
 const driver: Filter = {
-  ...id("driver_id"),
-  condition: (value) =>
-    `r.driver_id = (select case when money.settles_for_office() then (${value} #>> '{}')::uuid else app.user_id() end)`,
+  schema: DriverAsked,
+  condition: (value) => `r.driver_id = (select money.cod_driver_shown(${value} #>> '{}'))`,
 };
 
 /** A parcel by its own number or that of one of its legs. */
@@ -58,7 +58,7 @@ const ofDelivery: Filter = {
       where d.tenant_id = (select app.tenant_id()) and d.id = (${value} #>> '{}')::uuid))`,
 };
 
-export const collections = defineList({
+const declared = defineList({
   view: "money.cod_collections_list",
   changes: "money.cod_collections",
   sort: [
@@ -122,6 +122,8 @@ export const collections = defineList({
     },
   },
 });
+
+export const collections = askedOfOffice(declared, "money.cod_driver_said");
 
 /** A row without the columns that only filter and sort. */
 export function shown(row: Record<string, unknown>): Record<string, unknown> {

@@ -15,6 +15,7 @@ import {
 } from "./schemas.ts";
 
 const settling = [
+  "conflicting_selection",
   "cod_collection_ids_required",
   "cod_collections_not_pending",
   "mixed_driver_selection",

@@ -8,6 +8,7 @@ import {
   PersonRef,
   Timestamp,
 } from "../../../shared/schemas.ts";
+import { DriverAsked } from "../driver-asked.ts";
 
 const Allocations = z.object({ cod: z.number(), delivery_fee: z.number() });
 const Status = z.enum(["collected", "remitted", "settled_by_wallet"]);
@@ -62,7 +63,7 @@ export const CollectionsResponse = z.object({
   }),
 });
 
-export const SummaryQuery = z.object({ driver_id: Id.optional() });
+export const SummaryQuery = z.object({ driver_id: DriverAsked.optional() });
 export const SummaryResponse = z.object({
   summary: z.object({
     total_unremitted: z.number(),
@@ -85,7 +86,7 @@ export const SummaryResponse = z.object({
 export const Settle = z.object({
   scope: z.enum(["selected", "all"]),
   cod_collection_ids: z.array(Id).max(2_000).nullish(),
-  driver_id: Id.nullish(),
+  driver_id: DriverAsked.nullish(),
   remitted_to_user_id: Id.nullish().meta({
     description:
       "Who took the cash, unless it is the caller. Settling by wallet, nobody does, and it counts for nothing",
@@ -95,7 +96,15 @@ export const Settle = z.object({
   reference: z.string().trim().max(500).nullish(),
 }).transform(({ cod_collection_ids, ...rest }) => {
   if (cod_collection_ids && new Set(cod_collection_ids).size < cod_collection_ids.length) {
-    throw new AppError("validation_failed", { field: "cod_collection_ids" });
+    const twice = cod_collection_ids.find((id, place) => cod_collection_ids.indexOf(id) < place);
+    throw new AppError("validation_failed", {
+      field: "cod_collection_ids",
+      reason_key: "reason_twice",
+      value: twice,
+    });
+  }
+  if (rest.scope === "all" && cod_collection_ids?.length) {
+    throw new AppError("conflicting_selection", { field: "cod_collection_ids" });
   }
   const ids = rest.scope === "selected" ? [...cod_collection_ids ?? []].sort() : undefined;
   const given = Object.entries({ ...rest, cod_collection_ids: ids }).filter(([, value]) =>
@@ -203,7 +212,7 @@ export const Handover = z.object({
 const Cash = Money.refine((amount) => amount > 0, { error: "more than nothing" });
 
 export const DeclareHandover = z.object({
-  driver_id: Id.nullish(),
+  driver_id: DriverAsked.nullish(),
   amount: Cash,
   counted_amount: Money.nullish(),
   notes: LongText.nullish(),

@@ -5,9 +5,11 @@
  * answer was lost is read back, not guessed.
  */
 import type { Database } from "../../../shared/db.ts";
+import type { ErrorCode } from "../../../shared/errors.ts";
 import { type Language, translate } from "../../../shared/i18n/index.ts";
 import { log } from "../../../shared/log.ts";
 import { callPlatform } from "../../../shared/outbound.ts";
+import { textOf } from "../../../shared/reply.ts";
 
 export const ordersPerPart = 20;
 const partsAtOnce = 2;
@@ -119,7 +121,7 @@ export function present({ created, failed, receipt, code }: Outcome, language: L
   const rows = failed.map(({ code, params, ...item }) => ({
     ...item,
     error_key: code,
-    error_message: translate(language, code, { ...item, field: "item_ids", ...params }),
+    error_message: textOf(language, code as ErrorCode, { ...item, field: "item_ids", ...params }),
     code,
   }));
   const counts = { created_count: created.length, failed_count: rows.length };

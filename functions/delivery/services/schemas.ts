@@ -45,12 +45,13 @@ const Options = z.object({
   insurance_available: z.boolean().optional(),
 });
 
-const Policy = z.object({
-  payment_policies: z.object({
-    refund_delivery_fee_on_cancel: z.boolean().nullish(),
-    refund_delivery_fee_on_return: z.boolean().nullish(),
-  }).optional(),
-});
+const refunds = {
+  refund_delivery_fee_on_cancel: z.boolean().nullish(),
+  refund_delivery_fee_on_return: z.boolean().nullish(),
+};
+const Policy = z.object({ payment_policies: z.object(refunds).optional() });
+/** What nobody knows would be kept and decide nothing. */
+const WrittenPolicy = z.strictObject({ payment_policies: z.strictObject(refunds).optional() });
 
 const Mandatory = z.object({
   name: z.union([Text, LocalizedText]),
@@ -82,7 +83,7 @@ const Voluntary = z.object({
   zone_ids: idsOr("invalid_zone_ids").nullish(),
   zone_tag_ids: idsOr("invalid_zone_tag_ids").nullish(),
   policy_mode: z.enum(["tenant", "custom"]).nullish(),
-  policy_overrides: Policy.nullish(),
+  policy_overrides: WrittenPolicy.nullish(),
 });
 
 /** What a service may be without: a null empties it. Of anything else a null is as good as nothing sent. */

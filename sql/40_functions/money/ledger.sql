@@ -47,6 +47,7 @@ declare
   v_actor uuid := app.user_id();
   v_accounts uuid[];
   v_locked money.accounts[];
+  v_booked integer;
 begin
   select array_agg(distinct (p ->> 'account_id')::uuid) into v_accounts from jsonb_array_elements(postings) p;
   if v_accounts is null then
@@ -87,7 +88,26 @@ begin
   )
   update money.accounts a set balance = a.balance + e.total, version = a.version + e.entries
   from (select account_id, sum(amount) as total, count(*) as entries from entry group by account_id) e
-  where a.tenant_id = v_tenant and a.id = e.account_id;
+  where a.tenant_id = v_tenant and a.id = e.account_id and (a.floor is null or a.balance + e.total >= a.floor);
+  get diagnostics v_booked = row_count;
+  if v_booked < cardinality(v_accounts) then
+    perform money.wallet_short(a, s.total)
+    from unnest(v_locked) a
+    join (select (p ->> 'account_id')::uuid as account_id, sum((p ->> 'amount')::numeric) as total
+      from jsonb_array_elements(postings) p group by 1) s on s.account_id = a.id
+    where a.floor is not null and a.balance + s.total < a.floor order by a.id;
+  end if;
+end $$;
+
+-- Refuses to take what an account does not have. What it holds and what was needed is said to whose wallet it is, and to
+-- those who run the company. Fails: insufficient_wallet_balance.
+create or replace function money.wallet_short(a money.accounts, change numeric) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.fail('insufficient_wallet_balance', case
+    when a.kind = 'wallet' and (a.owner_user_id = app.user_id() or app.has_permission('manage:operations:tenant'))
+      then jsonb_build_object('text_key', 'reason_wallet_holds', 'balance', a.balance, 'required', -change, 'currency', a.currency)
+    else '{}' end);
 end $$;
 
 -- Books one journal in which each account has one entry: what money.post does, at a fraction of the cost.
@@ -103,15 +123,20 @@ declare
   v_journal uuid := gen_random_uuid();
   v_line record;
   v_account record;
+  v_short money.accounts;
 begin
   perform private.amounts_exact(amounts);
   insert into money.ledger_transactions (id, tenant_id, kind, reference_type, reference_id, description, actor_id)
   values (v_journal, v_tenant, kind, reference_type, reference_id, description, app.user_id());
   for v_line in select l.account_id, l.amount from unnest(account_ids, amounts) l (account_id, amount) order by l.account_id loop
     update money.accounts a set balance = a.balance + v_line.amount, version = a.version + 1
-    where a.tenant_id = v_tenant and a.id = v_line.account_id
+    where a.tenant_id = v_tenant and a.id = v_line.account_id and (a.floor is null or a.balance + v_line.amount >= a.floor)
     returning a.balance, a.version, a.currency into v_account;
     if not found then
+      select * into v_short from money.accounts a where a.tenant_id = v_tenant and a.id = v_line.account_id;
+      if v_short.id is not null then
+        perform money.wallet_short(v_short, v_line.amount);
+      end if;
       perform app.fail('wallet_not_found');
     end if;
     insert into money.ledger_entries (tenant_id, transaction_id, account_id, amount, currency, balance_after, version)

@@ -2,7 +2,7 @@
 --
 -- rule: access (any of these grants opens the door), denied (the code when none does),
 --       feature (a group of settings of module delivery whose `enabled` must be true), reads_only.
--- Order as promised to clients: token, tenant, access, feature gate. Input is the caller's business.
+-- Order as promised to clients: token, tenant, feature gate, access. Input is the caller's business.
 -- Security invoker: the role can only be changed where nobody else's rights are borrowed.
 -- Fails: what private.identify fails with, the rule's denied code, <feature>_disabled.
 create or replace function private.enter(claims jsonb, rule jsonb) returns text
@@ -28,13 +28,13 @@ begin
     -- it saves. What reads may look for anything.
     perform set_config('plan_cache_mode', 'force_generic_plan', true);
   end if;
-  if not (rule -> 'access') ?| v_who.grants then
-    perform app.fail(coalesce(rule ->> 'denied', 'forbidden'));
-  end if;
   if rule ? 'feature' and not coalesce((
       select (s.settings ->> 'enabled')::boolean from tenancy.tenant_settings s
       where s.tenant_id = v_who.tenant_id and s.module = 'delivery' and s.group_key = rule ->> 'feature'), false) then
     perform app.fail((rule ->> 'feature') || '_disabled');
+  end if;
+  if not (rule -> 'access') ?| v_who.grants then
+    perform app.fail(coalesce(rule ->> 'denied', 'forbidden'));
   end if;
   return v_who.language;
 end $$;

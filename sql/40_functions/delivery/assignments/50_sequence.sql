@@ -1,5 +1,20 @@
 -- The order in which a driver goes about his list. Dispatchers see and set anybody's, a driver his own.
 
+-- Whose assignments a list shows when a driver is asked for: a driver's own, whatever they ask. Fails: invalid_uuid.
+create or replace function delivery.driver_listed(asked text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when app.sees_tenant() then app.uuid_said(asked, 'driver_id') else app.user_id() end;
+end $$;
+
+-- Asked where no row would be looked at. {driver_id} -> {}. Fails: invalid_uuid.
+create or replace function delivery.driver_said(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  perform delivery.driver_listed(input ->> 'driver_id');
+  return '{}';
+end $$;
+
 -- Fails: forbidden, driver_not_found.
 create or replace function delivery.sequence_of(driver_id uuid) returns void
 language plpgsql stable set search_path = '' as $$

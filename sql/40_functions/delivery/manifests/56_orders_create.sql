@@ -106,7 +106,8 @@ begin
     v_owner := v_wallets ->> (v_line ->> 'institution_user_id');
     if v_line ->> 'failure' is null then
       if (v_left ->> v_owner)::numeric < (v_line ->> 'price')::numeric then
-        v_line := v_line || '{"failure": "insufficient_wallet_balance"}';
+        v_line := v_line || jsonb_build_object('failure', 'insufficient_wallet_balance', 'failure_params', jsonb_build_object(
+          'text_key', 'reason_wallet_holds', 'balance', v_left -> v_owner, 'required', v_line -> 'price', 'currency', v_currency));
       else
         v_left := v_left || jsonb_build_object(v_owner, (v_left ->> v_owner)::numeric - (v_line ->> 'price')::numeric);
         v_line := v_line || jsonb_build_object('wallet_id', v_owner);

@@ -13,6 +13,21 @@ begin
     or (measure is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''));
 end $$;
 
+-- What is wrong with the measurements of a package, the first of them: {item (from 1), reason_key, name}; null: nothing.
+create or replace function delivery.package_fault(package jsonb) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('item', i.place, 'name', n.name,
+      'reason_key', case n.name when 'quantity' then 'reason_quantity' else 'reason_measure' end)
+    from jsonb_array_elements(case when jsonb_typeof(package -> 'items') = 'array' then package -> 'items' else '[]' end)
+      with ordinality i (item, place)
+    cross join unnest('{quantity,weight,length,width,height}'::text[]) with ordinality n (name, place)
+    cross join delivery.read_measure(i.item -> n.name) m
+    where m.wrong or (n.name = 'quantity' and m.measure is not null and (m.measure < 1 or m.measure <> trunc(m.measure)))
+    order by i.place, n.place limit 1);
+end $$;
+
 -- How many units a package {items: [{quantity, weight, length, width, height}]} has, by the tenant's
 -- settings general.unit_size {unit_weight, unit_length, volumetric_divisor, use_volumetric_weight}:
 --   weight     = sum of weight x quantity; length, width, height = the largest of each

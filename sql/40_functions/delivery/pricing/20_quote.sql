@@ -5,7 +5,7 @@
 -- decimals count, as deliveries keep them: what is told before is what is charged and written.
 -- price = default_price x units + price_per_km x max(0, km - free_km), rounded to `decimals`.
 -- Distance is the great circle; without coordinates on both ends it is null and costs nothing.
--- Never raises: error_code is null or invalid_package, unit_size_or_dimensions_required,
+-- Never raises: error_code is null or invalid_package (error_params: item, name, reason_key), unit_size_or_dimensions_required,
 -- can_not_use_this_delivery_for_this_unit_size (error_params: calculated_unit_size, allowed_unit_min,
 -- allowed_unit_max, violation below_minimum or above_maximum).
 create or replace function delivery.quote(
@@ -21,6 +21,7 @@ begin
   v_measured := delivery.package_units(package, unit_settings);
   if v_measured.wrong then
     error_code := 'invalid_package';
+    error_params := delivery.package_fault(package);
     return;
   end if;
   if v_measured.units is not null then

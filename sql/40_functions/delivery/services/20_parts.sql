@@ -58,14 +58,17 @@ language plpgsql set search_path = '' as $$
 declare
   v_sent uuid[] := app.uuids(user_ids);
   v_chosen boolean := service.access_mode <> 'all_users';
+  v_unknown jsonb;
 begin
   if v_chosen and v_sent = '{}' and (user_ids is not null or not exists (
       select from delivery.delivery_service_users u where u.tenant_id = service.tenant_id and u.service_id = service.id)) then
     perform app.fail('customer_ids_required_for_selected_access_mode', '{"field": "user_ids"}');
   end if;
-  if exists (select from unnest(v_sent) g (id) where not exists (
-      select from tenancy.tenant_users u where u.tenant_id = service.tenant_id and u.user_id = g.id)) then
-    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+  select jsonb_agg(g.id order by g.place) into v_unknown from unnest(v_sent) with ordinality g (id, place)
+  where not exists (select from tenancy.tenant_users u where u.tenant_id = service.tenant_id and u.user_id = g.id);
+  if v_unknown is not null then
+    perform app.fail('invalid_customer_ids', jsonb_build_object('field', 'user_ids', 'invalid_ids', v_unknown, 'text_key', 'reason_not_users',
+      'ids', (select string_agg(i, ', ') from jsonb_array_elements_text(v_unknown) i)));
   end if;
   if not v_chosen or user_ids is not null then
     delete from delivery.delivery_service_users u

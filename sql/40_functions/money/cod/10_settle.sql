@@ -8,18 +8,37 @@ begin
   return app.grants() && '{role:dispatcher,role:tenant_admin,role:system_admin,permission:manage:tenant}';
 end $$;
 
--- Whose cash a call is about: a driver's own whatever he sends; the office's by name, or null.
--- Fails: driver_not_found.
-create or replace function money.cod_driver(asked uuid) returns uuid
+-- Whose cash a call is about: a driver's own whatever they send, be it no id; the office's by name, or null.
+-- Fails: invalid_uuid, driver_not_found.
+create or replace function money.cod_driver(asked text) returns uuid
 language plpgsql stable set search_path = '' as $$
+declare
+  v_asked uuid;
 begin
   if not money.settles_for_office() then
     return app.user_id();
   end if;
-  if asked is not null and not exists (select from delivery.drivers d where d.tenant_id = app.tenant_id() and d.user_id = asked) then
+  v_asked := app.uuid_said(asked, 'driver_id');
+  if v_asked is not null and not exists (select from delivery.drivers d where d.tenant_id = app.tenant_id() and d.user_id = v_asked) then
     perform app.fail('driver_not_found', '{"field": "driver_id"}');
   end if;
-  return asked;
+  return v_asked;
+end $$;
+
+-- Whose cash a list shows when a driver is asked for: the same, and nobody's for an id that is no driver's.
+-- Fails: invalid_uuid.
+create or replace function money.cod_driver_shown(asked text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when money.settles_for_office() then app.uuid_said(asked, 'driver_id') else app.user_id() end;
+end $$;
+
+-- Asked where no row would be looked at. {driver_id} -> {}. Fails: invalid_uuid.
+create or replace function money.cod_driver_said(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  perform money.cod_driver_shown(input ->> 'driver_id');
+  return '{}';
 end $$;
 
 -- Locks the rows that a call settles, in the order of their ids, and answers them as they are then, in the
@@ -32,7 +51,7 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_office boolean := money.settles_for_office();
-  v_driver uuid := money.cod_driver((input ->> 'driver_id')::uuid);
+  v_driver uuid := money.cod_driver(input ->> 'driver_id');
   v_ids uuid[];
   v_rows money.cod_collections[];
   v_drivers bigint;

@@ -28,7 +28,7 @@ end $$;
 create or replace function money.handover_declare(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
-  v_driver uuid := money.cod_driver((input ->> 'driver_id')::uuid);
+  v_driver uuid := money.cod_driver(input ->> 'driver_id');
   v_currency text := (app.currency()).code;
   v_row money.cash_handovers;
 begin

@@ -63,7 +63,7 @@ end $$;
 create or replace function money.cod_summary(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
-  v_driver uuid := money.cod_driver((input ->> 'driver_id')::uuid);
+  v_driver uuid := money.cod_driver(input ->> 'driver_id');
   v_ceiling numeric := (app.settings('delivery', 'cod') ->> 'cash_ceiling')::numeric;
   v_over jsonb;
   v_answer jsonb;

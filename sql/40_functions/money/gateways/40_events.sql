@@ -93,7 +93,10 @@ begin
     money.account_of('external', 'tenant', null, p.currency), p.reference);
   return null;
 exception
-  when check_violation then
+  when check_violation or sqlstate 'RULE0' then
+    if sqlerrm not like '%insufficient_wallet_balance%' then
+      raise;
+    end if;
     return 'insufficient_wallet_balance';
 end $$;
 

@@ -20,12 +20,12 @@ declare
 begin
   if v_chosen and v_sent = '{}' and (user_ids is not null or not exists (
       select from warehousing.warehouse_users u where u.tenant_id = warehouse.tenant_id and u.warehouse_id = warehouse.id)) then
-    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+    perform app.fail('invalid_customer_ids', '{"field": "user_ids", "text_key": "reason_warehouse_users"}');
   end if;
   if exists (select from unnest(v_sent) g (id) where not exists (
       select from tenancy.tenant_users u
       where u.tenant_id = warehouse.tenant_id and u.user_id = g.id and u.tenant_user_type = 'customer' and u.is_business)) then
-    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+    perform app.fail('invalid_customer_ids', '{"field": "user_ids", "text_key": "reason_warehouse_users"}');
   end if;
   if not v_chosen or user_ids is not null then
     delete from warehousing.warehouse_users u

@@ -56,7 +56,7 @@ begin
   end if;
   -- A list of those who may is not one of those who may not.
   if v_wanted.access_mode <> v_warehouse.access_mode and v_wanted.access_mode <> 'all_users' and input -> 'user_ids' is null then
-    perform app.fail('invalid_customer_ids', '{"field": "user_ids"}');
+    perform app.fail('invalid_customer_ids', '{"field": "user_ids", "text_key": "reason_warehouse_users"}');
   end if;
   update warehousing.warehouses w set name = v_wanted.name, code = v_wanted.code, address_id = v_wanted.address_id,
     status = v_wanted.status, total_capacity = v_wanted.total_capacity, available_capacity = v_wanted.available_capacity,

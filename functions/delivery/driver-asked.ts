@@ -1,0 +1,20 @@
+/** A driver's id in a filter: it counts from the office alone, and a driver's is disregarded whatever it is. */
+import { z } from "zod";
+import type { List } from "../../shared/list.ts";
+import { Id } from "../../shared/schemas.ts";
+
+/** The database judges it, since it depends on who asks. */
+export const DriverAsked = z.string().max(200).meta({ format: "uuid" });
+
+/** The list, where `core` refuses a `driver_id` that is no id, unless the caller's counts for nothing. */
+export function askedOfOffice(list: List, core: string): List {
+  return {
+    query: list.query,
+    async run(db, query) {
+      const { driver_id, ...filters } = query.filters;
+      if (driver_id === undefined || Id.safeParse(driver_id).success) return list.run(db, query);
+      await db.call(core, { driver_id });
+      return list.run(db, { ...query, filters });
+    },
+  };
+}

@@ -2,8 +2,10 @@
 
 export interface OfDriver {
   name: string;
-  /** Legs and parcels that ended with him. */
+  /** Deliveries that ended with this driver; a parcel in legs counts with its last one. */
   ended: number;
+  /** Legs of parcels that this driver carried. */
+  legs: number;
   delivered: number;
   /** Fees and COD of what he brought to a door. */
   value: number;
@@ -58,6 +60,7 @@ export class Count {
     this.drivers.set(id, {
       name,
       ended: 0,
+      legs: 0,
       delivered: 0,
       value: 0,
       collections: 0,

@@ -147,9 +147,11 @@ async function carry(world: World, driver: Person, job: Job, count: Count): Prom
   }));
   count.took(driver.id, sum(job.cash.door));
   if (job.owner) count.wallets[job.owner] += job.cash.door.cod;
-  figures.ended++;
-  figures.delivered++;
+  if (job.leg) figures.legs++;
+  // A parcel in legs counts for the driver who brings its last leg to the door.
   if (job.leg !== "A") {
+    figures.ended++;
+    figures.delivered++;
     figures.value += price + delivery.cod_amount;
     count.heard("delivery.delivered");
   }

@@ -128,10 +128,11 @@ async function drivers(world: World, count: Count, totals: Totals): Promise<void
         };
       }),
     );
-  line("deliveries and legs ended", (d) => d.ended, ({ report }) => report?.total_deliveries);
+  line("deliveries ended", (d) => d.ended, ({ report }) => report?.total_deliveries);
   line("  delivered", (d) => d.delivered, ({ report }) => report?.successful_deliveries);
   line("  not delivered", (d) => d.ended - d.delivered, ({ report }) => report?.failed_deliveries);
   line("  value delivered", (d) => d.value, ({ report }) => report?.total_delivery_value);
+  line("legs carried", (d) => d.legs, ({ report }) => report?.handled_legs);
   line("rows of cash", (d) => d.collections, ({ rows }) => rows);
   line("cash collected", (d) => d.collected, ({ position }) => position?.collected);
   line("  remitted", (d) => d.remitted, ({ position }) => position?.remitted);

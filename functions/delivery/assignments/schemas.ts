@@ -17,7 +17,7 @@ import {
   PersonRef,
   Timestamp,
 } from "../../../shared/schemas.ts";
-import { carriedFields } from "../deliveries/schemas.ts";
+import { carriedFields } from "../../../shared/carried-delivery.ts";
 import { askedOfOffice, DriverAsked } from "../driver-asked.ts";
 
 export const assignmentStatuses = [

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { carriedFields, CashSplit } from "../../../shared/carried-delivery.ts";
 import {
   Id,
   Instant,
@@ -168,22 +169,6 @@ export const OperationalReturn = z.object({
 
 const Named = z.object({ id: Id, code: z.string().nullable(), name: z.string().nullable() });
 const Person = z.object({ id: Id, full_name: z.string().nullable(), phone: z.string().nullable() });
-const Cash = z.object({ cod: z.number(), delivery_fee: z.number(), currency: z.string() });
-
-/** What whoever carries a delivery has to know; of a leg it is what its parcel owes on that leg. */
-export const carriedFields = {
-  cod_amount: z.number(),
-  delivery_fee: z.number(),
-  currency: z.string(),
-  /** What is still to be taken in cash where this delivery begins and where it ends. */
-  cash_due: z.object({ pickup: Cash, delivery: Cash }),
-  /** The parcel of a leg. */
-  parcel: z.object({ id: Id, delivery_code: z.int(), barcode: z.string() }).nullable(),
-  /** Who gives it into the driver's hands; null where that is a warehouse. */
-  sender: z.object({ name: z.string().nullable(), phone: z.string().nullable() }).nullable(),
-  recipient: JsonObject,
-};
-
 export const DeliveryRow = z.object({
   id: Id,
   tenant_id: Id,
@@ -268,7 +253,7 @@ export const DeliveryDetailQuery = z.object({ include: z.literal("proof_links").
 export const DeliveryResponse = z.object({ delivery: DeliveryRow });
 /** After a pickup or a completion: what was due in cash, and what was booked. */
 export const CashMoveResponse = DeliveryResponse.extend({
-  cash: z.object({ due: Cash, collected: Cash }),
+  cash: z.object({ due: CashSplit, collected: CashSplit }),
 });
 export const DeliveryDetailResponse = z.object({ delivery: DeliveryDetail });
 export const DeliveriesResponse = z.object({

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { can, either, role } from "../../../shared/access.ts";
+import { carriedFields } from "../../../shared/carried-delivery.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { defineList, id, oneOf } from "../../../shared/list.ts";
 import { Id, ids, NamedRef, Person, Timestamp } from "../../../shared/schemas.ts";
-import { carriedFields, CashMoveResponse, Pickup } from "../deliveries/schemas.ts";
+import { CashMoveResponse, Pickup } from "../deliveries/schemas.ts";
 import { itsDriver } from "../people.ts";
 
 const statuses = ["pending", "completed", "cancelled"] as const;

@@ -11,6 +11,7 @@ export const manifestErrors = {
   item_not_found: 404,
   assignment_ended: 409,
   item_already_has_order: 409,
+  item_already_ordered: { status: 409, fields: ["delivery_code", "place", "service"] },
   manifest_bulk_order_creation_not_allowed: ofManifest,
   manifest_arrival_required: ofManifest,
   manifest_delivery_proof_required: ofManifest,
@@ -23,7 +24,9 @@ export const manifestErrors = {
   item_void: 409,
   item_has_open_exception: 409,
   item_status_not_allowed: 409,
+  item_has_no_order: 409,
   order_creation_interrupted: 503,
+  order_change_interrupted: 503,
 
   // The life of a manifest and its exceptions
   institution_inactive: 409,

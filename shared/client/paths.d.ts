@@ -1756,6 +1756,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/delivery/transfer-manifest-items/bulk/change-destination": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give the orders of items another destination or service, until they are picked up
+         * @description Who: permission manage:operations:tenant. Needs the tenant setting `transfer_manifest.enabled`.
+         */
+        post: operations["post_delivery_transfer_manifest_items_bulk_change_destination"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/delivery/transfer-manifest-items/bulk/resolve-exceptions": {
         parameters: {
             query?: never;
@@ -5815,11 +5835,35 @@ export interface components {
             };
         };
         /**
-         * @description `manifest_not_found`: This manifest does not exist.
+         * @description `branch_not_found`: This branch does not exist.
+         *
+         *     `address_not_found`: This address does not exist.
+         *
+         *     `service_not_found`: This delivery service does not exist.
          *
          *     `tenant_not_found`: This company does not exist.
          */
         "404_2": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "branch_not_found" | "address_not_found" | "service_not_found" | "tenant_not_found";
+                    field?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
+         * @description `manifest_not_found`: This manifest does not exist.
+         *
+         *     `tenant_not_found`: This company does not exist.
+         */
+        "404_3": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5840,7 +5884,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_3": {
+        "404_4": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5859,7 +5903,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_4": {
+        "404_5": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5879,7 +5923,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_5": {
+        "404_6": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5898,7 +5942,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_6": {
+        "404_7": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5917,7 +5961,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_7": {
+        "404_8": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5937,7 +5981,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_8": {
+        "404_9": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5967,7 +6011,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_9": {
+        "404_10": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5989,7 +6033,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_10": {
+        "404_11": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6009,7 +6053,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_11": {
+        "404_12": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6029,7 +6073,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_12": {
+        "404_13": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6048,7 +6092,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_13": {
+        "404_14": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6067,7 +6111,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_14": {
+        "404_15": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6086,7 +6130,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_15": {
+        "404_16": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6106,7 +6150,7 @@ export interface components {
          *
          *     This company does not exist.
          */
-        "404_16": {
+        "404_17": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6124,7 +6168,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_17": {
+        "404_18": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6144,7 +6188,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_18": {
+        "404_19": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6164,7 +6208,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_19": {
+        "404_20": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6189,7 +6233,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_20": {
+        "404_21": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6210,7 +6254,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_21": {
+        "404_22": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6233,7 +6277,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_22": {
+        "404_23": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6253,7 +6297,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_23": {
+        "404_24": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6272,7 +6316,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_24": {
+        "404_25": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6294,7 +6338,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_25": {
+        "404_26": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6314,7 +6358,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_26": {
+        "404_27": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6334,7 +6378,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_27": {
+        "404_28": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6353,7 +6397,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_28": {
+        "404_29": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6374,7 +6418,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_29": {
+        "404_30": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6394,7 +6438,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_30": {
+        "404_31": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6413,7 +6457,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_31": {
+        "404_32": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6432,7 +6476,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_32": {
+        "404_33": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6451,7 +6495,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_33": {
+        "404_34": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6470,7 +6514,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_34": {
+        "404_35": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6489,7 +6533,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_35": {
+        "404_36": {
             headers: {
                 [name: string]: unknown;
             };
@@ -7359,7 +7403,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_31"];
+            404: components["responses"]["404_32"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -7681,7 +7725,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_31"];
+            404: components["responses"]["404_32"];
             /**
              * @description `remittance_exceeds_owed`: The carrier owes {owed} {currency} of this, less than the amount.
              *
@@ -7793,7 +7837,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_32"];
+            404: components["responses"]["404_33"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -7880,7 +7924,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_32"];
+            404: components["responses"]["404_33"];
             /**
              * @description `remittance_already_reversed`: This payment has already been taken back.
              *
@@ -7968,7 +8012,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_31"];
+            404: components["responses"]["404_32"];
             /**
              * @description `carrier_not_enabled`: The carrier is not enabled.
              *
@@ -8278,7 +8322,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_4"];
+            404: components["responses"]["404_5"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -8884,7 +8928,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_15"];
+            404: components["responses"]["404_16"];
             409: components["responses"]["409_7"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -8942,7 +8986,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_15"];
+            404: components["responses"]["404_16"];
             /**
              * @description `assignment_ended`: This assignment has ended and can no longer be changed.
              *
@@ -9138,7 +9182,7 @@ export interface operations {
             };
             401: components["responses"]["401_2"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_16"];
+            404: components["responses"]["404_17"];
             429: components["responses"]["429_2"];
             500: components["responses"]["500_2"];
             503: components["responses"]["503_3"];
@@ -9727,7 +9771,7 @@ export interface operations {
             };
             401: components["responses"]["401_2"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_16"];
+            404: components["responses"]["404_17"];
             /** @description This Idempotency-Key was already used with other input. */
             409: {
                 headers: {
@@ -9868,7 +9912,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_11"];
+            404: components["responses"]["404_12"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -11024,7 +11068,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_13"];
+            404: components["responses"]["404_14"];
             /**
              * @description `handover_not_cancellable`: This cash handover can no longer be taken back.
              *
@@ -11128,7 +11172,7 @@ export interface operations {
             400: components["responses"]["400_12"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_13"];
+            404: components["responses"]["404_14"];
             /**
              * @description `handover_not_declared`: This cash has already been counted.
              *
@@ -11273,7 +11317,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_13"];
+            404: components["responses"]["404_14"];
             /**
              * @description `handover_not_in_discrepancy`: This cash handover has no open difference.
              *
@@ -11427,7 +11471,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_11"];
+            404: components["responses"]["404_12"];
             /**
              * @description `settlement_idempotency_conflict`: This key was already used for another settlement.
              *
@@ -11589,7 +11633,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_11"];
+            404: components["responses"]["404_12"];
             /**
              * @description `settlement_idempotency_conflict`: This key was already used for another settlement.
              *
@@ -11959,7 +12003,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_12"];
+            404: components["responses"]["404_13"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -12036,7 +12080,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_12"];
+            404: components["responses"]["404_13"];
             /** @description `settlement_receipt_failed`: The settlement succeeded, but its receipt could not be printed. Print it again. */
             409: {
                 headers: {
@@ -12124,7 +12168,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_12"];
+            404: components["responses"]["404_13"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -12231,7 +12275,7 @@ export interface operations {
             400: components["responses"]["400_9"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_12"];
+            404: components["responses"]["404_13"];
             /**
              * @description `settlement_already_reversed`: This settlement has already been taken back.
              *
@@ -12333,7 +12377,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_12"];
+            404: components["responses"]["404_13"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -12391,7 +12435,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_11"];
+            404: components["responses"]["404_12"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -12987,6 +13031,8 @@ export interface operations {
                             items: {
                                 [key: string]: unknown;
                             }[];
+                            label_edition: number;
+                            label_outdated: boolean;
                             leg: ("A" | "B") | null;
                             legs: {
                                 assignment: {
@@ -13192,7 +13238,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_8"];
+            404: components["responses"]["404_9"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -13339,7 +13385,7 @@ export interface operations {
             400: components["responses"]["400_8"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_9"];
+            404: components["responses"]["404_10"];
             409: components["responses"]["409_4"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
@@ -13490,7 +13536,7 @@ export interface operations {
             400: components["responses"]["400_8"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_9"];
+            404: components["responses"]["404_10"];
             409: components["responses"]["409_4"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
@@ -13668,7 +13714,7 @@ export interface operations {
             400: components["responses"]["400_9"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_8"];
+            404: components["responses"]["404_9"];
             409: components["responses"]["409_3"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -13879,7 +13925,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_8"];
+            404: components["responses"]["404_9"];
             /**
              * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
@@ -14142,7 +14188,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_8"];
+            404: components["responses"]["404_9"];
             /**
              * @description `assignment_ended`: This assignment has ended and can no longer be changed.
              *
@@ -14342,7 +14388,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_8"];
+            404: components["responses"]["404_9"];
             409: components["responses"]["409_5"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -14665,7 +14711,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_8"];
+            404: components["responses"]["404_9"];
             /**
              * @description `delivery_not_executable`: This delivery does not leave a warehouse, so there is nothing to prepare.
              *
@@ -14867,7 +14913,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_8"];
+            404: components["responses"]["404_9"];
             409: components["responses"]["409_5"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -15193,7 +15239,7 @@ export interface operations {
             400: components["responses"]["400_10"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_8"];
+            404: components["responses"]["404_9"];
             /**
              * @description `assignment_ended`: This assignment has ended and can no longer be changed.
              *
@@ -15283,7 +15329,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_8"];
+            404: components["responses"]["404_9"];
             /**
              * @description `assignment_ended`: This assignment has ended and can no longer be changed.
              *
@@ -15478,7 +15524,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_8"];
+            404: components["responses"]["404_9"];
             /**
              * @description `assignment_ended`: This assignment has ended and can no longer be changed.
              *
@@ -15816,7 +15862,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_8"];
+            404: components["responses"]["404_9"];
             409: components["responses"]["409_3"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -16399,7 +16445,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_11"];
+            404: components["responses"]["404_12"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -16506,7 +16552,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_11"];
+            404: components["responses"]["404_12"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -17606,7 +17652,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_7"];
+            404: components["responses"]["404_8"];
             /** @description `branch_code_ambiguous`: Several institutions have a branch with this code. Choose one. */
             409: {
                 headers: {
@@ -17752,7 +17798,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_6"];
+            404: components["responses"]["404_7"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -17866,7 +17912,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_6"];
+            404: components["responses"]["404_7"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -18082,7 +18128,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_7"];
+            404: components["responses"]["404_8"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -18296,7 +18342,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_7"];
+            404: components["responses"]["404_8"];
             /**
              * @description `branch_in_use`: Manifests that are still open use this branch.
              *
@@ -18405,7 +18451,7 @@ export interface operations {
             400: components["responses"]["400_6"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_6"];
+            404: components["responses"]["404_7"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -18514,7 +18560,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_10"];
+            404: components["responses"]["404_11"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -18659,7 +18705,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_10"];
+            404: components["responses"]["404_11"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -19145,7 +19191,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_10"];
+            404: components["responses"]["404_11"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -19402,7 +19448,7 @@ export interface operations {
                     };
                 };
             };
-            404: components["responses"]["404_10"];
+            404: components["responses"]["404_11"];
             /**
              * @description `delivery_service_in_use`: The service cannot be deleted while orders of the store wait for approval with it or drafts name it. Switch it off instead.
              *
@@ -19466,7 +19512,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_8"];
+            404: components["responses"]["404_9"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -20023,6 +20069,115 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    post_delivery_transfer_manifest_items_bulk_change_destination: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    delivery_service_id?: string | null;
+                    destination_address_id?: string | null;
+                    destination_branch_id?: string | null;
+                    dry_run?: boolean | null;
+                    item_ids: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            changed: {
+                                delivery: {
+                                    delivery_code: number;
+                                    /** Format: uuid */
+                                    id: string;
+                                    status: string;
+                                };
+                                /** Format: uuid */
+                                item_id: string;
+                                price_difference: number;
+                            }[];
+                            changed_count: number;
+                            failed: {
+                                error_key: string;
+                                error_message: string;
+                                /** Format: uuid */
+                                item_id: string;
+                            }[];
+                            failed_count: number;
+                        };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            /**
+             * @description `one_destination_required`: Choose one destination: a branch or an address, not both.
+             *
+             *     `delivery_service_not_available`: This delivery service may not be used here.
+             *
+             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+             *
+             *     `validation_failed`: {field} {reason}.
+             *
+             *     `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "one_destination_required" | "delivery_service_not_available" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404_2"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     post_delivery_transfer_manifest_items_bulk_resolve_exceptions: {
         parameters: {
             query?: {
@@ -20094,7 +20249,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_2"];
+            404: components["responses"]["404_3"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -20154,6 +20309,12 @@ export interface operations {
                                 barcode_value: string | null;
                                 code: string;
                                 current_status: string | null;
+                                delivery?: {
+                                    delivery_code: number;
+                                    /** Format: uuid */
+                                    id: string;
+                                    status: string;
+                                };
                                 error_key: string;
                                 error_message: string;
                                 /** Format: uuid */
@@ -20226,30 +20387,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            /**
-             * @description `branch_not_found`: This branch does not exist.
-             *
-             *     `address_not_found`: This address does not exist.
-             *
-             *     `service_not_found`: This delivery service does not exist.
-             *
-             *     `tenant_not_found`: This company does not exist.
-             */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code: "branch_not_found" | "address_not_found" | "service_not_found" | "tenant_not_found";
-                        field?: string;
-                        message: string;
-                        /** @constant */
-                        success: false;
-                    };
-                };
-            };
+            404: components["responses"]["404_2"];
             /**
              * @description `manifest_bulk_order_creation_not_allowed`: Manifest {manifest_number} is {manifest_status}; orders cannot be created from it.
              *
@@ -20258,6 +20396,8 @@ export interface operations {
              *     `manifest_delivery_proof_required`: Manifest {manifest_number} ({manifest_status}) still needs its delivery proof.
              *
              *     `manifest_bulk_receipt_incomplete`: The receipt of manifest {manifest_number} ({manifest_status}) is incomplete.
+             *
+             *     `conflict`: This clashes with something that already exists.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -20268,7 +20408,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "manifest_bulk_order_creation_not_allowed" | "manifest_arrival_required" | "manifest_delivery_proof_required" | "manifest_bulk_receipt_incomplete" | "idempotency_conflict";
+                        code: "manifest_bulk_order_creation_not_allowed" | "manifest_arrival_required" | "manifest_delivery_proof_required" | "manifest_bulk_receipt_incomplete" | "conflict" | "idempotency_conflict";
                         manifest_id?: string;
                         manifest_number?: string;
                         manifest_status?: string;
@@ -21133,7 +21273,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_2"];
+            404: components["responses"]["404_3"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -21249,7 +21389,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_2"];
+            404: components["responses"]["404_3"];
             409: components["responses"]["409_3"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -21362,7 +21502,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_2"];
+            404: components["responses"]["404_3"];
             409: components["responses"]["409_3"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -21469,7 +21609,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_2"];
+            404: components["responses"]["404_3"];
             /**
              * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
@@ -21608,7 +21748,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_2"];
+            404: components["responses"]["404_3"];
             /**
              * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
@@ -21741,7 +21881,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_2"];
+            404: components["responses"]["404_3"];
             409: components["responses"]["409_3"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -21803,7 +21943,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_2"];
+            404: components["responses"]["404_3"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -22046,7 +22186,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_3"];
+            404: components["responses"]["404_4"];
             409: components["responses"]["409_2"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -22163,7 +22303,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_2"];
+            404: components["responses"]["404_3"];
             /**
              * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
@@ -22252,7 +22392,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_2"];
+            404: components["responses"]["404_3"];
             409: components["responses"]["409_2"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -22326,7 +22466,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_2"];
+            404: components["responses"]["404_3"];
             409: components["responses"]["409_2"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -22444,7 +22584,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_3"];
+            404: components["responses"]["404_4"];
             /**
              * @description `manifest_action_not_allowed`: Manifest {manifest_number} is {manifest_status}; this is not possible now.
              *
@@ -22574,7 +22714,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_2"];
+            404: components["responses"]["404_3"];
             409: components["responses"]["409_3"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -22707,7 +22847,7 @@ export interface operations {
                     };
                 };
             };
-            404: components["responses"]["404_2"];
+            404: components["responses"]["404_3"];
             /**
              * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
@@ -22873,7 +23013,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_4"];
+            404: components["responses"]["404_5"];
             /**
              * @description `processing_point_code_exists`: Another processing point already has this code.
              *
@@ -22976,7 +23116,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_5"];
+            404: components["responses"]["404_6"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -23167,7 +23307,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
-            404: components["responses"]["404_5"];
+            404: components["responses"]["404_6"];
             /**
              * @description `processing_point_in_use`: Manifests that are still open use this processing point.
              *
@@ -23637,7 +23777,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_14"];
+            404: components["responses"]["404_15"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -24045,7 +24185,7 @@ export interface operations {
             400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_14"];
+            404: components["responses"]["404_15"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -24707,7 +24847,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_35"];
+            404: components["responses"]["404_36"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -24994,7 +25134,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401_3"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_35"];
+            404: components["responses"]["404_36"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -25297,7 +25437,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -25648,7 +25788,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_29"];
+            404: components["responses"]["404_30"];
             409: components["responses"]["409_13"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -25729,7 +25869,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_29"];
+            404: components["responses"]["404_30"];
             409: components["responses"]["409_13"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -25892,7 +26032,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -25964,7 +26104,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_26"];
+            404: components["responses"]["404_27"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -26052,7 +26192,7 @@ export interface operations {
             400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_26"];
+            404: components["responses"]["404_27"];
             409: components["responses"]["409"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
@@ -26109,7 +26249,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_26"];
+            404: components["responses"]["404_27"];
             /**
              * @description `category_in_use`: Products are in this category; move them first.
              *
@@ -26201,7 +26341,7 @@ export interface operations {
             400: components["responses"]["400_13"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -26253,7 +26393,7 @@ export interface operations {
             400: components["responses"]["400_17"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_26"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -26361,7 +26501,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             /**
              * @description `custom_domain_taken`: This domain is connected to another store.
              *
@@ -26445,7 +26585,7 @@ export interface operations {
             400: components["responses"]["400_17"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_26"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -26618,7 +26758,7 @@ export interface operations {
             400: components["responses"]["400_13"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -26796,7 +26936,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             409: components["responses"]["409"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
@@ -26886,7 +27026,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -26982,7 +27122,7 @@ export interface operations {
             400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             409: components["responses"]["409_3"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
@@ -27293,7 +27433,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             409: components["responses"]["409"];
             412: components["responses"]["412"];
             429: components["responses"]["429"];
@@ -27390,7 +27530,7 @@ export interface operations {
             400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             /**
              * @description `market_not_approved`: Only an approved market can be published.
              *
@@ -27536,7 +27676,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             409: components["responses"]["409_3"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -27975,7 +28115,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_28"];
+            404: components["responses"]["404_29"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -28326,7 +28466,7 @@ export interface operations {
             400: components["responses"]["400_18"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_28"];
+            404: components["responses"]["404_29"];
             /**
              * @description `order_not_cancellable`: An order that has been shipped, delivered or cancelled cannot be cancelled.
              *
@@ -28517,7 +28657,7 @@ export interface operations {
             400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_28"];
+            404: components["responses"]["404_29"];
             409: components["responses"]["409_12"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
@@ -28634,7 +28774,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_28"];
+            404: components["responses"]["404_29"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -28843,7 +28983,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_28"];
+            404: components["responses"]["404_29"];
             /**
              * @description `order_not_paid`: The order is not paid in full.
              *
@@ -28946,7 +29086,7 @@ export interface operations {
             400: components["responses"]["400_18"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_28"];
+            404: components["responses"]["404_29"];
             409: components["responses"]["409_12"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
@@ -29114,7 +29254,7 @@ export interface operations {
             400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_28"];
+            404: components["responses"]["404_29"];
             409: components["responses"]["409_3"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
@@ -29525,7 +29665,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -29851,7 +29991,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_27"];
+            404: components["responses"]["404_28"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -30082,7 +30222,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_27"];
+            404: components["responses"]["404_28"];
             409: components["responses"]["409"];
             412: components["responses"]["412"];
             429: components["responses"]["429"];
@@ -30168,7 +30308,7 @@ export interface operations {
                     };
                 };
             };
-            404: components["responses"]["404_27"];
+            404: components["responses"]["404_28"];
             /**
              * @description `product_already_reviewed`: You reviewed this purchase already.
              *
@@ -30252,7 +30392,7 @@ export interface operations {
             304: components["responses"]["304"];
             400: components["responses"]["400"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -30316,7 +30456,7 @@ export interface operations {
             304: components["responses"]["304"];
             400: components["responses"]["400"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -30375,7 +30515,7 @@ export interface operations {
             304: components["responses"]["304"];
             400: components["responses"]["400"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -30447,7 +30587,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -30539,7 +30679,7 @@ export interface operations {
             304: components["responses"]["304"];
             400: components["responses"]["400"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_25"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -33302,7 +33442,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_30"];
+            404: components["responses"]["404_31"];
             /**
              * @description `user_field_fixed`: {field} of this user cannot be changed here.
              *
@@ -33390,7 +33530,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_30"];
+            404: components["responses"]["404_31"];
             /**
              * @description `cannot_deactivate_self`: You cannot deactivate yourself.
              *
@@ -34735,7 +34875,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_19"];
+            404: components["responses"]["404_20"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -34811,7 +34951,7 @@ export interface operations {
             400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_19"];
+            404: components["responses"]["404_20"];
             /**
              * @description `item_sku_exists`: Another inventory item already has this SKU.
              *
@@ -35186,7 +35326,7 @@ export interface operations {
             400: components["responses"]["400_15"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_20"];
+            404: components["responses"]["404_21"];
             /**
              * @description `bin_inactive`: The bin is out of use.
              *
@@ -35463,7 +35603,7 @@ export interface operations {
             400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_20"];
+            404: components["responses"]["404_21"];
             409: components["responses"]["409_9"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -35679,7 +35819,7 @@ export interface operations {
             400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_20"];
+            404: components["responses"]["404_21"];
             /**
              * @description `bin_inactive`: The bin is out of use.
              *
@@ -35908,7 +36048,7 @@ export interface operations {
             400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_20"];
+            404: components["responses"]["404_21"];
             409: components["responses"]["409_9"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -36001,7 +36141,7 @@ export interface operations {
             400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_20"];
+            404: components["responses"]["404_21"];
             /**
              * @description `inventory_item_inactive`: The inventory item is out of use.
              *
@@ -36092,6 +36232,7 @@ export interface operations {
                                 /** Format: uuid */
                                 id: string;
                                 is_active: boolean;
+                                label_outdated: boolean;
                                 /** @enum {string} */
                                 next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
                                 parcel: {
@@ -36156,6 +36297,7 @@ export interface operations {
                                 /** Format: uuid */
                                 id: string;
                                 is_active: boolean;
+                                label_outdated: boolean;
                                 /** @enum {string} */
                                 next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
                                 parcel: {
@@ -36234,6 +36376,7 @@ export interface operations {
                                 /** Format: uuid */
                                 id: string;
                                 is_active: boolean;
+                                label_outdated: boolean;
                                 /** @enum {string} */
                                 next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
                                 parcel: {
@@ -36280,6 +36423,7 @@ export interface operations {
                                 /** Format: uuid */
                                 id: string;
                                 is_active: boolean;
+                                label_outdated: boolean;
                                 /** @enum {string} */
                                 next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
                                 parcel: {
@@ -36333,6 +36477,7 @@ export interface operations {
                                 /** Format: uuid */
                                 id: string;
                                 is_active: boolean;
+                                label_outdated: boolean;
                                 /** @enum {string} */
                                 next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
                                 parcel: {
@@ -36443,6 +36588,7 @@ export interface operations {
                             /** Format: uuid */
                             id: string;
                             is_active: boolean;
+                            label_outdated: boolean;
                             /** @enum {string} */
                             next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
                             parcel: {
@@ -36509,6 +36655,7 @@ export interface operations {
                             /** Format: uuid */
                             id: string;
                             is_active: boolean;
+                            label_outdated: boolean;
                             /** @enum {string} */
                             next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
                             parcel: {
@@ -36587,6 +36734,7 @@ export interface operations {
                             /** Format: uuid */
                             id: string;
                             is_active: boolean;
+                            label_outdated: boolean;
                             /** @enum {string} */
                             next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
                             parcel: {
@@ -36633,6 +36781,7 @@ export interface operations {
                             /** Format: uuid */
                             id: string;
                             is_active: boolean;
+                            label_outdated: boolean;
                             /** @enum {string} */
                             next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
                             parcel: {
@@ -36686,6 +36835,7 @@ export interface operations {
                             /** Format: uuid */
                             id: string;
                             is_active: boolean;
+                            label_outdated: boolean;
                             /** @enum {string} */
                             next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
                             parcel: {
@@ -36726,7 +36876,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_8"];
+            404: components["responses"]["404_9"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -37163,7 +37313,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_22"];
+            404: components["responses"]["404_23"];
             409: components["responses"]["409_10"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -37257,7 +37407,7 @@ export interface operations {
             400: components["responses"]["400_15"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_17"];
+            404: components["responses"]["404_18"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -38836,7 +38986,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_21"];
+            404: components["responses"]["404_22"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -38952,7 +39102,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_21"];
+            404: components["responses"]["404_22"];
             /**
              * @description `sorting_session_not_active`: The sorting session has ended.
              *
@@ -39050,7 +39200,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_21"];
+            404: components["responses"]["404_22"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -39489,6 +39639,7 @@ export interface operations {
                             delivery_flow: string;
                             /** Format: uuid */
                             id: string;
+                            label_outdated: boolean;
                             status: string;
                         };
                         /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
@@ -39822,7 +39973,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_4"];
+            404: components["responses"]["404_5"];
             409: components["responses"]["409_8"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -39908,7 +40059,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_17"];
+            404: components["responses"]["404_18"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -40121,7 +40272,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_17"];
+            404: components["responses"]["404_18"];
             /**
              * @description `warehouse_has_inventory`: The warehouse still holds inventory and cannot be deleted.
              *
@@ -40224,7 +40375,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_17"];
+            404: components["responses"]["404_18"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -40297,7 +40448,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_17"];
+            404: components["responses"]["404_18"];
             /**
              * @description `bin_code_exists`: Another bin of this warehouse already has this code.
              *
@@ -40387,7 +40538,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_18"];
+            404: components["responses"]["404_19"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -40466,7 +40617,7 @@ export interface operations {
             400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_18"];
+            404: components["responses"]["404_19"];
             /**
              * @description `bin_code_exists`: Another bin of this warehouse already has this code.
              *
@@ -40623,7 +40774,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_17"];
+            404: components["responses"]["404_18"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -40700,7 +40851,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_17"];
+            404: components["responses"]["404_18"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -41261,7 +41412,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_22"];
+            404: components["responses"]["404_23"];
             409: components["responses"]["409_10"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -41393,7 +41544,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_23"];
+            404: components["responses"]["404_24"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -41519,7 +41670,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_23"];
+            404: components["responses"]["404_24"];
             /**
              * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
@@ -41666,7 +41817,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_23"];
+            404: components["responses"]["404_24"];
             /**
              * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
@@ -42448,7 +42599,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_23"];
+            404: components["responses"]["404_24"];
             /**
              * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
@@ -42585,7 +42736,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_34"];
+            404: components["responses"]["404_35"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -42633,7 +42784,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_34"];
+            404: components["responses"]["404_35"];
             /**
              * @description `webhook_event_not_failed`: Only a failed event can be retried, and nobody else may be retrying it.
              *
@@ -43030,7 +43181,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_33"];
+            404: components["responses"]["404_34"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -43078,7 +43229,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_33"];
+            404: components["responses"]["404_34"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -43131,7 +43282,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_33"];
+            404: components["responses"]["404_34"];
             /**
              * @description `webhook_subscription_inactive`: The subscription is not active.
              *
@@ -43220,7 +43371,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_33"];
+            404: components["responses"]["404_34"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];

@@ -55,6 +55,9 @@ create table if not exists delivery.deliveries (
   manifest_item_id uuid,
   source_snapshot jsonb,
   snapshot_version text check (snapshot_version = 'manifest_origin_v1'),
+  -- How often its label was printed, and whether it was given another destination since.
+  label_edition integer not null default 0 check (label_edition >= 0),
+  label_outdated boolean not null default false,
   label_assignment text not null default 'shipment_label' check (label_assignment in ('shipment_label', 'manifest_shipment_label')),
   -- Why it has the status it has: of a failure, a return, a cancellation.
   status_reason text,
@@ -91,9 +94,13 @@ create table if not exists delivery.deliveries (
   foreign key (tenant_id, manifest_item_id) references delivery.transfer_manifest_items (tenant_id, id) on delete restrict
 );
 create index if not exists deliveries_changed on delivery.deliveries (tenant_id, changed, id);
--- One order per manifest item, and one physical parcel per barcode (legs share their parent's).
-create unique index if not exists item_already_has_order on delivery.deliveries (tenant_id, manifest_item_id) where manifest_item_id is not null;
-create unique index if not exists delivery_barcode_taken on delivery.deliveries (tenant_id, barcode) where parent_id is null;
+-- One live order per manifest item, and one physical parcel per barcode (legs share their parent's). A cancelled order
+-- gives both back.
+create unique index if not exists item_already_has_order on delivery.deliveries (tenant_id, manifest_item_id)
+  where manifest_item_id is not null and status <> 'cancelled';
+create unique index if not exists delivery_barcode_taken on delivery.deliveries (tenant_id, barcode)
+  where parent_id is null and status <> 'cancelled';
+create index if not exists deliveries_manifest_item on delivery.deliveries (tenant_id, manifest_item_id) where manifest_item_id is not null;
 create unique index if not exists leg_sequence_taken on delivery.deliveries (tenant_id, parent_id, sequence_plan) where parent_id is not null;
 -- What went out comes back once.
 create unique index if not exists return_already_exists on delivery.deliveries (tenant_id, original_delivery_id)

@@ -1590,6 +1590,9 @@ create table if not exists delivery.deliveries (
   manifest_item_id uuid,
   source_snapshot jsonb,
   snapshot_version text check (snapshot_version = 'manifest_origin_v1'),
+  -- How often its label was printed, and whether it was given another destination since.
+  label_edition integer not null default 0 check (label_edition >= 0),
+  label_outdated boolean not null default false,
   label_assignment text not null default 'shipment_label' check (label_assignment in ('shipment_label', 'manifest_shipment_label')),
   -- Why it has the status it has: of a failure, a return, a cancellation.
   status_reason text,
@@ -1626,9 +1629,13 @@ create table if not exists delivery.deliveries (
   foreign key (tenant_id, manifest_item_id) references delivery.transfer_manifest_items (tenant_id, id) on delete restrict
 );
 create index if not exists deliveries_changed on delivery.deliveries (tenant_id, changed, id);
--- One order per manifest item, and one physical parcel per barcode (legs share their parent's).
-create unique index if not exists item_already_has_order on delivery.deliveries (tenant_id, manifest_item_id) where manifest_item_id is not null;
-create unique index if not exists delivery_barcode_taken on delivery.deliveries (tenant_id, barcode) where parent_id is null;
+-- One live order per manifest item, and one physical parcel per barcode (legs share their parent's). A cancelled order
+-- gives both back.
+create unique index if not exists item_already_has_order on delivery.deliveries (tenant_id, manifest_item_id)
+  where manifest_item_id is not null and status <> 'cancelled';
+create unique index if not exists delivery_barcode_taken on delivery.deliveries (tenant_id, barcode)
+  where parent_id is null and status <> 'cancelled';
+create index if not exists deliveries_manifest_item on delivery.deliveries (tenant_id, manifest_item_id) where manifest_item_id is not null;
 create unique index if not exists leg_sequence_taken on delivery.deliveries (tenant_id, parent_id, sequence_plan) where parent_id is not null;
 -- What went out comes back once.
 create unique index if not exists return_already_exists on delivery.deliveries (tenant_id, original_delivery_id)
@@ -6899,24 +6906,34 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
 begin
-  with corrected as (
-    update delivery.deliveries x set
-      recipient = case when input ? 'recipient' then coalesce(nullif(input -> 'recipient', 'null'), '{}') else x.recipient end,
-      notes = case when input ? 'notes' then input ->> 'notes' else x.notes end,
-      external_reference_id = case when input ? 'external_reference_id' then input ->> 'external_reference_id' else x.external_reference_id end,
-      promised_at = case when input ? 'promised_at' then app.instant(input ->> 'promised_at') else x.promised_at end
-    where x.tenant_id = v_tenant and (x.id = parcel or (x.parent_id = parcel and x.status not in ('delivered', 'cancelled')))
-    returning x.id, x.delivery_code
-  )
-  insert into tenancy.notifications (tenant_id, user_id, type, payload)
-  select v_tenant, a.driver_id, 'delivery_changed', jsonb_build_object('assignment_id', a.id, 'delivery_id', c.id,
-    'delivery_code', c.delivery_code)
-  from corrected c
-  join delivery.assignments a on a.tenant_id = v_tenant and a.delivery_id = c.id and a.status in ('pending', 'assigned', 'accepted')
-  where a.driver_id is distinct from app.user_id();
+  update delivery.deliveries x set
+    recipient = case when input ? 'recipient' then coalesce(nullif(input -> 'recipient', 'null'), '{}') else x.recipient end,
+    notes = case when input ? 'notes' then input ->> 'notes' else x.notes end,
+    external_reference_id = case when input ? 'external_reference_id' then input ->> 'external_reference_id' else x.external_reference_id end,
+    promised_at = case when input ? 'promised_at' then app.instant(input ->> 'promised_at') else x.promised_at end
+  where x.tenant_id = v_tenant and (x.id = parcel or (x.parent_id = parcel and x.status not in ('delivered', 'cancelled')));
+  perform private.drivers_notify(array[parcel]);
 end $$;
 
-grant execute on function private.delivery_corrected(uuid, jsonb) to barid_caller;
+-- Notifies the drivers who have one of these parcels, or a leg of it, that its details have changed; not the caller.
+-- A definer: a customer who corrects an order writes no notices to drivers.
+create or replace function private.drivers_notify(parcels uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_family uuid[] := parcels || array(select l.id from delivery.deliveries l
+    where l.tenant_id = v_tenant and l.parent_id = any (parcels) and l.status not in ('delivered', 'cancelled'));
+begin
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select v_tenant, a.driver_id, 'delivery_changed', jsonb_build_object('assignment_id', a.id, 'delivery_id', d.id,
+    'delivery_code', d.delivery_code)
+  from delivery.assignments a
+  join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+  where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.status in ('pending', 'assigned', 'accepted')
+    and a.driver_id is distinct from app.user_id();
+end $$;
+
+grant execute on function private.delivery_corrected(uuid, jsonb), private.drivers_notify(uuid[]) to barid_caller;
 
 -- sql/40_functions/delivery/deliveries/40_carriers.sql
 
@@ -7330,18 +7347,22 @@ end $$;
 -- Deliveries that are called off before anybody has them in hand.
 
 -- Calls a delivery off before anybody has it in hand: the parcel and its legs together, the fee by the policy in
--- force, drivers freed, what was picked put back. {id, reason} -> {delivery, refunded}
+-- force, drivers freed, what was picked put back, and the manifest item it was made from can be ordered again.
+-- {id, reason} -> {delivery, refunded}
+-- Locks the item's manifest and the item before the delivery.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, insufficient_wallet_balance.
 create or replace function delivery.delivery_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
+  d delivery.deliveries;
   v_operations boolean := app.has_permission('manage:operations:tenant');
   v_under_way text;
   v_ends uuid[];
   v_picks uuid[];
   v_refunded boolean;
 begin
+  perform private.manifest_item_lock((input ->> 'id')::uuid);
+  d := delivery.delivery_lock((input ->> 'id')::uuid);
   select * into d from delivery.deliveries x where x.id = delivery.parcel_of(d);
   if not found then
     perform app.fail('forbidden');
@@ -7361,6 +7382,7 @@ begin
   end if;
   update delivery.deliveries x set status = 'cancelled', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = any (v_ends);
+  perform private.manifest_item_return(d.id);
   v_picks := private.delivery_let_go(d.id);
   v_refunded := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
@@ -7664,6 +7686,7 @@ begin
   v_family := array(select x.id from delivery.deliveries x where x.tenant_id = d.tenant_id and x.parent_id = d.id) || d.id || v_parcel;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id) || jsonb_build_object(
     'package_details', d.package_details, 'staging_warehouse_id', d.staging_warehouse_id,
+    'label_edition', d.label_edition, 'label_outdated', d.label_outdated,
     'legs', (select coalesce(jsonb_agg(to_jsonb(l) order by l.sequence_plan), '[]') from delivery.deliveries_list l where l.parent_id = d.id),
     'exceptions', (select coalesce(jsonb_agg(to_jsonb(e) - 'delivery' order by e.created_at desc, e.id), '[]')
       from delivery.delivery_exceptions_list e where e.delivery_id = any (v_family)),
@@ -8216,7 +8239,13 @@ begin
     'receiving>received', 'receiving>received_with_exceptions',
     'received>received_with_exceptions', 'received_with_exceptions>received',
     'received>processing', 'received_with_exceptions>processing',
-    'processing>completed']) then
+    'processing>completed', 'completed>processing']) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
+  end if;
+  -- It ended with all of its items; only one that came back from a cancelled order opens it again.
+  if old.status = 'completed' and new.status <> old.status and not exists (
+      select from delivery.transfer_manifest_items i
+      where i.tenant_id = new.tenant_id and i.manifest_id = new.id and i.status not in ('order_created', 'void')) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
   return new;
@@ -8229,11 +8258,15 @@ begin
     'picked_up>in_transit', 'picked_up>received', 'in_transit>received',
     'received>scanned', 'received>processing', 'scanned>processing',
     'scanned>received', 'processing>received',
-    'received>order_created', 'scanned>order_created', 'processing>order_created',
+    'received>order_created', 'scanned>order_created', 'processing>order_created', 'order_created>received',
     'picked_up>void', 'in_transit>void', 'received>void', 'scanned>void', 'processing>void']) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
-  if old.delivery_id is not null and new.delivery_id is distinct from old.delivery_id then
+  -- Only a cancelled order gives its item back, and then it has none.
+  if old.delivery_id is not null and (new.delivery_id is distinct from old.delivery_id or new.status <> old.status)
+    and not (new.delivery_id is null and new.status = 'received' and exists (
+      select from delivery.deliveries d
+      where d.tenant_id = old.tenant_id and d.id = old.delivery_id and d.status = 'cancelled')) then
     perform app.fail('item_already_has_order');
   end if;
   return new;
@@ -8546,20 +8579,15 @@ end $$;
 
 -- sql/40_functions/delivery/manifests/50_destination.sql
 
--- Where a batch goes and with which service: resolved once for the whole request.
--- {destination_branch_id | destination_address_id, delivery_service_id?} ->
--- {address_id, branch_id, service_id, recipient{name, phone}}
--- Fails: branch_not_found, address_not_found, delivery_service_id_required, service_not_found,
--- delivery_service_not_available (switched off, or not among the tenant's services for this flow).
-create or replace function delivery.manifest_destination(input jsonb) returns jsonb
+-- Where a batch goes: resolved once for the whole request.
+-- {destination_branch_id | destination_address_id} -> {address_id, branch_id, recipient{name, phone}}
+-- Fails: branch_not_found, address_not_found.
+create or replace function delivery.manifest_place(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
-  v_settings jsonb := delivery.manifest_settings();
-  v_service uuid := coalesce(input ->> 'delivery_service_id', v_settings ->> 'default_delivery_service_id')::uuid;
   v_address uuid;
   v_branch uuid;
   v_recipient jsonb;
-  v_active boolean;
 begin
   if input ->> 'destination_branch_id' is not null then
     select b.id, b.address_id,
@@ -8581,19 +8609,41 @@ begin
       perform app.fail('address_not_found', '{"field": "destination_address_id"}');
     end if;
   end if;
+  return jsonb_build_object('address_id', v_address, 'branch_id', v_branch, 'recipient', v_recipient);
+end $$;
 
-  if v_service is null then
-    perform app.fail('delivery_service_id_required', '{"field": "delivery_service_id"}');
-  end if;
-  select s.active into v_active from delivery.delivery_services s where s.id = v_service and s.deleted_at is null;
+-- Refuses a service that manifests cannot use.
+-- Fails: service_not_found, delivery_service_not_available (switched off, or not among the tenant's services for this flow).
+create or replace function delivery.require_manifest_service(service_id uuid, settings jsonb default delivery.manifest_settings()) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_active boolean;
+begin
+  select s.active into v_active from delivery.delivery_services s where s.id = service_id and s.deleted_at is null;
   if not found then
     perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
   end if;
-  if not v_active or (jsonb_array_length(v_settings -> 'available_delivery_service_ids') > 0
-      and not v_settings -> 'available_delivery_service_ids' ? v_service::text) then
+  if not v_active or (jsonb_array_length(settings -> 'available_delivery_service_ids') > 0
+      and not settings -> 'available_delivery_service_ids' ? service_id::text) then
     perform app.fail('delivery_service_not_available', '{"field": "delivery_service_id"}');
   end if;
-  return jsonb_build_object('address_id', v_address, 'branch_id', v_branch, 'service_id', v_service, 'recipient', v_recipient);
+end $$;
+
+-- Where a batch goes and with which service, the default of manifests unless one is sent.
+-- {destination_branch_id | destination_address_id, delivery_service_id?} -> manifest_place's answer with service_id
+-- Fails: as manifest_place and require_manifest_service, delivery_service_id_required.
+create or replace function delivery.manifest_destination(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_settings jsonb := delivery.manifest_settings();
+  v_service uuid := coalesce(input ->> 'delivery_service_id', v_settings ->> 'default_delivery_service_id')::uuid;
+  v_place jsonb := delivery.manifest_place(input);
+begin
+  if v_service is null then
+    perform app.fail('delivery_service_id_required', '{"field": "delivery_service_id"}');
+  end if;
+  perform delivery.require_manifest_service(v_service, v_settings);
+  return v_place || jsonb_build_object('service_id', v_service);
 end $$;
 
 -- sql/40_functions/delivery/manifests/52_receive_and_order.sql
@@ -8679,7 +8729,7 @@ begin
   if cardinality(v_pending) > 0 then
     v_failures := delivery.manifest_orders_create(jsonb_build_object('item_ids', v_pending, 'destination', v_destination)) -> 'failures';
   end if;
-  return delivery.manifest_orders_outcome(input || jsonb_build_object('failures', v_failures));
+  return delivery.manifest_orders_outcome(input || jsonb_build_object('failures', v_failures, 'destination', v_destination));
 end $$;
 
 -- Takes delivery codes for these items at once, in the order given; an item that has one keeps it.
@@ -8706,9 +8756,10 @@ end $$;
 -- sql/40_functions/delivery/manifests/54_orders_outcome.sql
 
 -- What became of a request, read from what is durable, in the order the items were scanned.
--- {item_ids, failures: [{item_id, code, params?}], idempotency_key?} -> {created, failed, receipt, code}
---   created  every requested item that has its order, made now or before
---   failed   the others that should have one: [{item_id, barcode_value, manifest_*, current_status, code, params}];
+-- {item_ids, destination, failures: [{item_id, code, params?}], idempotency_key?} -> {created, failed, receipt, code}
+--   created  every requested item that has its order to this destination, made now or before
+--   failed   the others that should have one: [{item_id, barcode_value, manifest_*, current_status, code, params, delivery?}];
+--            item_already_ordered names the order to another destination or with another service;
 --            received items of a manifest that is still being received are neither
 --   receipt  requested, received (received_at set, not void), ready (their manifest's receiving is complete)
 --   code     manifest_receiving_incomplete when a manifest is still being received, else null
@@ -8716,6 +8767,9 @@ create or replace function delivery.manifest_orders_outcome(input jsonb) returns
 language plpgsql set search_path = '' as $$
 declare
   v_key text := input ->> 'idempotency_key';
+  v_branch uuid := (input #>> '{destination,branch_id}')::uuid;
+  v_address uuid := (input #>> '{destination,address_id}')::uuid;
+  v_service uuid := (input #>> '{destination,service_id}')::uuid;
   v_answer jsonb;
 begin
   with asked as materialized (
@@ -8726,8 +8780,11 @@ begin
     left join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
   ), judged as materialized (
     select a.*, d.id as delivery_id, d.delivery_code, d.status as delivery_status,
+      case when d.id is not null and not delivery.order_goes_to(a.item, d, v_branch, v_address, v_service)
+        then delivery.order_named(a.item, d) end as elsewhere,
       coalesce((a.item).received_at is not null and (a.item).status <> 'void', false) as received,
-      case when d.id is not null then null
+      case when d.id is not null then
+          case when not delivery.order_goes_to(a.item, d, v_branch, v_address, v_service) then 'item_already_ordered' end
         when not a.known then 'item_not_found'
         else coalesce(
           (select f ->> 'code' from jsonb_array_elements(input -> 'failures') f where f ->> 'item_id' = a.id::text limit 1),
@@ -8745,12 +8802,14 @@ begin
   select jsonb_build_object(
     'created', coalesce((select jsonb_agg(jsonb_build_object('item_id', j.id, 'delivery', jsonb_build_object(
         'id', j.delivery_id, 'delivery_code', j.delivery_code, 'status', j.delivery_status)) order by j.position)
-      from judged j where j.delivery_id is not null), '[]'),
+      from judged j where j.delivery_id is not null and j.failure is null), '[]'),
     'failed', coalesce((select jsonb_agg(jsonb_build_object('item_id', j.id, 'barcode_value', (j.item).barcode_value,
         'manifest_id', (j.manifest).id, 'manifest_number', (j.manifest).manifest_number,
         'manifest_status', (j.manifest).status, 'current_status', (j.item).status, 'code', j.failure,
-        'params', (select f -> 'params' from jsonb_array_elements(input -> 'failures') f
-          where f ->> 'item_id' = j.id::text and f ->> 'code' = j.failure limit 1)) order by j.position)
+        'params', coalesce(j.elsewhere, (select f -> 'params' from jsonb_array_elements(input -> 'failures') f
+          where f ->> 'item_id' = j.id::text and f ->> 'code' = j.failure limit 1)))
+        || case when j.elsewhere is null then '{}' else jsonb_build_object('delivery', jsonb_build_object(
+          'id', j.delivery_id, 'delivery_code', j.delivery_code, 'status', j.delivery_status)) end order by j.position)
       from judged j where j.failure is not null), '[]'),
     'receipt', jsonb_build_object(
       'requested_count', (select count(*) from judged),
@@ -8774,6 +8833,24 @@ begin
   return jsonb_build_object('answer', v_answer);
 end $$;
 
+-- True when the order of an item goes to this branch, or else to this address, with this service.
+create or replace function delivery.order_goes_to(
+  item delivery.transfer_manifest_items, d delivery.deliveries, branch uuid, address uuid, service uuid
+) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return item.destination_branch_id is not distinct from branch and d.dropoff_address_id = address and d.delivery_service_id = service;
+end $$;
+
+-- How refusals name the order of an item: {delivery_code, place, service}.
+create or replace function delivery.order_named(item delivery.transfer_manifest_items, d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('delivery_code', d.delivery_code, 'service', app.localized(d.service_snapshot -> 'name'),
+    'place', coalesce((select b.name from delivery.institution_branches b
+      where b.tenant_id = item.tenant_id and b.id = item.destination_branch_id), d.dropoff_snapshot ->> 'full_address', ''));
+end $$;
+
 -- sql/40_functions/delivery/manifests/56_orders_create.sql
 
 -- Makes the delivery orders of received items, up to a part of a request at a time: priced, paid from
@@ -8783,6 +8860,7 @@ end $$;
 -- {item_ids (in scan order), destination (from delivery.manifest_destination)} -> {failures: [{item_id, code, params?}]}
 -- Items that already have an order, or are not fit for one any more, are passed over. An item whose
 -- price cannot be found or whose wallet is short fails alone and stays received.
+-- Fails: conflict (a delivery has a reserved number, as after a restore that set the counter back).
 -- Locks: manifests by id (shared: two parts of one manifest run side by side), items by id, the default
 -- driver where he gets what is made, wallets by id.
 create or replace function delivery.manifest_orders_create(input jsonb) returns jsonb
@@ -8918,21 +8996,19 @@ declare
   v_actor uuid := app.user_id();
   v_currency text := (app.currency()).code;
   v_staging uuid := delivery.staging_warehouse();
-  v_service jsonb;
+  v_service jsonb := delivery.service_snapshot((destination ->> 'service_id')::uuid);
   v_to jsonb;
 begin
   if jsonb_array_length(lines) = 0 then
     return;
   end if;
-  select jsonb_build_object('id', s.id, 'code', s.code, 'name', s.name, 'service_level', s.service_level,
-    'default_price', s.default_price, 'price_per_km', s.price_per_km, 'free_km', s.free_km) into v_service
-  from delivery.delivery_services s where s.id = (destination ->> 'service_id')::uuid;
   select to_jsonb(a) into v_to from delivery.addresses_list a where a.id = (destination ->> 'address_id')::uuid;
 
   insert into delivery.deliveries (id, tenant_id, delivery_code, barcode, delivery_flow, status, institution_user_id,
     delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size, unit_size_source, package_details,
     distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot, pickup_zone_id, dropoff_zone_id,
-    staging_warehouse_id, recipient, service_snapshot, manifest_id, manifest_item_id, source_snapshot, snapshot_version, label_assignment, created_by)
+    staging_warehouse_id, recipient, service_snapshot, manifest_id, manifest_item_id, source_snapshot, snapshot_version, label_assignment,
+    label_outdated, created_by)
   select l.delivery_id, v_tenant, l.delivery_code, i.barcode_value,
     case when v_staging is null then 'standard' else 'pnd_parent' end, 'pending', m.institution_user_id,
     (destination ->> 'service_id')::uuid, 'sender', 'wallet', l.price, v_currency,
@@ -8942,7 +9018,9 @@ begin
     jsonb_build_object('snapshot_version', 'manifest_origin_v1', 'manifest', jsonb_build_object('id', m.id, 'number', m.manifest_number),
       'item', jsonb_build_object('id', i.id, 'barcode_value', i.barcode_value), 'source', m.source_snapshot,
       'processing_point', jsonb_build_object('id', p.id, 'name', p.name, 'code', p.code)),
-    'manifest_origin_v1', 'manifest_shipment_label', v_actor
+    'manifest_origin_v1', 'manifest_shipment_label',
+    -- The parcel may wear the label of an order that was cancelled.
+    exists (select from delivery.deliveries o where o.tenant_id = i.tenant_id and o.manifest_item_id = i.id and o.label_edition > 0), v_actor
   from rows from (jsonb_to_recordset(lines) as (item_id uuid, delivery_id uuid, delivery_code bigint, price numeric,
       unit_size numeric, unit_size_source text, distance_km numeric))
     with ordinality l (item_id, delivery_id, delivery_code, price, unit_size, unit_size_source, distance_km, position)
@@ -9000,7 +9078,7 @@ begin
     customer_id, institution_user_id, delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size,
     unit_size_source, package_details, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot,
     pickup_zone_id, dropoff_zone_id, pickup_warehouse_id, dropoff_warehouse_id, recipient, service_snapshot, manifest_id,
-    source_snapshot, snapshot_version, label_assignment, external_reference_id, notes, promised_at, created_by)
+    source_snapshot, snapshot_version, label_assignment, label_outdated, external_reference_id, notes, promised_at, created_by)
   select p.tenant_id, v_first + 2 * (asked.position - 1) + g.sequence_plan - 1, p.barcode, p.id, g.leg, g.sequence_plan, g.flow, g.status,
     p.customer_id, p.institution_user_id, p.delivery_service_id, p.payer_type, p.payment_method, 0, p.currency, p.unit_size,
     p.unit_size_source, p.package_details,
@@ -9008,7 +9086,7 @@ begin
     case g.leg when 'A' then p.pickup_snapshot else to_jsonb(a) end, case g.leg when 'A' then to_jsonb(a) else p.dropoff_snapshot end,
     case g.leg when 'A' then p.pickup_zone_id else a.zone_id end, case g.leg when 'A' then a.zone_id else p.dropoff_zone_id end,
     case g.leg when 'B' then w.id end, case g.leg when 'A' then w.id end,
-    p.recipient, p.service_snapshot, p.manifest_id, p.source_snapshot, p.snapshot_version, p.label_assignment, p.external_reference_id,
+    p.recipient, p.service_snapshot, p.manifest_id, p.source_snapshot, p.snapshot_version, p.label_assignment, p.label_outdated, p.external_reference_id,
     p.notes, p.promised_at, p.created_by
   from unnest(parent_ids) with ordinality asked (id, position)
   join delivery.deliveries p on p.tenant_id = app.tenant_id() and p.id = asked.id
@@ -9016,6 +9094,417 @@ begin
   join delivery.addresses_list a on a.id = w.address_id
   cross join (values ('A', 1, 'pnd_inbound', 'pending'), ('B', 2, 'pnd_outbound', 'draft')) g (leg, sequence_plan, flow, status)
   order by asked.position, g.sequence_plan;
+end $$;
+
+-- sql/40_functions/delivery/manifests/60_return.sql
+
+-- A cancelled order gives its manifest item back. Definers, because the institution that cancels its order writes neither
+-- the codes that are reserved nor the history of a manifest.
+
+-- Locks the manifest and the item that a delivery, or the parcel of a leg, was made from: the order of locks has them
+-- before the delivery.
+create or replace function private.manifest_item_lock(delivery_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_order delivery.deliveries;
+begin
+  select p.* into v_order from delivery.deliveries d
+  join delivery.deliveries p on p.tenant_id = d.tenant_id and p.id = coalesce(d.parent_id, d.id)
+  where d.tenant_id = v_tenant and d.id = manifest_item_lock.delivery_id;
+  if v_order.manifest_item_id is null then
+    return;
+  end if;
+  perform from delivery.transfer_manifests m where m.tenant_id = v_tenant and m.id = v_order.manifest_id for no key update;
+  perform from delivery.transfer_manifest_items i where i.tenant_id = v_tenant and i.id = v_order.manifest_item_id for no key update;
+end $$;
+
+-- order_created -> received for the item of a cancelled delivery: it has no order, no destination and no reserved code,
+-- and a completed manifest is processing again. Events: order_cancelled, processing_resumed. The caller holds the locks
+-- of private.manifest_item_lock. A delivery that came from no manifest changes nothing.
+create or replace function private.manifest_item_return(parcel uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_item delivery.transfer_manifest_items;
+  v_resumed boolean;
+begin
+  update delivery.transfer_manifest_items i set status = 'received', delivery_id = null, destination_branch_id = null,
+    destination_address_id = null
+  where i.tenant_id = v_tenant and i.delivery_id = parcel
+  returning * into v_item;
+  if not found then
+    return;
+  end if;
+  delete from delivery.delivery_code_reservations r where r.tenant_id = v_tenant and r.manifest_item_id = v_item.id;
+  update delivery.transfer_manifests m set status = 'processing', completed_at = null
+  where m.tenant_id = v_tenant and m.id = v_item.manifest_id and m.status = 'completed';
+  v_resumed := found;
+  perform delivery.manifest_event(v_item.manifest_id, 'order_cancelled', (
+    select jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'reason', d.status_reason)
+    from delivery.deliveries d where d.tenant_id = v_tenant and d.id = parcel), v_item.id);
+  if v_resumed then
+    perform delivery.manifest_event(v_item.manifest_id, 'processing_resumed', '{}', v_item.id);
+  end if;
+end $$;
+
+grant execute on function private.manifest_item_lock(uuid), private.manifest_item_return(uuid) to barid_caller;
+
+-- sql/40_functions/delivery/manifests/62_change.sql
+
+-- Gives the orders of manifest items another destination: priced anew, the difference booked between the institution's
+-- wallet and the tenant's. Sets, not loops: one statement each for payments, deliveries and items.
+--
+-- {item_ids (in scan order), destination (from delivery.manifest_change_destination), dry_run?}
+-- -> {changed: [{item_id, price_difference}], failures: [{item_id, code, params?}]}
+-- An item fails alone; one that goes there already is changed by nothing. A dry run judges, and neither locks nor writes.
+-- Locks: manifests by id (shared), items by id, deliveries by id, wallets by id.
+create or replace function delivery.manifest_orders_change(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_ids uuid[] := app.uuids(input -> 'item_ids');
+  v_destination jsonb := input -> 'destination';
+  v_dry_run boolean := coalesce((input ->> 'dry_run')::boolean, false);
+  v_lines jsonb;
+begin
+  if not v_dry_run then
+    perform from delivery.transfer_manifests m
+    where m.id in (select i.manifest_id from delivery.transfer_manifest_items i where i.id = any (v_ids))
+    order by m.id for share;
+    perform from delivery.transfer_manifest_items i where i.id = any (v_ids) order by i.id for no key update;
+    perform private.deliveries_hold(array(select i.delivery_id from delivery.transfer_manifest_items i
+      where i.id = any (v_ids) and i.delivery_id is not null));
+  end if;
+  select coalesce(jsonb_agg(j.line order by j.place), '[]') into v_lines from delivery.order_changes_judged(v_ids, v_destination) j;
+  v_lines := delivery.order_changes_paid(v_lines, v_dry_run);
+  if not v_dry_run then
+    perform delivery.order_changes_write((
+      select coalesce(jsonb_agg(l.line order by l.place), '[]') from jsonb_array_elements(v_lines) with ordinality l (line, place)
+      where l.line ->> 'failure' is null and not (l.line ->> 'same')::boolean), v_destination);
+  end if;
+  return (
+    select jsonb_build_object(
+      'changed', coalesce(jsonb_agg(jsonb_build_object('item_id', l.line -> 'item_id', 'price_difference', l.line -> 'difference')
+        order by l.place) filter (where l.line ->> 'failure' is null), '[]'),
+      'failures', coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item_id', l.line -> 'item_id', 'code', l.line -> 'failure',
+        'params', l.line -> 'failure_params')) order by l.place) filter (where l.line ->> 'failure' is not null), '[]'))
+    from jsonb_array_elements(v_lines) with ordinality l (line, place));
+end $$;
+
+-- Judges and prices the change of each item's order; lines {item_id, delivery_id, institution_user_id, payment_id (what
+-- was paid), price, difference, unit_size, ..., same} or {item_id, failure, failure_params}. `same` is an order that goes
+-- there already. Prices begin where those of new orders do; without a service in the destination each order keeps its own.
+-- failure: item_not_found, item_void, item_has_no_order, delivery_ended, delivery_already_picked_up,
+-- shipment_with_other_carrier, delivery_service_not_available, driver_not_allowed_in_delivery_zone,
+-- delivery_already_assigned (its size would be another), and those of delivery.quote.
+create or replace function delivery.order_changes_judged(item_ids uuid[], destination jsonb)
+returns table (place bigint, line jsonb)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_branch uuid := (destination ->> 'branch_id')::uuid;
+  v_service uuid := (destination ->> 'service_id')::uuid;
+  v_units jsonb := app.settings('general', 'unit_size');
+  v_decimals integer := (app.currency()).decimals;
+  v_from_source boolean := delivery.manifest_settings() ->> 'delivery_fee_origin' = 'source_location';
+  v_to delivery.addresses;
+begin
+  select a.* into v_to from delivery.addresses a where a.id = (destination ->> 'address_id')::uuid;
+  return query
+  select asked.position, jsonb_build_object('item_id', asked.id, 'manifest_id', i.manifest_id, 'delivery_id', d.id,
+    'delivery_code', d.delivery_code, 'institution_user_id', d.institution_user_id, 'payment_id', p.id, 'service_id', s.id,
+    'price', q.price, 'difference', case when g.same then 0 else q.price - d.delivery_fee end, 'unit_size', q.unit_size,
+    'unit_size_source', q.unit_size_source, 'distance_km', round(k.km::numeric, 3), 'same', coalesce(g.same, false),
+    'failure', f.code, 'failure_params', case
+      when f.code in ('delivery_ended', 'delivery_already_picked_up') then jsonb_build_object('status', d.status)
+      when f.code = q.error_code then coalesce(q.error_params, '{}') || '{"field": "package_details"}' end)
+  from unnest(item_ids) with ordinality asked (id, position)
+  left join delivery.transfer_manifest_items i on i.id = asked.id
+  left join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+  left join delivery.deliveries d on d.tenant_id = i.tenant_id and d.id = i.delivery_id
+  left join money.payments p on p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'
+  left join delivery.delivery_services s on s.tenant_id = d.tenant_id and s.id = coalesce(v_service, d.delivery_service_id)
+  left join delivery.addresses a on a.tenant_id = d.tenant_id and a.id = d.pickup_address_id
+  cross join lateral (select delivery.order_goes_to(i, d, v_branch, v_to.id, s.id) as same) g
+  cross join lateral (select delivery.way_km(
+    case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
+    case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
+    v_to.latitude, v_to.longitude) as km) k
+  cross join lateral delivery.quote(s, d.package_details, null, k.km, v_units, v_decimals) q
+  cross join lateral (select coalesce(delivery.order_change_obstacle(asked.id, i, d),
+    case when not g.same then delivery.order_change_misfit(d, s, v_to.zone_id, q.unit_size, q.error_code) end) as code) f;
+end $$;
+
+-- Why the order of an item cannot go anywhere else any more, or null.
+create or replace function delivery.order_change_obstacle(item_id uuid, i delivery.transfer_manifest_items, d delivery.deliveries)
+returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return case
+    when i.id is null then 'item_not_found'
+    when i.status = 'void' then 'item_void'
+    when d.id is null then 'item_has_no_order'
+    when d.status in ('delivered', 'returned', 'cancelled') then 'delivery_ended'
+    when d.status not in ('pending', 'assigned', 'accepted') or exists (
+      select from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id
+        and l.status not in ('draft', 'pending', 'assigned', 'accepted')) then 'delivery_already_picked_up'
+    when exists (select from integration.carrier_shipments c
+      where c.tenant_id = d.tenant_id and c.delivery_id = d.id and c.status <> 'cancelled') then 'shipment_with_other_carrier'
+  end;
+end $$;
+
+-- Why an order cannot go to this zone with this service, or null. A driver who has it already keeps it only where they
+-- may go, and at the size that their load counts.
+create or replace function delivery.order_change_misfit(
+  d delivery.deliveries, service delivery.delivery_services, zone_id uuid, unit_size numeric, quote_error text
+) returns text
+language plpgsql stable set search_path = '' as $$
+declare
+  v_driver uuid;
+begin
+  if not delivery.service_allows(service, d.institution_user_id, zone_id) then
+    return 'delivery_service_not_available';
+  elsif quote_error is not null then
+    return quote_error;
+  end if;
+  select a.driver_id into v_driver from delivery.assignments a
+  where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted') limit 1;
+  if found and not exists (select from delivery.drivers r where r.tenant_id = d.tenant_id and r.user_id = v_driver and r.all_zones)
+    and not exists (select from delivery.driver_zones z
+      where z.tenant_id = d.tenant_id and z.driver_id = v_driver and z.zone_id = order_change_misfit.zone_id) then
+    return 'driver_not_allowed_in_delivery_zone';
+  end if;
+  return case when unit_size <> d.unit_size and exists (
+    select from delivery.deliveries l
+    join delivery.assignments a on a.tenant_id = l.tenant_id and a.delivery_id = l.id and a.status in ('pending', 'assigned', 'accepted')
+    where l.tenant_id = d.tenant_id and (l.id = d.id or l.parent_id = d.id)) then 'delivery_already_assigned' end;
+end $$;
+
+-- sql/40_functions/delivery/manifests/63_change_write.sql
+
+-- Books the differences of changed orders and writes where they go now.
+
+-- Books the difference of each line, all debits before all credits: what a cheaper order gives back pays for no dearer one
+-- of the same part. A line that its wallet (the institution's, or the tenant's for what is given back) cannot bear gets the
+-- failure insufficient_wallet_balance and later, smaller ones may pass. A dry run looks at the wallets and books nothing.
+-- Lines that pay get new_payment_id.
+create or replace function delivery.order_changes_paid(lines jsonb, dry_run boolean) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_currency text := (app.currency()).code;
+  v_tenant uuid := app.tenant_id();
+  v_tenant_wallet uuid;
+  v_wallets jsonb;
+  v_left jsonb;
+  v_line jsonb;
+  v_lines jsonb[] := '{}';
+  v_difference numeric;
+  v_from text;
+begin
+  if not exists (select from jsonb_array_elements(lines) l where l ->> 'failure' is null and (l ->> 'difference')::numeric <> 0) then
+    return lines;
+  end if;
+  select jsonb_object_agg(a.owner_user_id, a.id) filter (where a.owner_type = 'institution'),
+    min(a.id::text) filter (where a.owner_type = 'tenant'), jsonb_object_agg(a.id, a.balance)
+  into v_wallets, v_tenant_wallet, v_left
+  from money.accounts a
+  where a.tenant_id = v_tenant and a.kind = 'wallet' and a.currency = v_currency and (a.owner_type = 'tenant'
+    or (a.owner_type = 'institution' and a.owner_user_id = any (array(select distinct (l ->> 'institution_user_id')::uuid
+      from jsonb_array_elements(lines) l))));
+  if not dry_run then
+    v_left := money.balances_locked(array(select k::uuid from jsonb_object_keys(v_left) k));
+  end if;
+
+  for v_line in select l from jsonb_array_elements(lines) l loop
+    v_difference := (v_line ->> 'difference')::numeric;
+    if v_line ->> 'failure' is null and v_difference <> 0 then
+      v_line := v_line || jsonb_build_object('wallet_id', v_wallets -> (v_line ->> 'institution_user_id'));
+      v_from := case when v_difference > 0 then v_line ->> 'wallet_id' else v_tenant_wallet::text end;
+      if (v_left ->> v_from)::numeric < abs(v_difference) then
+        v_line := v_line || jsonb_build_object('failure', 'insufficient_wallet_balance', 'failure_params', jsonb_build_object(
+          'text_key', 'reason_wallet_holds', 'balance', v_left -> v_from, 'required', abs(v_difference), 'currency', v_currency));
+      else
+        v_left := v_left || jsonb_build_object(v_from, (v_left ->> v_from)::numeric - abs(v_difference));
+        v_line := v_line || jsonb_build_object('new_payment_id', gen_random_uuid());
+      end if;
+    end if;
+    v_lines := array_append(v_lines, v_line);
+  end loop;
+
+  if not dry_run then
+    perform money.post(coalesce((
+      select jsonb_agg(jsonb_build_object('journal', l.line ->> 'new_payment_id', 'kind', 'delivery_fee_change',
+          'reference_type', 'payment', 'reference_id', l.line ->> 'new_payment_id', 'description', 'Delivery ' || (l.line ->> 'delivery_code'),
+          'account_id', e.account, 'amount', e.amount) order by e.amount > 0, l.place)
+      from unnest(v_lines) with ordinality l (line, place)
+      cross join lateral (values
+        ((l.line ->> 'wallet_id')::uuid, -(l.line ->> 'difference')::numeric), (v_tenant_wallet, (l.line ->> 'difference')::numeric)
+      ) e (account, amount)
+      where l.line ? 'new_payment_id'), '[]'));
+  end if;
+  return to_jsonb(v_lines);
+end $$;
+
+-- Writes the changed orders: the payment of the new price in place of the old one, the parcel and its legs, the item, the
+-- history. A driver who has one already is told.
+create or replace function delivery.order_changes_write(lines jsonb, destination jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_branch uuid := (destination ->> 'branch_id')::uuid;
+  v_address uuid := (destination ->> 'address_id')::uuid;
+  v_to jsonb;
+  v_parcels uuid[] := array(select (l ->> 'delivery_id')::uuid from jsonb_array_elements(lines) l);
+begin
+  if v_parcels = '{}' then
+    return;
+  end if;
+  select to_jsonb(a) into v_to from delivery.addresses_list a where a.id = v_address;
+
+  update money.payments p set status = 'CANCELLED'
+  where p.tenant_id = v_tenant and p.id = any (array(select (l ->> 'payment_id')::uuid from jsonb_array_elements(lines) l
+    where l ? 'new_payment_id'));
+  insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, reference,
+    actor_id, processed_at)
+  select (l ->> 'new_payment_id')::uuid, v_tenant, 'DELIVERY', 'DELIVERY_FEE', 'SUCCESS', 'wallet', (l ->> 'price')::numeric,
+    (app.currency()).code, (l ->> 'wallet_id')::uuid, (l ->> 'delivery_id')::uuid, l ->> 'payment_id', app.user_id(), now()
+  from jsonb_array_elements(lines) l where l ? 'new_payment_id';
+
+  update delivery.deliveries d set dropoff_address_id = v_address, dropoff_snapshot = v_to, dropoff_zone_id = (v_to ->> 'zone_id')::uuid,
+    recipient = destination -> 'recipient', delivery_service_id = l.service_id, service_snapshot = delivery.service_snapshot(l.service_id),
+    delivery_fee = l.price, unit_size = l.unit_size, unit_size_source = l.unit_size_source, distance_km = l.distance_km, label_outdated = true
+  from jsonb_to_recordset(lines) l (delivery_id uuid, service_id uuid, price numeric, unit_size numeric, unit_size_source text, distance_km numeric)
+  where d.tenant_id = v_tenant and d.id = l.delivery_id;
+  -- Both legs show whom the parcel is for; the second one goes there.
+  update delivery.deliveries g set recipient = p.recipient, delivery_service_id = p.delivery_service_id, service_snapshot = p.service_snapshot,
+    unit_size = p.unit_size, unit_size_source = p.unit_size_source, label_outdated = true,
+    dropoff_address_id = case g.leg when 'B' then p.dropoff_address_id else g.dropoff_address_id end,
+    dropoff_snapshot = case g.leg when 'B' then p.dropoff_snapshot else g.dropoff_snapshot end,
+    dropoff_zone_id = case g.leg when 'B' then p.dropoff_zone_id else g.dropoff_zone_id end
+  from delivery.deliveries p
+  where p.tenant_id = v_tenant and p.id = any (v_parcels) and g.tenant_id = p.tenant_id and g.parent_id = p.id;
+  update delivery.transfer_manifest_items i set destination_branch_id = v_branch,
+    destination_address_id = case when v_branch is null then v_address end
+  where i.tenant_id = v_tenant and i.id = any (array(select (l ->> 'item_id')::uuid from jsonb_array_elements(lines) l));
+
+  perform private.drivers_notify(v_parcels);
+  perform delivery.routes_measure_again(v_parcels);
+  perform delivery.manifest_events_add((
+    select jsonb_agg(jsonb_build_object('manifest_id', l.line -> 'manifest_id', 'manifest_item_id', l.line -> 'item_id',
+      'event_type', 'destination_changed', 'payload', jsonb_build_object('delivery_id', l.line -> 'delivery_id',
+        'delivery_code', l.line -> 'delivery_code', 'destination_branch_id', v_branch, 'destination_address_id', v_address,
+        'delivery_service_id', l.line -> 'service_id', 'price_difference', l.line -> 'difference')) order by l.place)
+    from jsonb_array_elements(lines) with ordinality l (line, place)));
+end $$;
+
+-- A service as orders remember it.
+create or replace function delivery.service_snapshot(service_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('id', s.id, 'code', s.code, 'name', s.name, 'service_level', s.service_level,
+      'default_price', s.default_price, 'price_per_km', s.price_per_km, 'free_km', s.free_km)
+    from delivery.delivery_services s where s.id = service_id);
+end $$;
+
+-- Has the routes of these deliveries measured once more, for the drivers who have them.
+create or replace function delivery.routes_measure_again(deliveries uuid[]) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_assignments uuid[];
+begin
+  with stale as (
+    update delivery.assignments a set route_details = null
+    where a.tenant_id = app.tenant_id() and a.delivery_id = any (deliveries) and a.status in ('pending', 'assigned', 'accepted')
+    returning a.id
+  )
+  select array_agg(s.id) into v_assignments from stale s;
+  if v_assignments is not null then
+    perform app.job_add('delivery.measure_routes', jsonb_build_object('assignment_ids', v_assignments));
+  end if;
+end $$;
+
+-- sql/40_functions/delivery/manifests/64_change_request.sql
+
+-- The request that gives orders of manifest items another destination.
+
+-- {item_ids, destination_branch_id | destination_address_id, delivery_service_id?, dry_run?, orders_max, idempotency_key?}
+-- With no more than orders_max items, or as a dry run, everything happens here and the answer is complete. Otherwise
+-- {pending, destination, since, asker} tell the caller what to change in parts (delivery.manifest_orders_change) before
+-- delivery.manifest_changes_outcome. A dry run remembers no key.
+-- Fails: what delivery.manifest_place and delivery.require_manifest_service fail with, idempotency_conflict.
+create or replace function delivery.manifest_change_destination(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_dry_run boolean := coalesce((input ->> 'dry_run')::boolean, false);
+  v_key text := case when not v_dry_run then input ->> 'idempotency_key' end;
+  v_service uuid := (input ->> 'delivery_service_id')::uuid;
+  v_destination jsonb;
+  v_answer jsonb;
+begin
+  if v_key is not null then
+    v_answer := private.idempotency_claim(app.request_setting('operation'), v_key,
+      jsonb_strip_nulls(input - 'idempotency_key'), 'idempotency_conflict');
+    if v_answer is not null then
+      return jsonb_build_object('replayed', true, 'answer', v_answer);
+    end if;
+  end if;
+  v_destination := delivery.manifest_place(input) || jsonb_build_object('service_id', v_service);
+  if v_service is not null then
+    perform delivery.require_manifest_service(v_service);
+  end if;
+  if not v_dry_run and jsonb_array_length(input -> 'item_ids') > (input ->> 'orders_max')::integer then
+    return jsonb_build_object('pending', input -> 'item_ids', 'destination', v_destination, 'since', now(),
+      'asker', jsonb_build_object('userId', app.user_id(), 'tenantId', app.tenant_id()));
+  end if;
+  return delivery.manifest_changes_outcome(jsonb_build_object('idempotency_key', v_key, 'item_ids', input -> 'item_ids')
+    || delivery.manifest_orders_change(jsonb_build_object('item_ids', input -> 'item_ids', 'destination', v_destination, 'dry_run', v_dry_run)));
+end $$;
+
+-- What became of a request, in the order the items were sent.
+-- {item_ids, changed: [{item_id, price_difference}], failures: [{item_id, code, params?}], since?, idempotency_key?}
+-- -> {changed: [{item_id, delivery, price_difference}], failed: [{item_id, code, params}]}
+-- Of an item whose part got lost the history says whether the caller changed it since; else it is order_change_interrupted.
+create or replace function delivery.manifest_changes_outcome(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_key text := input ->> 'idempotency_key';
+  v_since timestamptz := (input ->> 'since')::timestamptz;
+  v_answer jsonb;
+begin
+  with said as materialized (
+    select c.item_id, c.price_difference, null::text as code, null::jsonb as params
+    from jsonb_to_recordset(input -> 'changed') c (item_id uuid, price_difference numeric)
+    union all
+    select f.item_id, null, f.code, f.params from jsonb_to_recordset(input -> 'failures') f (item_id uuid, code text, params jsonb)
+  ), asked as (
+    select a.place, a.id, coalesce(s.price_difference, e.price_difference) as price_difference, s.params,
+      case when s.item_id is null and e.price_difference is null then 'order_change_interrupted' else s.code end as code,
+      d.id as delivery_id, d.delivery_code, d.status
+    from unnest(app.uuids(input -> 'item_ids')) with ordinality a (id, place)
+    left join said s on s.item_id = a.id
+    left join lateral (
+      select (h.payload ->> 'price_difference')::numeric as price_difference from delivery.transfer_manifest_events h
+      where s.item_id is null and h.tenant_id = app.tenant_id() and h.manifest_item_id = a.id and h.event_type = 'destination_changed'
+        and h.created_at >= v_since and h.actor_id is not distinct from app.user_id()
+      order by h.id desc limit 1) e on true
+    left join delivery.transfer_manifest_items i on i.id = a.id
+    left join delivery.deliveries d on d.tenant_id = i.tenant_id and d.id = i.delivery_id
+  )
+  select jsonb_build_object(
+    'changed', coalesce(jsonb_agg(jsonb_build_object('item_id', a.id, 'price_difference', a.price_difference,
+      'delivery', jsonb_build_object('id', a.delivery_id, 'delivery_code', a.delivery_code, 'status', a.status)) order by a.place)
+      filter (where a.code is null), '[]'),
+    'failed', coalesce(jsonb_agg(jsonb_build_object('item_id', a.id, 'code', a.code, 'params', a.params) order by a.place)
+      filter (where a.code is not null), '[]'))
+  into v_answer from asked a;
+  -- As in delivery.manifest_orders_outcome: what is not whole, or nothing, is not remembered.
+  if v_key is not null and v_answer -> 'changed' = '[]' then
+    perform private.idempotency_forget(app.request_setting('operation'), v_key);
+  elsif v_key is not null and not v_answer -> 'failed' @> '[{"code": "order_change_interrupted"}]' then
+    v_answer := private.idempotency_store(app.request_setting('operation'), v_key, v_answer);
+  end if;
+  return jsonb_build_object('answer', v_answer);
 end $$;
 
 -- sql/40_functions/delivery/manifests/70_steps.sql
@@ -11020,26 +11509,44 @@ end $$;
 
 grant execute on function private.warehouse_name(uuid, uuid) to barid_caller;
 
--- What shipment labels print, in the order of the codes. {delivery_codes: [number]} -> [label]
--- One entry per code, repeats included. Names and addresses are those of the order, not of today. A leg shows
+-- Counts a print of these parcels' labels: the next edition, which says where they go now. A parcel's legs show the same.
+-- A definer: an institution prints, and changes nothing else of a delivery.
+create or replace function private.labels_printed(parcels uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_family uuid[] := parcels || array(select l.id from delivery.deliveries l where l.tenant_id = v_tenant and l.parent_id = any (parcels));
+begin
+  perform private.deliveries_hold(parcels);
+  update delivery.deliveries d set label_edition = d.label_edition + 1, label_outdated = false
+  where d.tenant_id = v_tenant and d.id = any (v_family);
+end $$;
+
+grant execute on function private.labels_printed(uuid[]) to barid_caller;
+
+-- Prints shipment labels: what stands on them, in the order of the codes. {delivery_codes: [number]} -> [label]
+-- Each call is one edition of every parcel it names. One entry per code, repeats included. Names and addresses are those of the order, not of today. A leg shows
 -- the COD and the fee of its parcel; the end that is a warehouse has its name and no person's.
 -- Fails: delivery_not_found with the codes that the caller has no delivery for.
 create or replace function delivery.shipment_labels(input jsonb) returns jsonb
-language plpgsql stable set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_zone text := app.timezone();
   v_unknown jsonb;
   v_labels jsonb;
+  v_codes bigint[] := array(select c::bigint from jsonb_array_elements_text(input -> 'delivery_codes') c);
 begin
-  -- Materialized: a cast of a joined value is not leakproof and would keep the index on codes unused.
-  with asked as materialized (
-    select c.code::bigint as code, c.position from jsonb_array_elements_text(input -> 'delivery_codes') with ordinality c (code, position)
-  )
+  select jsonb_agg(c.code order by c.position) into v_unknown from unnest(v_codes) with ordinality c (code, position)
+  where not exists (select from delivery.deliveries d where d.delivery_code = c.code);
+  if v_unknown is not null then
+    perform app.fail('delivery_not_found', jsonb_build_object('delivery_codes', v_unknown));
+  end if;
+  perform private.labels_printed(array(select distinct delivery.parcel_of(d) from delivery.deliveries d where d.delivery_code = any (v_codes)));
   select
-    jsonb_agg(a.code order by a.position) filter (where d.id is null),
     jsonb_agg(jsonb_build_object(
       'template', d.label_assignment,
       'delivery_code', d.delivery_code,
+      'edition', d.label_edition,
       'barcode', d.barcode,
       'tenant_name', app.localized(t.name),
       'service_name', app.localized(d.service_snapshot -> 'name'),
@@ -11064,14 +11571,11 @@ begin
         'branch_name', coalesce(d.source_snapshot #>> '{source,branch,name}', ''),
         'branch_code', coalesce(d.source_snapshot #>> '{source,branch,code}', ''),
         'item_barcode', coalesce(d.source_snapshot #>> '{item,barcode_value}', d.barcode)) end
-    ) order by a.position) filter (where d.id is not null)
-  into v_unknown, v_labels
-  from asked a
-  left join delivery.deliveries d on d.delivery_code = a.code
-  left join tenancy.tenants t on t.id = d.tenant_id;
-  if v_unknown is not null then
-    perform app.fail('delivery_not_found', jsonb_build_object('delivery_codes', v_unknown));
-  end if;
+    ) order by a.position)
+  into v_labels
+  from unnest(v_codes) with ordinality a (code, position)
+  join delivery.deliveries d on d.delivery_code = a.code
+  join tenancy.tenants t on t.id = d.tenant_id;
   return v_labels;
 end $$;
 
@@ -19849,7 +20353,8 @@ begin
 end $$;
 
 -- The parcel a scanner or a person names: by its barcode as it was sent, then as barcodes are written, else by a
--- delivery code (of a leg: its parcel). Null: none.
+-- delivery code (of a leg: its parcel). Of deliveries with the same barcode the live one, else the last one cancelled.
+-- Null: none.
 create or replace function warehousing.parcel_named(name text) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare
@@ -19859,10 +20364,12 @@ declare
   v_id uuid;
 begin
   select d.id into v_id from delivery.deliveries d
-  where d.tenant_id = v_tenant and d.barcode = parcel_named.name and d.parent_id is null;
+  where d.tenant_id = v_tenant and d.barcode = parcel_named.name and d.parent_id is null
+  order by d.status = 'cancelled', d.created_at desc limit 1;
   if not found and v_written <> name then
     select d.id into v_id from delivery.deliveries d
-    where d.tenant_id = v_tenant and d.barcode = v_written and d.parent_id is null;
+    where d.tenant_id = v_tenant and d.barcode = v_written and d.parent_id is null
+    order by d.status = 'cancelled', d.created_at desc limit 1;
   end if;
   if v_id is null and v_code is not null then
     select coalesce(d.parent_id, d.id) into v_id from delivery.deliveries d
@@ -21160,12 +21667,12 @@ begin
   return 'none';
 end $$;
 
--- A delivery as scans show it. next: what comes next with it, where that is known already.
+-- A delivery as scans show it. label_outdated: it goes elsewhere since its label was printed. next: what comes next with it, where that is known already.
 create or replace function warehousing.scan_summary(d delivery.deliveries, next text default null) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
-    'delivery_flow', d.delivery_flow, 'is_active', warehousing.scan_is_active(d),
+    'delivery_flow', d.delivery_flow, 'is_active', warehousing.scan_is_active(d), 'label_outdated', d.label_outdated,
     'next_action', coalesce(next, warehousing.scan_next_action(d))) || delivery.carried(d);
 end $$;
 
@@ -21528,7 +22035,7 @@ begin
         'destination_value', a.destination_value),
       'assignment', to_jsonb(a) - 'tenant_id',
       'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
-        'delivery_flow', d.delivery_flow))
+        'delivery_flow', d.delivery_flow, 'label_outdated', d.label_outdated))
     from warehousing.sorting_scans c
     join warehousing.sorting_assignments_list a on a.tenant_id = c.tenant_id and a.id = c.assignment_id
     join delivery.deliveries d on d.tenant_id = c.tenant_id and d.id = c.delivery_id

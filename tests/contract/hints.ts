@@ -7,6 +7,9 @@ export const hints: Record<string, (things: Things, asked?: string) => Record<st
     destination_address_id: address,
     delivery_service_id: service,
   }),
+  "POST /delivery/transfer-manifest-items/bulk/change-destination": ({ address }) => ({
+    destination_address_id: address,
+  }),
   "POST /delivery/transfer-manifest-items/bulk/validate": ({ item }) => ({ identifiers: [item] }),
   "POST /delivery/transfer-manifest-items/bulk/resolve-exceptions": ({ item }) => ({
     item_ids: [item],

@@ -107,7 +107,7 @@ describe("success and message", () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({ success: false, code: "manifest_receiving_incomplete" });
     expect(body.message).toMatch(
-      /^Some items of a manifest are still missing\..*items that failed: 1\.$/,
+      /^What you scanned was received, but these manifests still wait for items: TM-\d+ \(1\)\..*items that failed: 1\.$/,
     );
   });
 });

@@ -50,8 +50,10 @@ const kinds = {
   assigned: `select delivery_id::text as marker, driver_id::text as value from delivery.assignments
     where tenant_id = $1 and status not in ('returned', 'rejected')`,
   destined:
-    `select i.id::text as marker, d.id::text as value from delivery.transfer_manifest_items i
-    join delivery.deliveries d on d.tenant_id = i.tenant_id and d.manifest_item_id = i.id and d.parent_id is null where i.tenant_id = $1`,
+    // The first order of an item; one that was cancelled may be followed by others.
+    `select distinct on (i.id) i.id::text as marker, d.id::text as value from delivery.transfer_manifest_items i
+    join delivery.deliveries d on d.tenant_id = i.tenant_id and d.manifest_item_id = i.id and d.parent_id is null
+    where i.tenant_id = $1 order by i.id, d.created_at, d.delivery_code`,
   bought: `select cart_id::text as marker, id || ' ' || status || ' ' || payment_status as value
     from storefront.storefront_orders where tenant_id = $1`,
   charged:

@@ -5,6 +5,7 @@ import type { ShipmentLabel } from "../../functions/delivery/shipment-labels/lab
 const english: ShipmentLabel = {
   template: "shipment_label",
   delivery_code: 1048213,
+  edition: 1,
   barcode: "DLV-1048213",
   tenant_name: "Zagros Express",
   service_name: "Same day",

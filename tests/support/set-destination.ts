@@ -1,6 +1,7 @@
 /** What a scan of items and their destination needs, and how to look at what came of it. */
 import { sql } from "./db.ts";
 import { newBranch } from "./make.ts";
+import { newManifest } from "./manifests.ts";
 import { fundWallet, newService } from "./money.ts";
 import { newTenant, type Tenant } from "./people.ts";
 
@@ -51,4 +52,15 @@ export async function eventsOf(manifestId: string): Promise<Record<string, numbe
     await sql`select event_type, count(*)::int as n from delivery.transfer_manifest_events
     where manifest_id = ${manifestId} group by 1`;
   return Object.fromEntries(rows.map((row) => [row.event_type, row.n]));
+}
+
+export const changeDestination = "/delivery/transfer-manifest-items/bulk/change-destination";
+
+/** A manifest whose items all have their orders to this destination. */
+export async function ordered(made: Destination, items: number) {
+  const { id, itemIds, barcodes } = await newManifest(made.tenant, { items });
+  const { body } = await made.tenant.dispatcher.post(setDestination, requestTo(made)(itemIds));
+  const orders: { id: string; delivery_code: number; status: string }[] = body.data.created
+    .map((row: { delivery: unknown }) => row.delivery);
+  return { manifest: id, itemIds, barcodes, orders };
 }

@@ -70,6 +70,43 @@ mkdirSync(".barid", { recursive: true });
 writeFileSync(".barid/labels.pdf", bytes);
 show(`.barid/labels.pdf, ${Math.round(bytes.length / 1024)} KB`);
 
+say("A wrong destination is put right, and the label printed again");
+const all = await call(dispatcher, "GET", "delivery/addresses?limit=100");
+const elsewhere = all.data.find(({ id }) => id !== request.destination_address_id);
+const corrected = { item_ids: ids.slice(0, 2), destination_address_id: elsewhere.id };
+const refusal = await call(dispatcher, "POST", `${items}/bulk/set-destination`, corrected);
+show(refusal.data.failed[0].error_message);
+const dry = await call(dispatcher, "POST", `${items}/bulk/change-destination`, {
+  ...corrected,
+  dry_run: true,
+});
+const changed = await call(dispatcher, "POST", `${items}/bulk/change-destination`, corrected);
+check("what the dry run said", JSON.stringify(changed.data), JSON.stringify(dry.data));
+const scanned = () =>
+  call(
+    dispatcher,
+    "GET",
+    `warehousing/package-scan/${
+      waiting.find(
+        (item) => item.manifest_item_id === ids[0],
+      ).barcode_value
+    }`,
+  );
+check("label outdated", (await scanned()).delivery.label_outdated, true);
+await dispatcher.functions.invoke("delivery/shipment-labels", {
+  body: { delivery_codes: [codes[0]] },
+});
+check("printed again", (await scanned()).delivery.label_outdated, false);
+
+say("A cancelled order gives its item back, and another one is made of it");
+const [{ item_id, delivery }] = changed.data.changed;
+await call(dispatcher, "POST", `delivery/deliveries/${delivery.id}/cancel`, { reason: "mistake" });
+const anew = await call(dispatcher, "POST", `${items}/bulk/set-destination`, {
+  ...corrected,
+  item_ids: [item_id],
+});
+check("ordered again", anew.data.created_count, 1);
+
 say("Another tenant's dispatcher sees none of it");
 const stranger = await signIn("dispatcher@other.test");
 const theirs = await call(stranger, "GET", `${items}/search?q=${waiting[0].manifest_item_id}`);

@@ -55,6 +55,7 @@ describe("a scan", () => {
       "delivery_flow",
       "id",
       "is_active",
+      "label_outdated",
       "next_action",
       "parcel",
       "recipient",

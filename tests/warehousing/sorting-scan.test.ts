@@ -69,6 +69,7 @@ describe("a scan", () => {
         barcode: parcel.barcode,
         status: "pending",
         delivery_flow: "standard",
+        label_outdated: false,
       },
     });
     const again = await scan(session, parcel.barcode);

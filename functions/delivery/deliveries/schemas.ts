@@ -233,6 +233,9 @@ const Needs = z.object({ photo_required: z.boolean(), signature_required: z.bool
 export const DeliveryDetail = DeliveryRow.extend({
   package_details: JsonObject.nullable(),
   staging_warehouse_id: Id.nullable(),
+  /** How often its label was printed, and whether it goes elsewhere since. */
+  label_edition: z.int(),
+  label_outdated: z.boolean(),
   legs: z.array(DeliveryRow),
   exceptions: z.array(JsonObject),
   collections: z.array(JsonObject),

@@ -1,7 +1,12 @@
-import { service } from "../../../shared/access.ts";
+import { can, service } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { scanners } from "../people.ts";
+import { changeDestination, presentChanges } from "./change-destination.ts";
 import {
+  ChangeDestinationBody,
+  ChangeDestinationResponse,
+  ChangePartBody,
+  ChangePartResponse,
   OrderPartBody,
   OrderPartResponse,
   SearchQuery,
@@ -62,10 +67,42 @@ export const manifestItems: AnyEndpoint[] = [
       "manifest_arrival_required",
       "manifest_delivery_proof_required",
       "manifest_bulk_receipt_incomplete",
+      "conflict",
     ],
     async run({ db, body, language, idempotencyKey }) {
       return present(await setDestination(db, body, idempotencyKey), language());
     },
+  }),
+  endpoint({
+    method: "post",
+    path: "/transfer-manifest-items/bulk/change-destination",
+    summary: "Give the orders of items another destination or service, until they are picked up",
+    access: can("manage:operations:tenant"),
+    feature,
+    body: ChangeDestinationBody,
+    response: ChangeDestinationResponse,
+    idempotency: "own",
+    errors: [
+      "one_destination_required",
+      "branch_not_found",
+      "address_not_found",
+      "service_not_found",
+      "delivery_service_not_available",
+    ],
+    async run({ db, body, language, idempotencyKey }) {
+      return presentChanges(await changeDestination(db, body, idempotencyKey), language());
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/internal/manifest-change-parts",
+    summary: "Change one part of a large request's orders",
+    access: service(),
+    feature,
+    body: ChangePartBody,
+    response: ChangePartResponse,
+    internal: true,
+    run: ({ db, body }) => db.call("delivery.manifest_orders_change", body),
   }),
   endpoint({
     method: "post",
@@ -75,6 +112,8 @@ export const manifestItems: AnyEndpoint[] = [
     feature,
     body: OrderPartBody,
     response: OrderPartResponse,
+    // A delivery has a number that was reserved: the part made nothing, which the outcome says of its items.
+    errors: ["conflict"],
     internal: true,
     run: ({ db, body }) => db.call("delivery.manifest_orders_create", body),
   }),

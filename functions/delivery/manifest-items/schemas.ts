@@ -99,22 +99,33 @@ export const ValidateResponse = z.object({
   }),
 });
 
-export const SetDestinationBody = z.object({
+const itemsToDestination = {
   item_ids: z.array(Id).min(1).max(2_000).transform((
     ids,
   ) => [...new Set(ids.map((id) => id.toLowerCase()))]),
   destination_branch_id: Id.nullish(),
   destination_address_id: Id.nullish(),
   delivery_service_id: Id.nullish(),
-}).refine((body) => !body.destination_branch_id !== !body.destination_address_id, {
-  path: ["destination_branch_id"],
-  error: "one_destination_required",
-});
+};
+const oneDestination = { path: ["destination_branch_id"], error: "one_destination_required" };
+const namesOneDestination = (
+  body: { destination_branch_id?: string | null; destination_address_id?: string | null },
+) => !body.destination_branch_id !== !body.destination_address_id;
 
-export const CreatedOrder = z.object({
-  item_id: Id,
-  delivery: z.object({ id: Id, delivery_code: z.int(), status: z.string() }),
-});
+export const SetDestinationBody = z.object(itemsToDestination)
+  .refine(namesOneDestination, oneDestination);
+
+/** Without a service each order keeps its own. */
+export const ChangeDestinationBody = z.object({
+  ...itemsToDestination,
+  dry_run: z.boolean().optional().meta({
+    description: "Says what would happen; nothing is written",
+  }),
+}).refine(namesOneDestination, oneDestination);
+
+const OrderRef = z.object({ id: Id, delivery_code: z.int(), status: z.string() });
+
+export const CreatedOrder = z.object({ item_id: Id, delivery: OrderRef });
 
 export const FailedItem = z.object({
   item_id: Id,
@@ -126,6 +137,8 @@ export const FailedItem = z.object({
   error_key: z.string(),
   error_message: z.string(),
   code: z.string(),
+  /** The order that goes elsewhere, of `item_already_ordered`. */
+  delivery: OrderRef.optional(),
 });
 
 export const Receipt = z.object({
@@ -154,21 +167,44 @@ export const SetDestinationResponse = z.object({
   }),
 });
 
-/** One part of a large request, as the function sends it to itself. */
-export const OrderPartBody = z.object({
-  item_ids: z.array(Id).min(1).max(20),
-  destination: z.object({
-    address_id: Id,
-    branch_id: Id.nullable(),
-    service_id: Id,
-    recipient: z.object({ name: z.string().nullable(), phone: z.string().nullable() }),
+const ChangedOrder = z.object({
+  item_id: Id,
+  delivery: OrderRef,
+  /** What the institution paid more for it; less is negative. */
+  price_difference: z.number(),
+});
+
+export const ChangeDestinationResponse = z.object({
+  data: z.object({
+    changed_count: z.int(),
+    failed_count: z.int(),
+    changed: z.array(ChangedOrder),
+    failed: z.array(z.object({ item_id: Id, error_key: z.string(), error_message: z.string() })),
   }),
 });
 
-export const OrderPartResponse = z.object({
-  failures: z.array(z.object({
-    item_id: Id,
-    code: z.string(),
-    params: JsonObject.optional(),
-  })),
+/** One part of a large request, as the function sends it to itself. */
+const partOf = (service_id: z.ZodType) =>
+  z.object({
+    item_ids: z.array(Id).min(1).max(20),
+    destination: z.object({
+      address_id: Id,
+      branch_id: Id.nullable(),
+      service_id,
+      recipient: z.object({ name: z.string().nullable(), phone: z.string().nullable() }),
+    }),
+  });
+
+export const OrderPartBody = partOf(Id);
+export const ChangePartBody = partOf(Id.nullable());
+
+const failures = z.array(z.object({
+  item_id: Id,
+  code: z.string(),
+  params: JsonObject.optional(),
+}));
+export const OrderPartResponse = z.object({ failures });
+export const ChangePartResponse = z.object({
+  changed: z.array(ChangedOrder.omit({ delivery: true })),
+  failures,
 });

@@ -7,6 +7,7 @@ export type Captions = {
   to: string;
   from: string;
   delivery_code: string;
+  edition: string;
   date: string;
   pieces: string;
   size: string;
@@ -31,6 +32,7 @@ export const captions: Record<LabelLanguage, Captions> = {
     to: "TO",
     from: "FROM",
     delivery_code: "Delivery no.",
+    edition: "edition",
     date: "Date",
     pieces: "Pieces",
     size: "Size",
@@ -52,6 +54,7 @@ export const captions: Record<LabelLanguage, Captions> = {
     to: "إلى",
     from: "من",
     delivery_code: "رقم التوصيل",
+    edition: "الإصدار",
     date: "التاريخ",
     pieces: "القطع",
     size: "الحجم",
@@ -73,6 +76,7 @@ export const captions: Record<LabelLanguage, Captions> = {
     to: "بۆ",
     from: "لە",
     delivery_code: "ژمارەی گەیاندن",
+    edition: "چاپی",
     date: "بەروار",
     pieces: "پارچە",
     size: "قەبارە",

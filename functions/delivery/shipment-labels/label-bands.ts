@@ -58,14 +58,15 @@ export function drawDestination(
   });
 }
 
-/** Delivery code, date, pieces, size. */
+/** Delivery code with the edition of the label, date, pieces, size. */
 export function drawCode(
   sheet: Sheet,
   label: ShipmentLabel,
   words: Captions,
   { y, height }: Band,
 ) {
-  sheet.caption(words.delivery_code, { x: 0, y: y + 0.7, width: 46 });
+  const edition = `${words.edition} ${isolate(String(label.edition))}`;
+  sheet.caption(`${words.delivery_code} (${edition})`, { x: 0, y: y + 0.7, width: 46 });
   sheet.text(isolate(String(label.delivery_code)), {
     x: 0,
     y: y + 3,

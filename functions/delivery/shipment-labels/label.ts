@@ -17,6 +17,8 @@ export type LabelManifest = {
 export type ShipmentLabel = {
   template: "shipment_label" | "manifest_shipment_label";
   delivery_code: number;
+  /** How often it was printed, this time included: of two labels on a parcel the higher one counts. */
+  edition: number;
   /** Printed as Code 128: printable ASCII, up to 21 characters, or 42 when all are digits. */
   barcode: string;
   tenant_name: string;

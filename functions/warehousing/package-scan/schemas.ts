@@ -17,6 +17,8 @@ const Summary = z.object({
   status: z.string(),
   delivery_flow: z.string(),
   is_active: z.boolean(),
+  /** It was given another destination, and no label was printed since. */
+  label_outdated: z.boolean(),
   next_action: z.enum(["receive", "execute", "assign", "handoff", "in_delivery", "none"]),
   ...carriedFields,
 });

@@ -100,6 +100,8 @@ export const ScanResponse = z.object({
     barcode: z.string(),
     status: z.string(),
     delivery_flow: z.string(),
+    /** It was given another destination, and no label was printed since. */
+    label_outdated: z.boolean(),
   }),
 });
 

@@ -7,26 +7,44 @@ end $$;
 
 grant execute on function private.warehouse_name(uuid, uuid) to barid_caller;
 
--- What shipment labels print, in the order of the codes. {delivery_codes: [number]} -> [label]
--- One entry per code, repeats included. Names and addresses are those of the order, not of today. A leg shows
+-- Counts a print of these parcels' labels: the next edition, which says where they go now. A parcel's legs show the same.
+-- A definer: an institution prints, and changes nothing else of a delivery.
+create or replace function private.labels_printed(parcels uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_family uuid[] := parcels || array(select l.id from delivery.deliveries l where l.tenant_id = v_tenant and l.parent_id = any (parcels));
+begin
+  perform private.deliveries_hold(parcels);
+  update delivery.deliveries d set label_edition = d.label_edition + 1, label_outdated = false
+  where d.tenant_id = v_tenant and d.id = any (v_family);
+end $$;
+
+grant execute on function private.labels_printed(uuid[]) to barid_caller;
+
+-- Prints shipment labels: what stands on them, in the order of the codes. {delivery_codes: [number]} -> [label]
+-- Each call is one edition of every parcel it names. One entry per code, repeats included. Names and addresses are those of the order, not of today. A leg shows
 -- the COD and the fee of its parcel; the end that is a warehouse has its name and no person's.
 -- Fails: delivery_not_found with the codes that the caller has no delivery for.
 create or replace function delivery.shipment_labels(input jsonb) returns jsonb
-language plpgsql stable set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_zone text := app.timezone();
   v_unknown jsonb;
   v_labels jsonb;
+  v_codes bigint[] := array(select c::bigint from jsonb_array_elements_text(input -> 'delivery_codes') c);
 begin
-  -- Materialized: a cast of a joined value is not leakproof and would keep the index on codes unused.
-  with asked as materialized (
-    select c.code::bigint as code, c.position from jsonb_array_elements_text(input -> 'delivery_codes') with ordinality c (code, position)
-  )
+  select jsonb_agg(c.code order by c.position) into v_unknown from unnest(v_codes) with ordinality c (code, position)
+  where not exists (select from delivery.deliveries d where d.delivery_code = c.code);
+  if v_unknown is not null then
+    perform app.fail('delivery_not_found', jsonb_build_object('delivery_codes', v_unknown));
+  end if;
+  perform private.labels_printed(array(select distinct delivery.parcel_of(d) from delivery.deliveries d where d.delivery_code = any (v_codes)));
   select
-    jsonb_agg(a.code order by a.position) filter (where d.id is null),
     jsonb_agg(jsonb_build_object(
       'template', d.label_assignment,
       'delivery_code', d.delivery_code,
+      'edition', d.label_edition,
       'barcode', d.barcode,
       'tenant_name', app.localized(t.name),
       'service_name', app.localized(d.service_snapshot -> 'name'),
@@ -51,13 +69,10 @@ begin
         'branch_name', coalesce(d.source_snapshot #>> '{source,branch,name}', ''),
         'branch_code', coalesce(d.source_snapshot #>> '{source,branch,code}', ''),
         'item_barcode', coalesce(d.source_snapshot #>> '{item,barcode_value}', d.barcode)) end
-    ) order by a.position) filter (where d.id is not null)
-  into v_unknown, v_labels
-  from asked a
-  left join delivery.deliveries d on d.delivery_code = a.code
-  left join tenancy.tenants t on t.id = d.tenant_id;
-  if v_unknown is not null then
-    perform app.fail('delivery_not_found', jsonb_build_object('delivery_codes', v_unknown));
-  end if;
+    ) order by a.position)
+  into v_labels
+  from unnest(v_codes) with ordinality a (code, position)
+  join delivery.deliveries d on d.delivery_code = a.code
+  join tenancy.tenants t on t.id = d.tenant_id;
   return v_labels;
 end $$;

@@ -20,7 +20,8 @@ begin
 end $$;
 
 -- The parcel a scanner or a person names: by its barcode as it was sent, then as barcodes are written, else by a
--- delivery code (of a leg: its parcel). Null: none.
+-- delivery code (of a leg: its parcel). Of deliveries with the same barcode the live one, else the last one cancelled.
+-- Null: none.
 create or replace function warehousing.parcel_named(name text) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare
@@ -30,10 +31,12 @@ declare
   v_id uuid;
 begin
   select d.id into v_id from delivery.deliveries d
-  where d.tenant_id = v_tenant and d.barcode = parcel_named.name and d.parent_id is null;
+  where d.tenant_id = v_tenant and d.barcode = parcel_named.name and d.parent_id is null
+  order by d.status = 'cancelled', d.created_at desc limit 1;
   if not found and v_written <> name then
     select d.id into v_id from delivery.deliveries d
-    where d.tenant_id = v_tenant and d.barcode = v_written and d.parent_id is null;
+    where d.tenant_id = v_tenant and d.barcode = v_written and d.parent_id is null
+    order by d.status = 'cancelled', d.created_at desc limit 1;
   end if;
   if v_id is null and v_code is not null then
     select coalesce(d.parent_id, d.id) into v_id from delivery.deliveries d

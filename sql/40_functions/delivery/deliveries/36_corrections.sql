@@ -39,21 +39,31 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
 begin
-  with corrected as (
-    update delivery.deliveries x set
-      recipient = case when input ? 'recipient' then coalesce(nullif(input -> 'recipient', 'null'), '{}') else x.recipient end,
-      notes = case when input ? 'notes' then input ->> 'notes' else x.notes end,
-      external_reference_id = case when input ? 'external_reference_id' then input ->> 'external_reference_id' else x.external_reference_id end,
-      promised_at = case when input ? 'promised_at' then app.instant(input ->> 'promised_at') else x.promised_at end
-    where x.tenant_id = v_tenant and (x.id = parcel or (x.parent_id = parcel and x.status not in ('delivered', 'cancelled')))
-    returning x.id, x.delivery_code
-  )
-  insert into tenancy.notifications (tenant_id, user_id, type, payload)
-  select v_tenant, a.driver_id, 'delivery_changed', jsonb_build_object('assignment_id', a.id, 'delivery_id', c.id,
-    'delivery_code', c.delivery_code)
-  from corrected c
-  join delivery.assignments a on a.tenant_id = v_tenant and a.delivery_id = c.id and a.status in ('pending', 'assigned', 'accepted')
-  where a.driver_id is distinct from app.user_id();
+  update delivery.deliveries x set
+    recipient = case when input ? 'recipient' then coalesce(nullif(input -> 'recipient', 'null'), '{}') else x.recipient end,
+    notes = case when input ? 'notes' then input ->> 'notes' else x.notes end,
+    external_reference_id = case when input ? 'external_reference_id' then input ->> 'external_reference_id' else x.external_reference_id end,
+    promised_at = case when input ? 'promised_at' then app.instant(input ->> 'promised_at') else x.promised_at end
+  where x.tenant_id = v_tenant and (x.id = parcel or (x.parent_id = parcel and x.status not in ('delivered', 'cancelled')));
+  perform private.drivers_notify(array[parcel]);
 end $$;
 
-grant execute on function private.delivery_corrected(uuid, jsonb) to barid_caller;
+-- Notifies the drivers who have one of these parcels, or a leg of it, that its details have changed; not the caller.
+-- A definer: a customer who corrects an order writes no notices to drivers.
+create or replace function private.drivers_notify(parcels uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_family uuid[] := parcels || array(select l.id from delivery.deliveries l
+    where l.tenant_id = v_tenant and l.parent_id = any (parcels) and l.status not in ('delivered', 'cancelled'));
+begin
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select v_tenant, a.driver_id, 'delivery_changed', jsonb_build_object('assignment_id', a.id, 'delivery_id', d.id,
+    'delivery_code', d.delivery_code)
+  from delivery.assignments a
+  join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+  where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.status in ('pending', 'assigned', 'accepted')
+    and a.driver_id is distinct from app.user_id();
+end $$;
+
+grant execute on function private.delivery_corrected(uuid, jsonb), private.drivers_notify(uuid[]) to barid_caller;

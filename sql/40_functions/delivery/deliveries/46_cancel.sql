@@ -1,18 +1,22 @@
 -- Deliveries that are called off before anybody has them in hand.
 
 -- Calls a delivery off before anybody has it in hand: the parcel and its legs together, the fee by the policy in
--- force, drivers freed, what was picked put back. {id, reason} -> {delivery, refunded}
+-- force, drivers freed, what was picked put back, and the manifest item it was made from can be ordered again.
+-- {id, reason} -> {delivery, refunded}
+-- Locks the item's manifest and the item before the delivery.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, insufficient_wallet_balance.
 create or replace function delivery.delivery_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  d delivery.deliveries := delivery.delivery_lock((input ->> 'id')::uuid);
+  d delivery.deliveries;
   v_operations boolean := app.has_permission('manage:operations:tenant');
   v_under_way text;
   v_ends uuid[];
   v_picks uuid[];
   v_refunded boolean;
 begin
+  perform private.manifest_item_lock((input ->> 'id')::uuid);
+  d := delivery.delivery_lock((input ->> 'id')::uuid);
   select * into d from delivery.deliveries x where x.id = delivery.parcel_of(d);
   if not found then
     perform app.fail('forbidden');
@@ -32,6 +36,7 @@ begin
   end if;
   update delivery.deliveries x set status = 'cancelled', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = any (v_ends);
+  perform private.manifest_item_return(d.id);
   v_picks := private.delivery_let_go(d.id);
   v_refunded := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);

@@ -11,7 +11,13 @@ begin
     'receiving>received', 'receiving>received_with_exceptions',
     'received>received_with_exceptions', 'received_with_exceptions>received',
     'received>processing', 'received_with_exceptions>processing',
-    'processing>completed']) then
+    'processing>completed', 'completed>processing']) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
+  end if;
+  -- It ended with all of its items; only one that came back from a cancelled order opens it again.
+  if old.status = 'completed' and new.status <> old.status and not exists (
+      select from delivery.transfer_manifest_items i
+      where i.tenant_id = new.tenant_id and i.manifest_id = new.id and i.status not in ('order_created', 'void')) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
   return new;
@@ -24,11 +30,15 @@ begin
     'picked_up>in_transit', 'picked_up>received', 'in_transit>received',
     'received>scanned', 'received>processing', 'scanned>processing',
     'scanned>received', 'processing>received',
-    'received>order_created', 'scanned>order_created', 'processing>order_created',
+    'received>order_created', 'scanned>order_created', 'processing>order_created', 'order_created>received',
     'picked_up>void', 'in_transit>void', 'received>void', 'scanned>void', 'processing>void']) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
-  if old.delivery_id is not null and new.delivery_id is distinct from old.delivery_id then
+  -- Only a cancelled order gives its item back, and then it has none.
+  if old.delivery_id is not null and (new.delivery_id is distinct from old.delivery_id or new.status <> old.status)
+    and not (new.delivery_id is null and new.status = 'received' and exists (
+      select from delivery.deliveries d
+      where d.tenant_id = old.tenant_id and d.id = old.delivery_id and d.status = 'cancelled')) then
     perform app.fail('item_already_has_order');
   end if;
   return new;

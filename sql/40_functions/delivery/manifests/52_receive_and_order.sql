@@ -79,7 +79,7 @@ begin
   if cardinality(v_pending) > 0 then
     v_failures := delivery.manifest_orders_create(jsonb_build_object('item_ids', v_pending, 'destination', v_destination)) -> 'failures';
   end if;
-  return delivery.manifest_orders_outcome(input || jsonb_build_object('failures', v_failures));
+  return delivery.manifest_orders_outcome(input || jsonb_build_object('failures', v_failures, 'destination', v_destination));
 end $$;
 
 -- Takes delivery codes for these items at once, in the order given; an item that has one keeps it.

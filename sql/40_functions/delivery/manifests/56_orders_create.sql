@@ -5,6 +5,7 @@
 -- {item_ids (in scan order), destination (from delivery.manifest_destination)} -> {failures: [{item_id, code, params?}]}
 -- Items that already have an order, or are not fit for one any more, are passed over. An item whose
 -- price cannot be found or whose wallet is short fails alone and stays received.
+-- Fails: conflict (a delivery has a reserved number, as after a restore that set the counter back).
 -- Locks: manifests by id (shared: two parts of one manifest run side by side), items by id, the default
 -- driver where he gets what is made, wallets by id.
 create or replace function delivery.manifest_orders_create(input jsonb) returns jsonb

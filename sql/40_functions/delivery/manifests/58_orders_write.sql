@@ -8,21 +8,19 @@ declare
   v_actor uuid := app.user_id();
   v_currency text := (app.currency()).code;
   v_staging uuid := delivery.staging_warehouse();
-  v_service jsonb;
+  v_service jsonb := delivery.service_snapshot((destination ->> 'service_id')::uuid);
   v_to jsonb;
 begin
   if jsonb_array_length(lines) = 0 then
     return;
   end if;
-  select jsonb_build_object('id', s.id, 'code', s.code, 'name', s.name, 'service_level', s.service_level,
-    'default_price', s.default_price, 'price_per_km', s.price_per_km, 'free_km', s.free_km) into v_service
-  from delivery.delivery_services s where s.id = (destination ->> 'service_id')::uuid;
   select to_jsonb(a) into v_to from delivery.addresses_list a where a.id = (destination ->> 'address_id')::uuid;
 
   insert into delivery.deliveries (id, tenant_id, delivery_code, barcode, delivery_flow, status, institution_user_id,
     delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size, unit_size_source, package_details,
     distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot, pickup_zone_id, dropoff_zone_id,
-    staging_warehouse_id, recipient, service_snapshot, manifest_id, manifest_item_id, source_snapshot, snapshot_version, label_assignment, created_by)
+    staging_warehouse_id, recipient, service_snapshot, manifest_id, manifest_item_id, source_snapshot, snapshot_version, label_assignment,
+    label_outdated, created_by)
   select l.delivery_id, v_tenant, l.delivery_code, i.barcode_value,
     case when v_staging is null then 'standard' else 'pnd_parent' end, 'pending', m.institution_user_id,
     (destination ->> 'service_id')::uuid, 'sender', 'wallet', l.price, v_currency,
@@ -32,7 +30,9 @@ begin
     jsonb_build_object('snapshot_version', 'manifest_origin_v1', 'manifest', jsonb_build_object('id', m.id, 'number', m.manifest_number),
       'item', jsonb_build_object('id', i.id, 'barcode_value', i.barcode_value), 'source', m.source_snapshot,
       'processing_point', jsonb_build_object('id', p.id, 'name', p.name, 'code', p.code)),
-    'manifest_origin_v1', 'manifest_shipment_label', v_actor
+    'manifest_origin_v1', 'manifest_shipment_label',
+    -- The parcel may wear the label of an order that was cancelled.
+    exists (select from delivery.deliveries o where o.tenant_id = i.tenant_id and o.manifest_item_id = i.id and o.label_edition > 0), v_actor
   from rows from (jsonb_to_recordset(lines) as (item_id uuid, delivery_id uuid, delivery_code bigint, price numeric,
       unit_size numeric, unit_size_source text, distance_km numeric))
     with ordinality l (item_id, delivery_id, delivery_code, price, unit_size, unit_size_source, distance_km, position)
@@ -90,7 +90,7 @@ begin
     customer_id, institution_user_id, delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size,
     unit_size_source, package_details, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot,
     pickup_zone_id, dropoff_zone_id, pickup_warehouse_id, dropoff_warehouse_id, recipient, service_snapshot, manifest_id,
-    source_snapshot, snapshot_version, label_assignment, external_reference_id, notes, promised_at, created_by)
+    source_snapshot, snapshot_version, label_assignment, label_outdated, external_reference_id, notes, promised_at, created_by)
   select p.tenant_id, v_first + 2 * (asked.position - 1) + g.sequence_plan - 1, p.barcode, p.id, g.leg, g.sequence_plan, g.flow, g.status,
     p.customer_id, p.institution_user_id, p.delivery_service_id, p.payer_type, p.payment_method, 0, p.currency, p.unit_size,
     p.unit_size_source, p.package_details,
@@ -98,7 +98,7 @@ begin
     case g.leg when 'A' then p.pickup_snapshot else to_jsonb(a) end, case g.leg when 'A' then to_jsonb(a) else p.dropoff_snapshot end,
     case g.leg when 'A' then p.pickup_zone_id else a.zone_id end, case g.leg when 'A' then a.zone_id else p.dropoff_zone_id end,
     case g.leg when 'B' then w.id end, case g.leg when 'A' then w.id end,
-    p.recipient, p.service_snapshot, p.manifest_id, p.source_snapshot, p.snapshot_version, p.label_assignment, p.external_reference_id,
+    p.recipient, p.service_snapshot, p.manifest_id, p.source_snapshot, p.snapshot_version, p.label_assignment, p.label_outdated, p.external_reference_id,
     p.notes, p.promised_at, p.created_by
   from unnest(parent_ids) with ordinality asked (id, position)
   join delivery.deliveries p on p.tenant_id = app.tenant_id() and p.id = asked.id

@@ -104,12 +104,12 @@ begin
   return 'none';
 end $$;
 
--- A delivery as scans show it. next: what comes next with it, where that is known already.
+-- A delivery as scans show it. label_outdated: it goes elsewhere since its label was printed. next: what comes next with it, where that is known already.
 create or replace function warehousing.scan_summary(d delivery.deliveries, next text default null) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
-    'delivery_flow', d.delivery_flow, 'is_active', warehousing.scan_is_active(d),
+    'delivery_flow', d.delivery_flow, 'is_active', warehousing.scan_is_active(d), 'label_outdated', d.label_outdated,
     'next_action', coalesce(next, warehousing.scan_next_action(d))) || delivery.carried(d);
 end $$;
 

@@ -28,7 +28,7 @@ begin
         'destination_value', a.destination_value),
       'assignment', to_jsonb(a) - 'tenant_id',
       'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
-        'delivery_flow', d.delivery_flow))
+        'delivery_flow', d.delivery_flow, 'label_outdated', d.label_outdated))
     from warehousing.sorting_scans c
     join warehousing.sorting_assignments_list a on a.tenant_id = c.tenant_id and a.id = c.assignment_id
     join delivery.deliveries d on d.tenant_id = c.tenant_id and d.id = c.delivery_id

@@ -1,0 +1,63 @@
+/** Gives the orders of items another destination, in parts where they are many. */
+import type { Database } from "../../../shared/db.ts";
+import type { ErrorCode } from "../../../shared/errors.ts";
+import { type Language, translate } from "../../../shared/i18n/index.ts";
+import { textOf } from "../../../shared/reply.ts";
+import { type Failure, ordersPerPart, type Pending, runParts } from "./parts.ts";
+
+interface Request {
+  item_ids: string[];
+  dry_run?: boolean;
+}
+
+interface Outcome {
+  changed: unknown[];
+  failed: Failure[];
+}
+
+type FirstStep = { answer: Outcome; replayed?: boolean } | Pending & { since: string };
+interface Part {
+  changed: unknown[];
+  failures: Failure[];
+}
+
+/** The whole action, ending in the outcome in the order sent. */
+export async function changeDestination(
+  db: Database,
+  request: Request,
+  idempotency_key: string | undefined,
+): Promise<Outcome> {
+  const first = await db.call<FirstStep>("delivery.manifest_change_destination", {
+    ...request,
+    idempotency_key,
+    orders_max: ordersPerPart,
+  });
+  if ("answer" in first) {
+    if (first.replayed) db.seen.replayed = true;
+    return first.answer;
+  }
+  const parts = await runParts<Part>("manifest-change-parts", first);
+  const last = await db.call<{ answer: Outcome }>("delivery.manifest_changes_outcome", {
+    idempotency_key,
+    item_ids: request.item_ids,
+    since: first.since,
+    changed: parts.flatMap(({ changed }) => changed),
+    failures: parts.flatMap(({ failures }) => failures),
+  });
+  return last.answer;
+}
+
+/** The answer's body: codes become words, and success means that an order goes where it was sent. */
+export function presentChanges({ changed, failed }: Outcome, language: Language) {
+  const rows = failed.map(({ item_id, code, params }) => ({
+    item_id,
+    error_key: code,
+    error_message: textOf(language, code as ErrorCode, { field: "item_ids", ...params }),
+  }));
+  const counts = { changed_count: changed.length, failed_count: rows.length };
+  return {
+    success: changed.length > 0,
+    ...(rows.length > 0 ? { message: translate(language, "items_not_changed", counts) } : {}),
+    data: { ...counts, changed, failed: rows },
+  };
+}

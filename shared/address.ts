@@ -10,6 +10,7 @@ import {
   Text,
   Timestamp,
 } from "./schemas.ts";
+import { contactBytesMax, within } from "./sizes.ts";
 
 /** As it is answered. */
 export const Address = z.object({
@@ -34,7 +35,7 @@ export const AddressFields = z.object({
   country: Text.nullish(),
   latitude: Latitude.nullish(),
   longitude: Longitude.nullish(),
-  contact_info: JsonObject.optional(),
+  contact_info: within(contactBytesMax, JsonObject).optional(),
 });
 
 /**

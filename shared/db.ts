@@ -317,8 +317,8 @@ function refusalIn({ refused: { state, message, detail, constraint, context } }:
 }
 
 /**
- * What a refusal that no core gave means to the client: a constraint is named after its error, else its SQLSTATE
- * says of which kind it is. Undefined for what should never happen.
+ * What a refusal that no core gave means to the client: a constraint is named after its error or the size it guards
+ * (sql/20_tables/98_sizes.sql), else its SQLSTATE says of which kind it is. Undefined for what should never happen.
  */
 export function refusalOf(
   state: string,
@@ -327,14 +327,18 @@ export function refusalOf(
   context?: string,
 ): AppError | undefined {
   if (isErrorCode(constraint)) return new AppError(constraint);
-  const known = byState(state);
+  const sized = /^(.+)_above_(\d+)_bytes$/.exec(constraint);
+  if (sized) {
+    return new AppError("field_too_large", { field: sized[1], bytes_max: Number(sized[2]) });
+  }
+  const known = byState(state, constraint);
   if (!known) return undefined;
   log("warn", "refused_by_database", { code: state, message, constraint, context });
   return new AppError(known, { field: constraint || "input" });
 }
 
-function byState(code: string): ErrorCode | undefined {
-  if (code.startsWith("22")) return "validation_failed";
+function byState(code: string, constraint: string): ErrorCode | undefined {
+  if (code.startsWith("22") || constraint === "texts_within_bounds") return "validation_failed";
   if (code === "23503") return "invalid_reference";
   if (code === "23505") return "conflict";
   if (code === "42501") return "forbidden";

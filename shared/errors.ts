@@ -12,6 +12,7 @@ type Definition = number | { status: number; fields: readonly string[] };
 const definitions = {
   // Asked wrongly
   validation_failed: { status: 400, fields: ["field"] },
+  field_too_large: { status: 400, fields: ["field", "bytes_max"] },
   invalid_uuid: { status: 400, fields: ["field"] },
   invalid_json: 400,
   invalid_column_filters: { status: 400, fields: ["field"] },
@@ -328,6 +329,7 @@ export type ErrorCode = keyof typeof definitions;
 /** Codes that any endpoint may answer; endpoints declare only what is theirs. */
 export const commonCodes: readonly ErrorCode[] = [
   "validation_failed",
+  "field_too_large",
   "invalid_uuid",
   "invalid_json",
   "unknown_field",

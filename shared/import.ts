@@ -18,6 +18,7 @@ const errorsMax = 100;
 /** What any line may be refused for. */
 const commonLineCodes: readonly ErrorCode[] = [
   "validation_failed",
+  "field_too_large",
   "invalid_uuid",
   "wrong_cell_count",
   "invalid_reference",

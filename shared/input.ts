@@ -137,7 +137,9 @@ function refusal(issue: z.core.$ZodIssue): AppError {
   const path = issue.code === "unrecognized_keys" ? [...issue.path, issue.keys[0]] : issue.path;
   const field = path.map(String).join(".") || "body";
   // A schema may name the code of the refusal itself: z.guid({ error: "invalid_uuid" }).
-  if (isErrorCode(issue.message)) return new AppError(issue.message, { field });
+  if (isErrorCode(issue.message)) {
+    return new AppError(issue.message, { field, ...(issue.code === "custom" ? issue.params : {}) });
+  }
   return new AppError("validation_failed", { field, ...reason(issue) });
 }
 

@@ -1,6 +1,7 @@
 /** Pieces that request and response schemas are made of. */
 import { z } from "zod";
 import { asciiDigits } from "./digits.ts";
+import { textWithin } from "./sizes.ts";
 
 /** Any id PostgreSQL accepts, as it writes them; zod's own `uuid` also judges version bits. One that is missing is not malformed. */
 export const Id = z.guid({ error: ({ input }) => input === undefined ? undefined : "invalid_uuid" })
@@ -35,8 +36,8 @@ export const Money = z.number().min(0).max(999_999_999_999).refine(
 );
 
 /** Required text that says something. */
-export const Text = z.string().trim().min(1).max(500);
-export const LongText = z.string().trim().max(2000);
+export const Text = textWithin(500).min(1);
+export const LongText = textWithin(2_000);
 /** A telephone number, in the digits that telephones dial whichever a keyboard writes. */
 export const Phone = z.string().trim().min(3).max(40).overwrite(asciiDigits);
 
@@ -53,7 +54,7 @@ export const JsonObject = z.record(z.string(), z.unknown());
 export const orNothing = <S extends z.ZodType>(schema: S) =>
   schema.nullish().transform((value) => value ?? undefined);
 
-const Translation = orNothing(z.string().trim().max(500));
+const Translation = orNothing(textWithin(500));
 
 /** Text in the languages people read; at least one of them. */
 export const LocalizedText = z.object({

@@ -1,17 +1,17 @@
 /** Pieces that the schemas of the storefront share. */
 import { z } from "zod";
-import { LocalizedText, Text } from "../../shared/schemas.ts";
+import { LocalizedText, LongText, Text } from "../../shared/schemas.ts";
 
 /** A name in the languages people read; a plain text is an English one. */
 export const Name = z.union([Text.transform((en) => ({ en })), LocalizedText]);
 
 /** The same where nothing needs to be said: `{}` and empty texts are fine. */
 export const OptionalText = z.union([
-  z.string().trim().max(2_000).transform((en) => en ? { en } : {}),
+  LongText.transform((en) => en ? { en } : {}),
   z.object({
-    en: z.string().trim().max(2_000).optional(),
-    ar: z.string().trim().max(2_000).optional(),
-    ku: z.string().trim().max(2_000).optional(),
+    en: LongText.optional(),
+    ar: LongText.optional(),
+    ku: LongText.optional(),
   }),
 ]);
 

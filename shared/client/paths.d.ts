@@ -5099,6 +5099,8 @@ export interface components {
         /**
          * @description `validation_failed`: {field} {reason}.
          *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+         *
          *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
@@ -5113,8 +5115,9 @@ export interface components {
             };
             content: {
                 "application/json": {
+                    bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                     field?: string;
                     message: string;
                     /** @constant */
@@ -5126,6 +5129,8 @@ export interface components {
          * @description `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
          *     `validation_failed`: {field} {reason}.
+         *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
          *
          *     `invalid_uuid`: {field} is not a valid id.
          *
@@ -5143,8 +5148,9 @@ export interface components {
             };
             content: {
                 "application/json": {
+                    bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                     expected_field?: string;
                     field?: string;
                     message: string;
@@ -5157,6 +5163,8 @@ export interface components {
          * @description `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
          *     `validation_failed`: {field} {reason}.
+         *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
          *
          *     `invalid_uuid`: {field} is not a valid id.
          *
@@ -5172,8 +5180,9 @@ export interface components {
             };
             content: {
                 "application/json": {
+                    bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                     field?: string;
                     message: string;
                     /** @constant */
@@ -5187,6 +5196,8 @@ export interface components {
          *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
          *     `validation_failed`: {field} {reason}.
+         *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
          *
          *     `invalid_uuid`: {field} is not a valid id.
          *
@@ -5204,8 +5215,9 @@ export interface components {
             };
             content: {
                 "application/json": {
+                    bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "invalid_proof_url" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "invalid_proof_url" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                     expected_field?: string;
                     field?: string;
                     message: string;
@@ -5216,6 +5228,8 @@ export interface components {
         };
         /**
          * @description `validation_failed`: {field} {reason}.
+         *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
          *
          *     `invalid_uuid`: {field} is not a valid id.
          *
@@ -5233,8 +5247,9 @@ export interface components {
             };
             content: {
                 "application/json": {
+                    bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                     expected_field?: string;
                     field?: string;
                     message: string;
@@ -5262,6 +5277,8 @@ export interface components {
          *
          *     `validation_failed`: {field} {reason}.
          *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+         *
          *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
@@ -5276,8 +5293,9 @@ export interface components {
             };
             content: {
                 "application/json": {
+                    bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "import_has_errors" | "precondition_not_supported" | "invalid_csv" | "csv_empty" | "csv_too_long" | "unknown_column" | "duplicate_column" | "missing_column" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "import_has_errors" | "precondition_not_supported" | "invalid_csv" | "csv_empty" | "csv_too_long" | "unknown_column" | "duplicate_column" | "missing_column" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                     error_count?: number;
                     errors?: {
                         code: string;
@@ -5301,6 +5319,8 @@ export interface components {
          *
          *     `validation_failed`: {field} {reason}.
          *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+         *
          *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
@@ -5315,8 +5335,9 @@ export interface components {
             };
             content: {
                 "application/json": {
+                    bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "invalid_column_filters" | "invalid_cursor" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "invalid_column_filters" | "invalid_cursor" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                     field?: string;
                     message: string;
                     /** @constant */
@@ -5353,6 +5374,8 @@ export interface components {
          *
          *     `validation_failed`: {field} {reason}.
          *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+         *
          *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
@@ -5371,9 +5394,10 @@ export interface components {
                 "application/json": {
                     allowed_unit_max?: number;
                     allowed_unit_min?: number;
+                    bytes_max?: string;
                     calculated_unit_size?: number;
                     /** @enum {unknown} */
-                    code: "delivery_place_required" | "delivery_service_id_required" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "delivery_place_required" | "delivery_service_id_required" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                     decimals?: number;
                     expected_field?: string;
                     field?: string;
@@ -5393,6 +5417,8 @@ export interface components {
          *
          *     `validation_failed`: {field} {reason}.
          *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+         *
          *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
@@ -5410,8 +5436,9 @@ export interface components {
             content: {
                 "application/json": {
                     balance?: string;
+                    bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                     currency?: string;
                     expected_field?: string;
                     field?: string;
@@ -5433,6 +5460,8 @@ export interface components {
          *
          *     `validation_failed`: {field} {reason}.
          *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+         *
          *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
@@ -5449,8 +5478,9 @@ export interface components {
             };
             content: {
                 "application/json": {
+                    bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "invalid_proof_url" | "delivery_proof_required" | "cash_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "invalid_proof_url" | "delivery_proof_required" | "cash_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                     due?: number;
                     expected_field?: string;
                     field?: string;
@@ -5466,6 +5496,8 @@ export interface components {
          *
          *     `validation_failed`: {field} {reason}.
          *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+         *
          *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
@@ -5480,8 +5512,9 @@ export interface components {
             };
             content: {
                 "application/json": {
+                    bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "invalid_column_filters" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "invalid_column_filters" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                     field?: string;
                     message: string;
                     /** @constant */
@@ -5495,6 +5528,8 @@ export interface components {
          *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
          *     `validation_failed`: {field} {reason}.
+         *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
          *
          *     `invalid_uuid`: {field} is not a valid id.
          *
@@ -5512,8 +5547,9 @@ export interface components {
             };
             content: {
                 "application/json": {
+                    bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "too_many_decimals" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "too_many_decimals" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                     decimals?: number;
                     expected_field?: string;
                     field?: string;
@@ -5552,6 +5588,8 @@ export interface components {
          *
          *     `validation_failed`: {field} {reason}.
          *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+         *
          *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
@@ -5568,8 +5606,9 @@ export interface components {
             };
             content: {
                 "application/json": {
+                    bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "serial_number_required" | "serial_quantity_must_be_one" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "serial_number_required" | "serial_quantity_must_be_one" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                     expected_field?: string;
                     field?: string;
                     item_id?: string;
@@ -5585,6 +5624,8 @@ export interface components {
          *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
          *     `validation_failed`: {field} {reason}.
+         *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
          *
          *     `invalid_uuid`: {field} is not a valid id.
          *
@@ -5602,8 +5643,9 @@ export interface components {
             };
             content: {
                 "application/json": {
+                    bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "warehouses_must_differ" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "warehouses_must_differ" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                     expected_field?: string;
                     field?: string;
                     message: string;
@@ -5616,6 +5658,8 @@ export interface components {
          * @description `warehouse_id_required`: Say which warehouse is meant.
          *
          *     `validation_failed`: {field} {reason}.
+         *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
          *
          *     `invalid_uuid`: {field} is not a valid id.
          *
@@ -5631,8 +5675,9 @@ export interface components {
             };
             content: {
                 "application/json": {
+                    bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "warehouse_id_required" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "warehouse_id_required" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                     field?: string;
                     message: string;
                     /** @constant */
@@ -5669,6 +5714,8 @@ export interface components {
          *
          *     `validation_failed`: {field} {reason}.
          *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+         *
          *     `invalid_uuid`: {field} is not a valid id.
          *
          *     `invalid_json`: The body is not valid JSON.
@@ -5686,8 +5733,9 @@ export interface components {
             content: {
                 "application/json": {
                     balance?: string;
+                    bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "insufficient_wallet_balance" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "insufficient_wallet_balance" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                     currency?: string;
                     expected_field?: string;
                     field?: string;
@@ -7694,6 +7742,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -7710,8 +7760,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "too_many_decimals" | "no_pending_collections" | "cod_collections_not_pending" | "settlement_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "too_many_decimals" | "no_pending_collections" | "cod_collections_not_pending" | "settlement_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         decimals?: number;
                         expected_field?: string;
@@ -8473,7 +8524,7 @@ export interface operations {
                         error_count: number;
                         errors: {
                             /** @enum {string} */
-                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "zone_not_found";
+                            code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "zone_not_found";
                             field: string | null;
                             line: number;
                             message: string;
@@ -8501,7 +8552,7 @@ export interface operations {
                         error_count: number;
                         errors: {
                             /** @enum {string} */
-                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "zone_not_found";
+                            code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "zone_not_found";
                             field: string | null;
                             line: number;
                             message: string;
@@ -8767,6 +8818,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -8783,8 +8836,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "duplicate_deliveries" | "no_active_child_leg" | "delivery_carrier_not_internal" | "driver_not_allowed_in_zones" | "assignment_driver_required" | "delivery_zone_validation_unavailable" | "driver_not_allowed_in_pickup_zone" | "driver_not_allowed_in_delivery_zone" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "duplicate_deliveries" | "no_active_child_leg" | "delivery_carrier_not_internal" | "driver_not_allowed_in_zones" | "assignment_driver_required" | "delivery_zone_validation_unavailable" | "driver_not_allowed_in_pickup_zone" | "driver_not_allowed_in_delivery_zone" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         delivery_ids?: string[];
                         expected_field?: string;
                         field?: string;
@@ -9159,6 +9213,8 @@ export interface operations {
             /**
              * @description {field} {reason}.
              *
+             *     {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     {field} is not a valid id.
              *
              *     The body is not valid JSON.
@@ -9173,6 +9229,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         field?: string;
                         message: string;
                         /** @constant */
@@ -9323,6 +9380,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -9339,8 +9398,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "duplicate_deliveries" | "no_active_child_leg" | "delivery_carrier_not_internal" | "driver_not_allowed_in_zones" | "deliveries_zone_context_incomplete" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "duplicate_deliveries" | "no_active_child_leg" | "delivery_carrier_not_internal" | "driver_not_allowed_in_zones" | "deliveries_zone_context_incomplete" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         delivery_ids?: string[];
                         expected_field?: string;
                         field?: string;
@@ -9579,6 +9639,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -9595,8 +9657,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "duplicate_deliveries" | "no_active_child_leg" | "delivery_carrier_not_internal" | "driver_not_allowed_in_zones" | "deliveries_zone_context_incomplete" | "same_driver" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "duplicate_deliveries" | "no_active_child_leg" | "delivery_carrier_not_internal" | "driver_not_allowed_in_zones" | "deliveries_zone_context_incomplete" | "same_driver" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         delivery_ids?: string[];
                         expected_field?: string;
                         field?: string;
@@ -9745,6 +9808,8 @@ export interface operations {
              *
              *     {field} {reason}.
              *
+             *     {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     {field} is not a valid id.
              *
              *     The body is not valid JSON.
@@ -9761,6 +9826,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -9884,6 +9950,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -9900,8 +9968,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_coordinates" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_coordinates" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -10195,6 +10264,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -10211,8 +10282,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "idempotency_key_required" | "receiver_required" | "invalid_receiver" | "too_many_decimals" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "idempotency_key_required" | "receiver_required" | "invalid_receiver" | "too_many_decimals" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         decimals?: number;
                         expected_field?: string;
                         field?: string;
@@ -10355,6 +10427,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -10371,8 +10445,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "idempotency_key_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "idempotency_key_required" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -10629,6 +10704,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -10643,8 +10720,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "cod_collection_not_settled" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "cod_collection_not_settled" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                         field?: string;
                         message: string;
                         /** @constant */
@@ -10822,6 +10900,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -10838,8 +10918,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "driver_id_required" | "too_many_decimals" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "driver_id_required" | "too_many_decimals" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         decimals?: number;
                         expected_field?: string;
                         field?: string;
@@ -11286,6 +11367,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -11303,8 +11386,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         balance?: string;
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_resolution" | "insufficient_wallet_balance" | "settlement_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_resolution" | "insufficient_wallet_balance" | "settlement_amount_mismatch" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         expected_field?: string;
                         field?: string;
@@ -11441,6 +11525,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -11457,8 +11543,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "conflicting_selection" | "cod_collection_ids_required" | "cod_collections_not_pending" | "mixed_driver_selection" | "driver_id_required" | "no_pending_collections" | "settlement_amount_mismatch" | "invalid_receiver" | "receiver_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "conflicting_selection" | "cod_collection_ids_required" | "cod_collections_not_pending" | "mixed_driver_selection" | "driver_id_required" | "no_pending_collections" | "settlement_amount_mismatch" | "invalid_receiver" | "receiver_required" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         expected_field?: string;
                         field?: string;
@@ -11601,6 +11688,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -11618,8 +11707,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         balance?: string;
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "conflicting_selection" | "cod_collection_ids_required" | "cod_collections_not_pending" | "mixed_driver_selection" | "driver_id_required" | "no_pending_collections" | "settlement_amount_mismatch" | "invalid_receiver" | "receiver_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "conflicting_selection" | "cod_collection_ids_required" | "cod_collections_not_pending" | "mixed_driver_selection" | "driver_id_required" | "no_pending_collections" | "settlement_amount_mismatch" | "invalid_receiver" | "receiver_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         expected_field?: string;
                         field?: string;
@@ -12808,6 +12898,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -12827,9 +12919,10 @@ export interface operations {
                         allowed_unit_max?: number;
                         allowed_unit_min?: number;
                         balance?: string;
+                        bytes_max?: string;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
-                        code: "delivery_place_required" | "delivery_service_id_required" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "staging_warehouse_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "delivery_place_required" | "delivery_service_id_required" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "staging_warehouse_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         decimals?: number;
                         expected_field?: string;
@@ -13897,6 +13990,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -13913,8 +14008,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "carrier_code_required" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "carrier_code_required" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -14158,6 +14254,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -14174,8 +14272,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_proof_url" | "delivery_proof_required" | "cash_amount_mismatch" | "customer_required_for_cod" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_proof_url" | "delivery_proof_required" | "cash_amount_mismatch" | "customer_required_for_cod" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         due?: number;
                         expected_field?: string;
                         field?: string;
@@ -15834,6 +15933,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -15849,8 +15950,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         balance?: string;
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         field?: string;
                         message: string;
@@ -15903,7 +16005,7 @@ export interface operations {
                         error_count: number;
                         errors: {
                             /** @enum {string} */
-                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "insufficient_wallet_balance";
+                            code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "insufficient_wallet_balance";
                             field: string | null;
                             line: number;
                             message: string;
@@ -15931,7 +16033,7 @@ export interface operations {
                         error_count: number;
                         errors: {
                             /** @enum {string} */
-                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "insufficient_wallet_balance";
+                            code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "insufficient_wallet_balance";
                             field: string | null;
                             line: number;
                             message: string;
@@ -16420,6 +16522,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -16434,8 +16538,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_column_filters" | "month_and_year_together" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_column_filters" | "month_and_year_together" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                         field?: string;
                         message: string;
                         /** @constant */
@@ -16607,6 +16712,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -16623,8 +16730,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "month_and_year_together" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "month_and_year_together" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -18403,7 +18511,7 @@ export interface operations {
                         error_count: number;
                         errors: {
                             /** @enum {string} */
-                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "address_not_found" | "processing_point_not_found" | "processing_point_inactive" | "branch_code_exists";
+                            code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "address_not_found" | "processing_point_not_found" | "processing_point_inactive" | "branch_code_exists";
                             field: string | null;
                             line: number;
                             message: string;
@@ -18431,7 +18539,7 @@ export interface operations {
                         error_count: number;
                         errors: {
                             /** @enum {string} */
-                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "address_not_found" | "processing_point_not_found" | "processing_point_inactive" | "branch_code_exists";
+                            code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "address_not_found" | "processing_point_not_found" | "processing_point_inactive" | "branch_code_exists";
                             field: string | null;
                             line: number;
                             message: string;
@@ -18531,6 +18639,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -18547,9 +18657,10 @@ export interface operations {
                     "application/json": {
                         allowed_unit_max?: number;
                         allowed_unit_min?: number;
+                        bytes_max?: string;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
-                        code: "delivery_service_not_available" | "invalid_coordinates" | "can_not_use_this_delivery_for_this_unit_size" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "delivery_service_not_available" | "invalid_coordinates" | "can_not_use_this_delivery_for_this_unit_size" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                         field?: string;
                         message: string;
                         /** @constant */
@@ -18671,6 +18782,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -18689,9 +18802,10 @@ export interface operations {
                     "application/json": {
                         allowed_unit_max?: number;
                         allowed_unit_min?: number;
+                        bytes_max?: string;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
-                        code: "invalid_package" | "unit_size_or_dimensions_required" | "delivery_service_not_available" | "invalid_coordinates" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_package" | "unit_size_or_dimensions_required" | "delivery_service_not_available" | "invalid_coordinates" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         item?: string;
@@ -18772,9 +18886,6 @@ export interface operations {
                                 name: string;
                             };
                             description: string | null;
-                            description_translations: {
-                                [key: string]: string;
-                            };
                             estimated_delivery_time_max: number | null;
                             estimated_delivery_time_min: number | null;
                             free_km: number;
@@ -18798,6 +18909,7 @@ export interface operations {
                             unit_min: number;
                             /** Format: date-time */
                             updated_at: string;
+                            user_count: number;
                             user_ids: string[];
                             zone_access_mode: string;
                             zone_selector_type: string;
@@ -18943,6 +19055,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -18959,8 +19073,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "customer_ids_required_for_selected_access_mode" | "invalid_customer_ids" | "zone_ids_required_for_selected_zone_mode" | "invalid_zone_ids" | "zone_tag_ids_required_for_tag_selector" | "invalid_zone_tag_ids" | "allowed_delivery_attempts_must_be_positive_integer" | "invalid_unit_range" | "invalid_delivery_time_range" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "customer_ids_required_for_selected_access_mode" | "invalid_customer_ids" | "zone_ids_required_for_selected_zone_mode" | "invalid_zone_ids" | "zone_tag_ids_required_for_tag_selector" | "invalid_zone_tag_ids" | "allowed_delivery_attempts_must_be_positive_integer" | "invalid_unit_range" | "invalid_delivery_time_range" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         invalid_ids?: string[];
@@ -19114,6 +19229,7 @@ export interface operations {
                             unit_min: number;
                             /** Format: date-time */
                             updated_at: string;
+                            user_count: number;
                             user_ids: string[];
                             vehicle_ids: string[];
                             vehicles: {
@@ -19178,6 +19294,7 @@ export interface operations {
                             unit_min: number;
                             /** Format: date-time */
                             updated_at: string;
+                            user_count: number;
                             user_ids: string[];
                             zone_access_mode: string;
                             zone_selector_type: string;
@@ -19306,6 +19423,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -19322,8 +19441,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "customer_ids_required_for_selected_access_mode" | "invalid_customer_ids" | "zone_ids_required_for_selected_zone_mode" | "invalid_zone_ids" | "zone_tag_ids_required_for_tag_selector" | "invalid_zone_tag_ids" | "allowed_delivery_attempts_must_be_positive_integer" | "invalid_unit_range" | "invalid_delivery_time_range" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "customer_ids_required_for_selected_access_mode" | "invalid_customer_ids" | "zone_ids_required_for_selected_zone_mode" | "invalid_zone_ids" | "zone_tag_ids_required_for_tag_selector" | "invalid_zone_tag_ids" | "allowed_delivery_attempts_must_be_positive_integer" | "invalid_unit_range" | "invalid_delivery_time_range" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         invalid_ids?: string[];
@@ -19984,6 +20104,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -20001,8 +20123,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         barcode_value?: string;
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_exception_reason" | "invalid_barcode" | "invalid_proof_url" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_exception_reason" | "invalid_barcode" | "invalid_proof_url" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -20359,6 +20482,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -20375,8 +20500,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "one_destination_required" | "delivery_service_id_required" | "delivery_service_not_available" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "one_destination_required" | "delivery_service_id_required" | "delivery_service_not_available" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -20943,6 +21069,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -20960,8 +21088,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         barcode_value?: string;
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "processing_point_required" | "invalid_barcode" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "processing_point_required" | "invalid_barcode" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -22054,6 +22183,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -22071,8 +22202,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         barcode_value?: string;
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_barcode" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_barcode" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -23745,6 +23877,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -23762,8 +23896,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         balance?: string;
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "idempotency_key_required" | "too_many_decimals" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "idempotency_key_required" | "too_many_decimals" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         decimals?: number;
                         expected_field?: string;
@@ -23873,6 +24008,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -23890,8 +24027,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         balance?: string;
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "idempotency_key_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "idempotency_key_required" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         expected_field?: string;
                         field?: string;
@@ -24018,6 +24156,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -24034,8 +24174,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "too_many_decimals" | "invalid_payment_method" | "back_ref_required" | "back_ref_not_allowed" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "too_many_decimals" | "invalid_payment_method" | "back_ref_required" | "back_ref_not_allowed" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         decimals?: number;
                         expected_field?: string;
                         field?: string;
@@ -24450,11 +24591,6 @@ export interface operations {
                             id: string;
                             is_active: boolean;
                             name: string;
-                            polygon: {
-                                coordinates: number[][][];
-                                /** @constant */
-                                type: "Polygon";
-                            };
                             tags: {
                                 /** Format: uuid */
                                 id: string;
@@ -24819,6 +24955,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -24835,8 +24973,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "gateway_incomplete" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "gateway_incomplete" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -25628,6 +25767,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -25644,8 +25785,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "cart_quantity_exceeded" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "cart_quantity_exceeded" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -26473,6 +26615,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -26489,8 +26633,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_custom_domain" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_custom_domain" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -26907,6 +27052,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -26923,8 +27070,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "market_field_fixed" | "invalid_directory_category" | "invalid_payment_method" | "market_currency_differs" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "market_field_fixed" | "invalid_directory_category" | "invalid_payment_method" | "market_currency_differs" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         expected_field?: string;
                         field?: string;
@@ -27274,6 +27422,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -27290,8 +27440,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_store_name" | "store_name_taken" | "invalid_directory_category" | "invalid_payment_method" | "market_currency_differs" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_store_name" | "store_name_taken" | "invalid_directory_category" | "invalid_payment_method" | "market_currency_differs" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         expected_field?: string;
                         field?: string;
@@ -27648,6 +27799,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -27664,8 +27817,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "market_information_incomplete" | "market_category_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "market_information_incomplete" | "market_category_required" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -27723,9 +27877,6 @@ export interface operations {
                             admin_notes: string | null;
                             approved_at: string | null;
                             approved_by: string | null;
-                            banners: {
-                                [key: string]: unknown;
-                            }[];
                             code: number;
                             /** Format: date-time */
                             created_at: string;
@@ -27739,9 +27890,6 @@ export interface operations {
                             needs_reapproval: boolean;
                             /** @enum {string} */
                             publish_status: "published" | "unpublished";
-                            settings: {
-                                [key: string]: unknown;
-                            };
                             /** @enum {string} */
                             status: "draft" | "pending_approval" | "approved" | "rejected" | "inactive";
                             store_name: string;
@@ -27760,9 +27908,6 @@ export interface operations {
                             };
                             /** Format: uuid */
                             tenant_id: string;
-                            theme_settings: {
-                                [key: string]: unknown;
-                            };
                             /** Format: date-time */
                             updated_at: string;
                             updated_by: string | null;
@@ -28299,6 +28444,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -28317,9 +28464,10 @@ export interface operations {
                     "application/json": {
                         allowed_unit_max?: number;
                         allowed_unit_min?: number;
+                        bytes_max?: string;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
-                        code: "staging_warehouse_required" | "delivery_service_not_available" | "invalid_coordinates" | "invalid_package" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "staging_warehouse_required" | "delivery_service_not_available" | "invalid_coordinates" | "invalid_package" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         item?: string;
@@ -28950,6 +29098,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -28968,8 +29118,9 @@ export interface operations {
                     "application/json": {
                         amount?: number;
                         balance?: string;
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "refund_too_high" | "too_many_decimals" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "refund_too_high" | "too_many_decimals" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         decimals?: number;
                         expected_field?: string;
@@ -29515,6 +29666,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -29534,9 +29687,10 @@ export interface operations {
                         allowed_unit_max?: number;
                         allowed_unit_min?: number;
                         balance?: string;
+                        bytes_max?: string;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
-                        code: "invalid_payment_method" | "insufficient_wallet_balance" | "back_ref_required" | "back_ref_not_allowed" | "delivery_service_not_available" | "invalid_coordinates" | "invalid_package" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_payment_method" | "insufficient_wallet_balance" | "back_ref_required" | "back_ref_not_allowed" | "delivery_service_not_available" | "invalid_coordinates" | "invalid_package" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         expected_field?: string;
                         field?: string;
@@ -29712,9 +29866,6 @@ export interface operations {
                             category_id: string | null;
                             /** Format: date-time */
                             created_at: string;
-                            description: {
-                                [key: string]: string;
-                            };
                             /** Format: uuid */
                             id: string;
                             images: string[];
@@ -29735,10 +29886,8 @@ export interface operations {
                             title: string;
                             /** Format: date-time */
                             updated_at: string;
+                            variant_count: number;
                             variants: {
-                                attributes: {
-                                    [key: string]: unknown;
-                                };
                                 compare_at_price: number | null;
                                 /** Format: uuid */
                                 id: string;
@@ -29852,6 +30001,7 @@ export interface operations {
                             title: string;
                             /** Format: date-time */
                             updated_at: string;
+                            variant_count: number;
                             variants: {
                                 attributes: {
                                     [key: string]: unknown;
@@ -29966,6 +30116,7 @@ export interface operations {
                             title: string;
                             /** Format: date-time */
                             updated_at: string;
+                            variant_count: number;
                             variants: {
                                 attributes: {
                                     [key: string]: unknown;
@@ -30084,6 +30235,7 @@ export interface operations {
                             title: string;
                             /** Format: date-time */
                             updated_at: string;
+                            variant_count: number;
                             variants: {
                                 attributes: {
                                     [key: string]: unknown;
@@ -30110,6 +30262,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -30126,8 +30280,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "too_many_decimals" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "too_many_decimals" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         decimals?: number;
                         expected_field?: string;
                         field?: string;
@@ -30640,9 +30795,6 @@ export interface operations {
                             category_id: string | null;
                             /** Format: date-time */
                             created_at: string;
-                            description: {
-                                [key: string]: string;
-                            };
                             /** Format: uuid */
                             id: string;
                             images: string[];
@@ -30660,10 +30812,8 @@ export interface operations {
                             title: string;
                             /** Format: date-time */
                             updated_at: string;
+                            variant_count: number;
                             variants: {
-                                attributes: {
-                                    [key: string]: unknown;
-                                };
                                 compare_at_price: number | null;
                                 /** Format: uuid */
                                 id: string;
@@ -30747,6 +30897,7 @@ export interface operations {
                             title: string;
                             /** Format: date-time */
                             updated_at: string;
+                            variant_count: number;
                             variants: {
                                 attributes: {
                                     [key: string]: unknown;
@@ -31264,6 +31415,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -31280,8 +31433,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "replay_too_large" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "replay_too_large" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -31407,6 +31561,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -31423,8 +31579,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_reference" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_reference" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -31650,6 +31807,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -31666,8 +31825,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "tenant_slug_taken" | "invalid_tenant_slug" | "tenant_name_required" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "tenant_slug_taken" | "invalid_tenant_slug" | "tenant_name_required" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -31903,6 +32063,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -31919,8 +32081,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "tenant_slug_taken" | "invalid_tenant_slug" | "tenant_name_required" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "tenant_slug_taken" | "invalid_tenant_slug" | "tenant_name_required" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -32238,6 +32401,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -32254,8 +32419,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_reference" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_reference" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -32716,6 +32882,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -32732,8 +32900,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_reference" | "manifest_workflow_required" | "delivery_service_not_available" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_reference" | "manifest_workflow_required" | "delivery_service_not_available" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -33280,6 +33449,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -33296,8 +33467,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_roles" | "weak_password" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_roles" | "weak_password" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -33414,6 +33586,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -33430,8 +33604,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_roles" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_roles" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -33770,6 +33945,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -33786,8 +33963,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "api_key_expiry_past" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "api_key_expiry_past" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -33957,6 +34135,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -33973,8 +34153,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "weak_password" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "weak_password" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -34351,6 +34532,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -34367,8 +34550,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "tenant_slug_taken" | "invalid_tenant_slug" | "tenant_name_required" | "subscription_required" | "invalid_reference" | "weak_password" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "tenant_slug_taken" | "invalid_tenant_slug" | "tenant_name_required" | "subscription_required" | "invalid_reference" | "weak_password" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -35016,7 +35200,7 @@ export interface operations {
                         error_count: number;
                         errors: {
                             /** @enum {string} */
-                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "item_sku_exists";
+                            code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "item_sku_exists";
                             field: string | null;
                             line: number;
                             message: string;
@@ -35044,7 +35228,7 @@ export interface operations {
                         error_count: number;
                         errors: {
                             /** @enum {string} */
-                            code: "validation_failed" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "item_sku_exists";
+                            code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "item_sku_exists";
                             field: string | null;
                             line: number;
                             message: string;
@@ -36994,6 +37178,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -37008,8 +37194,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_column_filters" | "operation_type_not_allowed" | "unsupported_filter" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_column_filters" | "operation_type_not_allowed" | "unsupported_filter" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                         field?: string;
                         message: string;
                         /** @constant */
@@ -37278,6 +37465,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -37296,9 +37485,10 @@ export interface operations {
                     "application/json": {
                         allowed_unit_max?: number;
                         allowed_unit_min?: number;
+                        bytes_max?: string;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
-                        code: "idempotency_key_required" | "operation_type_required" | "operation_type_not_allowed" | "single_delivery_needs_one_package" | "warehouses_must_differ" | "no_transferable_packages" | "destination_warehouse_required" | "new_delivery_defaults_required" | "delivery_service_not_available" | "customer_required_for_wallet" | "wallet_is_the_senders" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "idempotency_key_required" | "operation_type_required" | "operation_type_not_allowed" | "single_delivery_needs_one_package" | "warehouses_must_differ" | "no_transferable_packages" | "destination_warehouse_required" | "new_delivery_defaults_required" | "delivery_service_not_available" | "customer_required_for_wallet" | "wallet_is_the_senders" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         item?: string;
@@ -37548,6 +37738,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -37562,8 +37754,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_cursor" | "validation_failed" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_cursor" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                         field?: string;
                         message: string;
                         /** @constant */
@@ -37716,6 +37909,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -37732,8 +37927,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "item_not_in_bin" | "picked_too_much" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "item_not_in_bin" | "picked_too_much" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         item_id?: string;
@@ -38066,6 +38262,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -38082,8 +38280,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "item_not_in_bin" | "picked_too_much" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "item_not_in_bin" | "picked_too_much" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         item_id?: string;
@@ -38507,6 +38706,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -38523,8 +38724,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "bin_id_required_for_received_items" | "item_named_twice" | "received_too_much" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "bin_id_required_for_received_items" | "item_named_twice" | "received_too_much" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected?: number;
                         expected_field?: string;
                         field?: string;
@@ -39829,6 +40031,7 @@ export interface operations {
                             total_capacity: number | null;
                             /** Format: date-time */
                             updated_at: string;
+                            user_count: number;
                             user_ids: string[];
                         }[];
                     };
@@ -39930,6 +40133,7 @@ export interface operations {
                             total_capacity: number | null;
                             /** Format: date-time */
                             updated_at: string;
+                            user_count: number;
                             user_ids: string[];
                         };
                     };
@@ -39943,6 +40147,8 @@ export interface operations {
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
              *     `validation_failed`: {field} {reason}.
+             *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
              *
              *     `invalid_uuid`: {field} is not a valid id.
              *
@@ -39960,8 +40166,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_warehouse_features" | "invalid_customer_ids" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_warehouse_features" | "invalid_customer_ids" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         invalid_ids?: string[];
@@ -40050,6 +40257,7 @@ export interface operations {
                             total_capacity: number | null;
                             /** Format: date-time */
                             updated_at: string;
+                            user_count: number;
                             user_ids: string[];
                         };
                     };
@@ -40159,6 +40367,7 @@ export interface operations {
                             total_capacity: number | null;
                             /** Format: date-time */
                             updated_at: string;
+                            user_count: number;
                             user_ids: string[];
                         };
                     };
@@ -40170,6 +40379,8 @@ export interface operations {
              *     `invalid_customer_ids`: {field} has to name users of this company.
              *
              *     `validation_failed`: {field} {reason}.
+             *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
              *
              *     `invalid_uuid`: {field} is not a valid id.
              *
@@ -40187,8 +40398,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_warehouse_features" | "invalid_customer_ids" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_warehouse_features" | "invalid_customer_ids" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         invalid_ids?: string[];
@@ -41377,6 +41589,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -41395,9 +41609,10 @@ export interface operations {
                     "application/json": {
                         allowed_unit_max?: number;
                         allowed_unit_min?: number;
+                        bytes_max?: string;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
-                        code: "idempotency_key_required" | "warehouses_must_differ" | "no_transferable_packages" | "destination_warehouse_required" | "new_delivery_defaults_required" | "delivery_service_not_available" | "customer_required_for_wallet" | "wallet_is_the_senders" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "idempotency_key_required" | "warehouses_must_differ" | "no_transferable_packages" | "destination_warehouse_required" | "new_delivery_defaults_required" | "delivery_service_not_available" | "customer_required_for_wallet" | "wallet_is_the_senders" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         item?: string;
@@ -41980,6 +42195,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -41996,8 +42213,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "bin_id_required_for_received_items" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "bin_id_required_for_received_items" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -42389,6 +42607,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -42405,8 +42625,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "delivery_not_in_waybill" | "waybill_receipt_incomplete" | "bin_id_required_for_received_items" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "delivery_not_in_waybill" | "waybill_receipt_incomplete" | "bin_id_required_for_received_items" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         delivery_ids?: string[];
                         expected_field?: string;
                         field?: string;
@@ -43022,6 +43243,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -43038,8 +43261,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "webhook_url_refused" | "webhook_url_unresolved" | "invalid_reference" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "webhook_url_refused" | "webhook_url_unresolved" | "invalid_reference" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -43153,6 +43377,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -43169,8 +43395,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "webhook_url_refused" | "webhook_url_unresolved" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "webhook_url_refused" | "webhook_url_unresolved" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;

@@ -3423,6 +3423,94 @@ create index if not exists cash_transfers_actor on money.cash_transfers (actor_i
 create index if not exists cash_transfers_reverser on money.cash_transfers (reversed_by) where reversed_by is not null;
 create index if not exists cash_transfers_currency on money.cash_transfers (currency);
 
+-- sql/20_tables/98_sizes.sql
+
+-- Everything that is kept has a size: the last guard behind the schemas of requests (shared/sizes.ts).
+--   texts      what people write and where browsers go (notes, reasons, comments, addresses, URLs): 4,000 bytes;
+--              names, codes, numbers and words: 1,000 bytes; what other systems send as a whole is listed here.
+--              One constraint a table, `texts_within_bounds`, since PostgreSQL reads every constraint at each statement.
+--   documents  the bytes that are listed here, a constraint each, `<column>_above_<bytes>_bytes`: the request that meets
+--              one is refused with field_too_large.
+-- Documents that Barid itself puts together of bounded parts have no bound of their own: answers that are remembered,
+-- payloads of jobs and events, the audit log, snapshots of services and branches, the steps of a wizard (tests/sql/sizes.test.ts).
+do $$
+declare
+  v_table record;
+  v_document record;
+  v_listed jsonb := '{
+    "integration.tenant_carriers": {"credentials": 65536},
+    "integration.webhook_attempts": {"response_body": 65536},
+    "integration.webhook_events": {"body": 65536},
+    "money.payment_webhook_events": {"raw_body": 196608},
+    "warehousing.stock": {"lot_number": 400, "serial_number": 400}
+  }';
+begin
+  for v_table in
+    select c.oid::regclass as name,
+      string_agg(format('octet_length(%I) <= %s', a.attname, coalesce(
+        v_listed #>> array[c.oid::regclass::text, a.attname],
+        case when a.attname ~ '(^|_)(notes?|reason|comment|url|ref|error|description|address|message)(_(public|internal))?$' then '4000' else '1000' end)),
+        ' and ' order by a.attnum) as rule
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and a.atttypid = 'text'::regtype
+    where c.relkind in ('r', 'p') and n.nspname in ('tenancy', 'delivery', 'warehousing', 'storefront', 'money', 'integration')
+    group by c.oid
+  loop
+    execute format('alter table %s drop constraint if exists texts_within_bounds', v_table.name);
+    execute format('alter table %s add constraint texts_within_bounds check (%s)', v_table.name, v_table.rule);
+  end loop;
+
+  for v_document in
+    select * from (values
+      -- Names and descriptions in the languages people read.
+      ('tenancy.currencies', 'name', 4096), ('tenancy.tenants', 'name', 4608), ('tenancy.roles', 'name', 4096), ('tenancy.permissions', 'name', 4096),
+      ('tenancy.modules', 'name', 4096), ('delivery.delivery_types', 'name', 4096), ('delivery.delivery_services', 'name', 4096),
+      ('delivery.delivery_services', 'description', 12288), ('storefront.payment_method_types', 'name', 4096),
+      ('storefront.markets', 'tagline', 4096), ('storefront.product_categories', 'name', 4096),
+      ('storefront.product_categories', 'description', 12288), ('storefront.products', 'name', 4096),
+      ('storefront.products', 'description', 12288), ('storefront.storefront_order_items', 'product_name', 4096),
+      -- People and places.
+      ('tenancy.tenants', 'contact_info', 4096), ('delivery.addresses', 'title', 4096), ('delivery.addresses', 'contact_info', 4096),
+      ('delivery.institution_branches', 'contact_info', 4096), ('delivery.deliveries', 'recipient', 4096),
+      ('delivery.deliveries', 'pickup_snapshot', 5120), ('delivery.deliveries', 'dropoff_snapshot', 5120),
+      ('storefront.storefront_orders', 'shipping_address', 5120), ('warehousing.warehouses', 'features', 8192), ('delivery.zones', 'polygon', 1048576),
+      -- What is in a parcel.
+      ('delivery.deliveries', 'package_details', 65536), ('delivery.transfer_manifest_items', 'package_details', 65536),
+      ('delivery.delivery_exceptions', 'items', 12288),
+      -- Settings.
+      ('tenancy.tenant_settings', 'settings', 65536), ('tenancy.system_settings', 'value', 65536), ('delivery.policy_profiles', 'policy', 4096),
+      ('delivery.delivery_services', 'service_options', 1024), ('delivery.delivery_services', 'policy_overrides', 1024),
+      ('money.payment_gateways', 'settings', 65536), ('money.payment_gateways', 'secrets', 65536), ('storefront.markets', 'settings', 8192),
+      ('storefront.markets', 'theme_settings', 8192), ('storefront.markets', 'banners', 65536),
+      -- The client's own.
+      ('tenancy.tenants', 'metadata', 8192), ('delivery.transfer_processing_points', 'metadata', 8192), ('delivery.institution_branches', 'metadata', 8192),
+      ('delivery.transfer_manifest_items', 'metadata', 8192), ('storefront.product_variants', 'attributes', 8192),
+      ('storefront.products', 'images', 8192)
+    ) as listed (table_name, column_name, bytes)
+  loop
+    execute format('alter table %s drop constraint if exists %I', v_document.table_name, v_document.column_name || '_above_' || v_document.bytes || '_bytes');
+    execute format('alter table %s add constraint %I check (octet_length(%I::text) <= %s)', v_document.table_name,
+      v_document.column_name || '_above_' || v_document.bytes || '_bytes', v_document.column_name, v_document.bytes);
+  end loop;
+end $$;
+
+-- A place with who is met there, as deliveries copy it.
+alter table delivery.addresses drop constraint if exists address_above_4096_bytes;
+alter table delivery.addresses add constraint address_above_4096_bytes check (
+  octet_length(title::text) + octet_length(full_address) + coalesce(octet_length(city), 0) + coalesce(octet_length(country), 0)
+  + octet_length(contact_info::text) <= 4096);
+
+-- Lists of words and of URLs.
+alter table tenancy.api_keys drop constraint if exists scopes_above_20000_bytes;
+alter table tenancy.api_keys add constraint scopes_above_20000_bytes check (cardinality(scopes) <= 200 and octet_length(scopes::text) <= 20000);
+alter table integration.webhook_subscriptions drop constraint if exists event_types_above_50000_bytes;
+alter table integration.webhook_subscriptions add constraint event_types_above_50000_bytes
+  check (cardinality(event_types) <= 500 and octet_length(event_types::text) <= 50000);
+alter table delivery.transfer_manifest_exceptions drop constraint if exists photo_urls_above_8192_bytes;
+alter table delivery.transfer_manifest_exceptions add constraint photo_urls_above_8192_bytes
+  check (cardinality(photo_urls) <= 10 and octet_length(photo_urls::text) <= 8192);
+
 -- sql/30_views/delivery/10_addresses.sql
 
 drop view if exists delivery.addresses_list cascade;
@@ -3635,8 +3723,8 @@ create view delivery.delivery_types_list with (security_invoker = true) as
 select t.id, t.code, app.localized(t.name) as name, t.name as name_translations, t.created_at
 from delivery.delivery_types t;
 
--- The catalogue as lists show it; deleted services are in no list. Of user_ids a caller who does not
--- see the whole tenant finds at most himself. search_names: the name in every language, a line each.
+-- The catalogue as lists show it, with the first hundred of user_ids; deleted services are in no list. A caller who does
+-- not see the whole tenant finds at most their own id there. search_names: the name in every language, a line each.
 create view delivery.services_list with (security_invoker = true) as
 select s.id, s.code, app.localized(s.name) as name, s.name as name_translations,
   (select string_agg(n.value, E'\n') from jsonb_each_text(s.name) n) as search_names,
@@ -3646,8 +3734,9 @@ select s.id, s.code, app.localized(s.name) as name, s.name as name_translations,
   '{"tracking": false, "signature_required": false, "insurance_available": false}' || s.service_options as service_options,
   jsonb_build_object('id', t.id, 'code', t.code, 'name', app.localized(t.name)) as delivery_type,
   s.active, s.allow_returns, s.access_mode,
-  (select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from delivery.delivery_service_users u
-    where u.tenant_id = s.tenant_id and u.service_id = s.id) as user_ids,
+  (select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from (select u.user_id from delivery.delivery_service_users u
+    where u.tenant_id = s.tenant_id and u.service_id = s.id order by u.user_id limit 100) u) as user_ids,
+  (select count(*) from delivery.delivery_service_users u where u.tenant_id = s.tenant_id and u.service_id = s.id) as user_count,
   s.zone_access_mode, s.zone_selector_type, s.created_at, s.updated_at
 from delivery.delivery_services s
 join delivery.delivery_types t on t.tenant_id = s.tenant_id and t.id = s.delivery_type_id
@@ -4154,7 +4243,8 @@ drop view if exists storefront.products_list cascade;
 drop view if exists storefront.reviews_list cascade;
 
 -- The catalogue without what is archived, for lists, details and the shop itself; row-level security decides
--- who finds what is not on sale. title is the name in the reader's language.
+-- who finds what is not on sale. title is the name in the reader's language. What only details need is left out of
+-- products: the description, attributes, and variants beyond twenty (storefront.product_details).
 create view storefront.categories_list with (security_invoker = true) as
 select c.id, c.tenant_id, c.market_id, c.name, app.localized(c.name) as title, c.description, c.image_url, c.sort_order,
   c.is_active, (select count(*) from storefront.products p
@@ -4170,12 +4260,13 @@ from storefront.product_variants v
 where v.archived_at is null;
 
 create view storefront.products_list with (security_invoker = true) as
-select p.id, p.tenant_id, p.market_id, p.category_id, p.name, app.localized(p.name) as title, p.description, p.images, p.is_active,
+select p.id, p.tenant_id, p.market_id, p.category_id, p.name, app.localized(p.name) as title, p.images, p.is_active,
   (select min(v.price) from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id and v.is_active) as min_price,
   (select max(v.price) from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id and v.is_active) as max_price,
-  (select coalesce(jsonb_agg(jsonb_build_object('id', v.id, 'sku', v.sku, 'price', v.price, 'compare_at_price', v.compare_at_price,
-      'inventory_item_id', v.inventory_item_id, 'attributes', v.attributes, 'is_active', v.is_active) order by v.position, v.sku), '[]')
-    from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id) as variants,
+  (select coalesce(jsonb_agg(to_jsonb(v) - '{tenant_id,product_id,attributes,position}'::text[] order by v.position, v.sku), '[]')
+    from (select * from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id
+      order by v.position, v.sku limit 20) v) as variants,
+  (select count(*) from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id) as variant_count,
   (select jsonb_build_object('average', round(avg(r.rating), 2), 'count', count(*)) from storefront.product_reviews r
     where r.tenant_id = p.tenant_id and r.product_id = p.id and r.status = 'approved') as rating,
   p.created_at, p.updated_at
@@ -4323,11 +4414,12 @@ drop view if exists warehousing.bins_list cascade;
 drop view if exists warehousing.staff_list cascade;
 
 -- Warehouses as every response shows them; deleted ones are in no list. city and country stand beside the
--- address for filters. Of user_ids a caller who does not see the whole tenant finds at most himself.
+-- address for filters. user_ids are the first hundred; a caller who does not see the whole tenant finds at most their own.
 create view warehousing.warehouses_list with (security_invoker = true) as
 select w.id, w.tenant_id, w.address_id, w.name, w.code, w.status, w.total_capacity, w.available_capacity, w.features, w.access_mode,
-  (select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from warehousing.warehouse_users u
-    where u.tenant_id = w.tenant_id and u.warehouse_id = w.id) as user_ids,
+  (select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from (select u.user_id from warehousing.warehouse_users u
+    where u.tenant_id = w.tenant_id and u.warehouse_id = w.id order by u.user_id limit 100) u) as user_ids,
+  (select count(*) from warehousing.warehouse_users u where u.tenant_id = w.tenant_id and u.warehouse_id = w.id) as user_count,
   jsonb_build_object('id', a.id, 'title', a.title, 'full_address', a.full_address, 'city', a.city, 'country', a.country,
     'latitude', a.latitude, 'longitude', a.longitude) as address,
   a.city, a.country, w.created_at, w.updated_at, w.deleted_at
@@ -11173,7 +11265,9 @@ declare
   v_id uuid := (input ->> 'id')::uuid;
   v_service jsonb;
 begin
-  select to_jsonb(l) - 'search_names' into v_service from delivery.services_list l where l.id = v_id;
+  select to_jsonb(l) - 'search_names' || jsonb_build_object('user_ids', (
+      select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from delivery.delivery_service_users u where u.service_id = l.id))
+  into v_service from delivery.services_list l where l.id = v_id;
   if v_service is null then
     perform app.fail('service_not_found');
   end if;
@@ -11935,6 +12029,10 @@ declare
   v_tenant uuid := case when input ? 'tenant_id' then (input ->> 'tenant_id')::uuid else app.tenant_id() end;
   v_home uuid := integration.act_in(v_tenant);
 begin
+  -- As it is kept, where a number may take more than it was sent with.
+  if octet_length((input -> 'event_data')::text) > 16384 then
+    perform app.fail('field_too_large', '{"field": "event_data", "bytes_max": 16384}');
+  end if;
   insert into integration.system_events (tenant_id, event_type, source_module, target_module, entity_type, entity_id, event_data)
   values (v_tenant, input ->> 'event_type', input ->> 'source_module', input ->> 'target_module',
     input ->> 'entity_type', (input ->> 'entity_id')::uuid, input -> 'event_data')
@@ -17209,6 +17307,17 @@ end $$;
 
 -- Products of a market and their variants, which are what is bought.
 
+-- What a product's own page has and lists leave out: {description, variants} with all that the caller sees of them.
+create or replace function storefront.product_details(product storefront.products_list) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object(
+    'description', (select p.description from storefront.products p where p.tenant_id = product.tenant_id and p.id = product.id),
+    'variants', (
+      select coalesce(jsonb_agg(to_jsonb(v) - '{tenant_id,product_id,position}'::text[] order by v.position, v.sku), '[]')
+      from storefront.variants_list v where v.tenant_id = product.tenant_id and v.product_id = product.id));
+end $$;
+
 -- {product_id}. Fails: product_not_found.
 create or replace function storefront.product_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -17216,7 +17325,7 @@ declare
   v_tenant uuid := app.tenant_id();
   v_product jsonb;
 begin
-  select to_jsonb(p) into v_product from storefront.products_list p
+  select to_jsonb(p) || storefront.product_details(p) into v_product from storefront.products_list p
   where p.tenant_id = v_tenant and p.id = (input ->> 'product_id')::uuid;
   if v_product is null then
     perform app.fail('product_not_found');
@@ -19022,12 +19131,12 @@ begin
 end $$;
 
 -- A product as the shop shows it: without the warehouse behind it.
-create or replace function storefront.shop_product_shown(product storefront.products_list) returns jsonb
-language plpgsql stable set search_path = '' as $$
+create or replace function storefront.shop_product_shown(product jsonb) returns jsonb
+language plpgsql immutable set search_path = '' as $$
 begin
-  return to_jsonb(product) - '{tenant_id,is_active,variants}'::text[] || jsonb_build_object('variants', (
+  return product - '{tenant_id,is_active,variants}'::text[] || jsonb_build_object('variants', (
     select coalesce(jsonb_agg(v.value - '{inventory_item_id,is_active}'::text[] order by v.position), '[]')
-    from jsonb_array_elements(product.variants) with ordinality v (value, position)));
+    from jsonb_array_elements(product -> 'variants') with ordinality v (value, position)));
 end $$;
 
 -- {store_name, search?, category_id?, sort_by? (created_at, title, min_price), sort_order?, limit, offset}
@@ -19046,7 +19155,7 @@ declare
 begin
   execute format('select jsonb_build_object(
       ''rows'', (select coalesce(jsonb_agg(page.row order by page.position), ''[]'') from (
-        select storefront.shop_product_shown(l.product) as row, row_number() over () as position
+        select storefront.shop_product_shown(to_jsonb(l.product)) as row, row_number() over () as position
         from (select p as product from storefront.products_list p where %1$s
           order by p.%2$I %3$s nulls last, p.id %3$s limit $5 offset $6) l) page),
       ''total'', (select count(*) from storefront.products_list p where %1$s))', v_where, v_by, v_direction)
@@ -19063,7 +19172,7 @@ declare
   v_id uuid := (input ->> 'product_id')::uuid;
   v_product jsonb;
 begin
-  select storefront.shop_product_shown(p) into v_product from storefront.products_list p
+  select storefront.shop_product_shown(to_jsonb(p) || storefront.product_details(p)) into v_product from storefront.products_list p
   where p.tenant_id = v_shop.tenant_id and p.market_id = v_shop.market_id and p.id = v_id;
   if v_product is null then
     perform app.fail('product_not_found');
@@ -23325,7 +23434,9 @@ language plpgsql stable set search_path = '' as $$
 declare
   v_warehouse jsonb;
 begin
-  select to_jsonb(w) - array['city', 'country'] into v_warehouse from warehousing.warehouses_list w where w.id = (input ->> 'id')::uuid;
+  select to_jsonb(w) - array['city', 'country'] || jsonb_build_object('user_ids', (
+      select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from warehousing.warehouse_users u where u.warehouse_id = w.id))
+  into v_warehouse from warehousing.warehouses_list w where w.id = (input ->> 'id')::uuid;
   if v_warehouse is null then
     perform app.fail('warehouse_not_found');
   end if;

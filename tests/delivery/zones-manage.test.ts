@@ -94,7 +94,6 @@ describe("zones and tags are listed", () => {
     expect(answer.body.data[0]).toEqual({
       id: expect.any(String),
       name: expect.any(String),
-      polygon: { type: "Polygon", coordinates: [square(4, 4, 1)] },
       tags: [],
       is_active: true,
       created_at: expect.any(String),

@@ -52,6 +52,7 @@ describe("adding a warehouse", () => {
         features: {},
         access_mode: "all_users",
         user_ids: [],
+        user_count: 0,
         created_at: expect.any(String),
         updated_at: expect.any(String),
         deleted_at: null,

@@ -12,12 +12,16 @@ import {
   Timestamp,
 } from "../../../shared/schemas.ts";
 import { Address } from "../../../shared/address.ts";
+import { contactBytesMax, metadataBytesMax, within } from "../../../shared/sizes.ts";
 import { Code } from "../processing-points/schemas.ts";
 
 /** A phone that is empty or null is one that was not given. */
-const ContactInfo = z.looseObject({
-  phone: z.union([Phone, z.string().trim().max(0)]).nullish(),
-}).transform(({ phone, ...others }) => phone ? { phone, ...others } : others);
+const ContactInfo = within(
+  contactBytesMax,
+  z.looseObject({
+    phone: z.union([Phone, z.string().trim().max(0)]).nullish(),
+  }),
+).transform(({ phone, ...others }) => phone ? { phone, ...others } : others);
 
 export const CreateBranch = z.object({
   name: Text,
@@ -25,7 +29,7 @@ export const CreateBranch = z.object({
   address_id: Id,
   default_processing_point_id: Id.nullish(),
   contact_info: ContactInfo.optional(),
-  metadata: JsonObject.optional(),
+  metadata: within(metadataBytesMax, JsonObject).optional(),
 });
 
 export const UpdateBranch = z.object({
@@ -33,7 +37,7 @@ export const UpdateBranch = z.object({
   /** null takes the default away. */
   default_processing_point_id: Id.nullish(),
   contact_info: ContactInfo.optional(),
-  metadata: JsonObject.optional(),
+  metadata: within(metadataBytesMax, JsonObject).optional(),
   is_active: z.boolean().optional().meta({
     description: "False does what the deactivate call does; true takes the branch back into use",
   }),

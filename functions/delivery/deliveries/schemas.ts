@@ -13,23 +13,27 @@ import {
   Text,
   Timestamp,
 } from "../../../shared/schemas.ts";
+import { contactBytesMax, within } from "../../../shared/sizes.ts";
 import { PhotoUrls, ProofUrl } from "../manifests/schemas.ts";
 import { Package, unitsOf } from "../price/schemas.ts";
 import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
 
 /** A place that is written down as an address. */
-const Place = z.object({
-  latitude: Latitude.optional(),
-  longitude: Longitude.optional(),
-  lat: Latitude.optional(),
-  lng: Longitude.optional(),
-  long: Longitude.optional(),
-  full_address: LongText.optional(),
-  title: LocalizedText.optional(),
-  city: Text.nullish(),
-  country: Text.nullish(),
-  contact_info: JsonObject.optional(),
-}).transform(({ lat, lng, long, ...place }, context) => {
+const Place = within(
+  contactBytesMax,
+  z.object({
+    latitude: Latitude.optional(),
+    longitude: Longitude.optional(),
+    lat: Latitude.optional(),
+    lng: Longitude.optional(),
+    long: Longitude.optional(),
+    full_address: LongText.optional(),
+    title: LocalizedText.optional(),
+    city: Text.nullish(),
+    country: Text.nullish(),
+    contact_info: JsonObject.optional(),
+  }),
+).transform(({ lat, lng, long, ...place }, context) => {
   const latitude = place.latitude ?? lat;
   const longitude = place.longitude ?? lng ?? long;
   if (latitude !== undefined && longitude !== undefined) return { ...place, latitude, longitude };
@@ -42,10 +46,13 @@ const Place = z.object({
   return z.NEVER;
 });
 
-const Recipient = z.looseObject({
-  name: z.string().trim().max(200).nullish(),
-  phone: Phone.nullish(),
-});
+const Recipient = within(
+  contactBytesMax,
+  z.looseObject({
+    name: z.string().trim().max(200).nullish(),
+    phone: Phone.nullish(),
+  }),
+);
 
 const carrier = {
   carrier_type: z.enum(["internal", "external"]),

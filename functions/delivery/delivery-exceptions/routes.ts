@@ -3,6 +3,7 @@ import { can, either, role } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { contains, defineList, equal, id, oneOf, since, until } from "../../../shared/list.ts";
 import { Id, ids, JsonObject, LongText, Text, Timestamp } from "../../../shared/schemas.ts";
+import { listedBytesMax, packageLinesMax, within } from "../../../shared/sizes.ts";
 import { scanners, staffOrDeliveryPeople } from "../people.ts";
 import { deliveryStatuses } from "../statuses.ts";
 
@@ -31,11 +32,14 @@ const Exception = z.object({
 const NewException = z.object({
   type: z.string().trim().min(1).max(64),
   notes: LongText.nullish(),
-  items: z.array(z.object({
-    delivery_item_id: Id,
-    quantity: z.int().min(1).max(1_000_000).optional(),
-    condition: z.string().trim().min(1).max(64).optional(),
-  })).max(1_000).nullish(),
+  items: within(
+    listedBytesMax,
+    z.array(z.object({
+      delivery_item_id: Id,
+      quantity: z.int().min(1).max(1_000_000).optional(),
+      condition: z.string().trim().min(1).max(64).optional(),
+    })).max(packageLinesMax),
+  ).nullish(),
 });
 
 const exceptionsList = defineList({

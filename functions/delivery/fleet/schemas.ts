@@ -8,7 +8,7 @@ const statuses = ["active", "inactive"] as const;
 export const UpdateDriver = z.object({
   vehicle_id: Id.nullable(),
   all_zones: z.boolean(),
-  zone_ids: z.array(Id).max(1_000),
+  zone_ids: z.array(Id).max(300),
   status: z.enum(statuses),
   /** The driver of setting `delivery.assignment_change_settings`. */
   default: z.boolean(),

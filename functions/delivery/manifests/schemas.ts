@@ -13,6 +13,12 @@ import {
   Timestamp,
 } from "../../../shared/schemas.ts";
 import { Address } from "../../../shared/address.ts";
+import {
+  documentBytesMax,
+  metadataBytesMax,
+  packageLinesMax,
+  within,
+} from "../../../shared/sizes.ts";
 import { itemStatuses, manifestStatuses } from "../statuses.ts";
 
 const stages = ["pickup", "delivery"] as const;
@@ -31,16 +37,19 @@ const numeric = (number: z.ZodNumber) =>
 const measurement = numeric(z.number().min(0).max(1_000_000));
 
 /** What a parcel holds, its measurements being numbers the price can use; the rest is kept as it is sent. */
-const PackageDetails = z.looseObject({
-  items: z.array(z.looseObject({
-    name: z.string().max(200).nullish(),
-    quantity: numeric(z.int().min(1).max(100_000)),
-    weight: measurement,
-    length: measurement,
-    width: measurement,
-    height: measurement,
-  })).max(100).optional(),
-});
+const PackageDetails = within(
+  documentBytesMax,
+  z.looseObject({
+    items: z.array(z.looseObject({
+      name: z.string().max(200).nullish(),
+      quantity: numeric(z.int().min(1).max(100_000)),
+      weight: measurement,
+      length: measurement,
+      width: measurement,
+      height: measurement,
+    })).max(packageLinesMax).optional(),
+  }),
+);
 
 const destination = {
   destination_branch_id: Id.optional(),
@@ -56,7 +65,7 @@ export const NewItem = z.object({
   barcode_value: z.string().trim().min(1).max(64),
   ...destination,
   package_details: PackageDetails.optional(),
-  metadata: JsonObject.optional(),
+  metadata: within(metadataBytesMax, JsonObject).optional(),
 }).refine(oneDestination.check, oneDestination.error);
 
 export const AddItems = z.object({ items: z.array(NewItem).min(1).max(itemsMax) });
@@ -77,7 +86,7 @@ export const CreateManifest = z.object({
 export const ProofUrl = z.string().max(2000).regex(
   /^(https:\/\/[!-~]+|[0-9a-f-]{36}(\/[\w-][\w.-]*)+)$/,
 );
-export const PhotoUrls = z.array(ProofUrl).max(10);
+export const PhotoUrls = within(metadataBytesMax, z.array(ProofUrl).max(10));
 
 const proof = {
   photo_urls: PhotoUrls.optional(),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Id, orEmpty } from "../../../shared/schemas.ts";
+import { documentBytesMax, packageLinesMax, within } from "../../../shared/sizes.ts";
 import { asNumber, placeKeys, readPlaces } from "./places.ts";
 
 const unitsMax = 999_999_999;
@@ -14,12 +15,12 @@ const unitsWhere = (fits: (units: number) => boolean) =>
   });
 
 /** `{items: [{name, quantity, weight, length, width, height}]}`; the database judges the measurements (read_measure). */
-export const Package = z.unknown().refine((value) => {
+export const Package = within(documentBytesMax, z.unknown()).refine((value) => {
   if (value === undefined || value === null) return true;
   if (typeof value !== "object" || Array.isArray(value)) return false;
   const { items } = value as { items?: unknown };
   return items === undefined || items === null ||
-    Array.isArray(items) && items.length <= 1_000 &&
+    Array.isArray(items) && items.length <= packageLinesMax &&
       items.every((item) => typeof item === "object" && item !== null && !Array.isArray(item));
 }, { error: "invalid_package" }).meta({
   description:

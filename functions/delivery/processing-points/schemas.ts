@@ -2,6 +2,7 @@ import { z } from "zod";
 import { defineList, flag, prefer } from "../../../shared/list.ts";
 import { Id, JsonObject, Pagination, Text, Timestamp } from "../../../shared/schemas.ts";
 import { Address } from "../../../shared/address.ts";
+import { metadataBytesMax, within } from "../../../shared/sizes.ts";
 
 export const Code = z.string().trim().min(1).max(64);
 
@@ -9,7 +10,7 @@ export const CreatePoint = z.object({
   name: Text,
   code: Code,
   address_id: Id,
-  metadata: JsonObject.optional(),
+  metadata: within(metadataBytesMax, JsonObject).optional(),
 });
 
 export const UpdatePoint = CreatePoint.partial().extend({

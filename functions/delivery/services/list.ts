@@ -31,7 +31,7 @@ const typeCode: Filter = {
 const services = defineList({
   view: "delivery.services_list",
   search: ["search_names", "code"],
-  hidden: ["search_names"],
+  hidden: ["search_names", "description_translations"],
   sort: [
     "created_at",
     "name",
@@ -109,7 +109,7 @@ const Stats = z.object({
 });
 
 export const ServicesResponse = z.object({
-  deliveryServices: z.array(Service),
+  deliveryServices: z.array(Service.omit({ description_translations: true })),
   /** Null when they were not asked for. */
   stats: Stats.nullable(),
   page: z.int(),

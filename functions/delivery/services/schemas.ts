@@ -129,7 +129,9 @@ export const Service = z.object({
   active: z.boolean(),
   allow_returns: z.boolean(),
   access_mode: z.string(),
+  /** In a list the first hundred. */
   user_ids: z.array(Id),
+  user_count: z.int(),
   zone_access_mode: z.string(),
   zone_selector_type: z.string(),
   created_at: Timestamp,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defineList } from "../../../shared/list.ts";
 import { Id, Latitude, Longitude, Pagination, Text, Timestamp } from "../../../shared/schemas.ts";
+import { textWithin } from "../../../shared/sizes.ts";
 
 const positionsMax = 2_000;
 
@@ -24,7 +25,7 @@ const Polygon = z.object({
   ),
 });
 
-const TagIds = z.array(Id).max(100);
+const TagIds = z.array(Id).max(20);
 
 export const CreateZone = z.object({
   name: Text,
@@ -32,7 +33,7 @@ export const CreateZone = z.object({
   tag_ids: TagIds.optional(),
 });
 export const UpdateZone = CreateZone.partial().extend({ is_active: z.boolean().optional() });
-export const CreateTag = z.object({ name: Text });
+export const CreateTag = z.object({ name: textWithin(100).min(1) });
 
 const Tag = z.object({ id: Id, name: z.string() });
 const Zone = z.object({
@@ -50,12 +51,16 @@ const Zone = z.object({
 const TagRow = Tag.extend({ created_at: Timestamp });
 
 export const ZoneResponse = z.object({ data: Zone });
-export const ZonesResponse = z.object({ data: z.array(Zone), pagination: Pagination });
+export const ZonesResponse = z.object({
+  data: z.array(Zone.omit({ polygon: true })),
+  pagination: Pagination,
+});
 export const TagResponse = z.object({ data: TagRow });
 export const TagsResponse = z.object({ data: z.array(TagRow), pagination: Pagination });
 
 export const zoneList = defineList({
   view: "delivery.zones_list",
+  hidden: ["polygon"],
   search: ["name"],
   sort: ["created_at", "name", "updated_at"],
   limit: { default: 20, max: 100 },

@@ -8,6 +8,7 @@ import { JsonObject, Timestamp } from "../../../shared/schemas.ts";
 import { printOf, seal } from "../../../shared/secrets.ts";
 import { purposeOf } from "../../../shared/payment-gateways/checkout.ts";
 import { gatewayCodes, gatewayNamed } from "../../../shared/payment-gateways/registry.ts";
+import { metadataBytesMax, within } from "../../../shared/sizes.ts";
 
 const admin = can("manage:tenant");
 const Code = z.object({ gateway_code: z.string().max(100) });
@@ -27,7 +28,7 @@ type Configured = Omit<z.output<typeof Shown>, "webhook_url">;
 
 const Configure = z.object({
   is_active: z.boolean().optional(),
-  settings: JsonObject.optional(),
+  settings: within(metadataBytesMax, JsonObject).optional(),
   secrets: z.record(z.string().max(64), z.string().min(1).max(2_000)).optional(),
   /** Events signed with the secret before the current one are no longer taken. */
   forget_previous_secret: z.boolean().optional(),

@@ -9,6 +9,7 @@ import {
   Pagination,
   Timestamp,
 } from "../../../shared/schemas.ts";
+import { metadataBytesMax, within } from "../../../shared/sizes.ts";
 import { Kept, Name, OptionalText, Position, WebUrl } from "../schemas.ts";
 
 export const CreateCategory = z.object({
@@ -54,7 +55,7 @@ const VariantFields = z.object({
   price: Money,
   compare_at_price: Money.nullish(),
   inventory_item_id: Id.nullish(),
-  attributes: JsonObject.optional(),
+  attributes: within(metadataBytesMax, JsonObject).optional(),
   is_active: z.boolean().optional(),
 });
 
@@ -70,7 +71,7 @@ export const CreateProduct = z.object({
   name: Name,
   description: OptionalText.optional(),
   category_id: Id.nullish(),
-  images: z.array(WebUrl).max(20).optional(),
+  images: within(metadataBytesMax, z.array(WebUrl).max(20)).optional(),
   is_active: z.boolean().optional(),
   variants: Variants.optional(),
 });
@@ -100,12 +101,17 @@ export const Product = z.object({
   min_price: z.number().nullable(),
   max_price: z.number().nullable(),
   variants: z.array(Variant),
+  variant_count: z.int(),
   rating: z.object({ average: z.number().nullable(), count: z.int() }),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
+/** As lists show it: without what only its own page needs, and with its first twenty variants. */
+export const ListedProduct = Product.omit({ description: true }).extend({
+  variants: z.array(Variant.omit({ attributes: true })),
+});
 export const ProductResponse = z.object({ data: Product });
-export const ProductsResponse = z.object({ data: z.array(Product), pagination: Pagination });
+export const ProductsResponse = z.object({ data: z.array(ListedProduct), pagination: Pagination });
 
 const sku = {
   schema: Sku,

@@ -10,6 +10,12 @@ import {
   Pagination,
   Timestamp,
 } from "../../../shared/schemas.ts";
+import {
+  contactBytesMax,
+  documentBytesMax,
+  metadataBytesMax,
+  within,
+} from "../../../shared/sizes.ts";
 import { Kept, OptionalText, Position, WebUrl } from "../schemas.ts";
 
 export const marketStatuses = [
@@ -36,18 +42,24 @@ const PaymentMethods = z.union([
   z.record(Word, z.union([z.boolean(), z.looseObject({ enabled: z.boolean() })])),
 ]);
 
-const Settings = z.looseObject({
-  auto_create_delivery: z.boolean().nullish(),
-  currency: Currency.nullish(),
-  payment_methods: PaymentMethods.nullish(),
-});
+const Settings = within(
+  metadataBytesMax,
+  z.looseObject({
+    auto_create_delivery: z.boolean().nullish(),
+    currency: Currency.nullish(),
+    payment_methods: PaymentMethods.nullish(),
+  }),
+);
 
-const ThemeSettings = z.looseObject({
-  primary_color: Word.nullish(),
-  secondary_color: Word.nullish(),
-  accent_color: Word.nullish(),
-  theme_style: Word.nullish(),
-});
+const ThemeSettings = within(
+  metadataBytesMax,
+  z.looseObject({
+    primary_color: Word.nullish(),
+    secondary_color: Word.nullish(),
+    accent_color: Word.nullish(),
+    theme_style: Word.nullish(),
+  }),
+);
 
 const Banner = z.object({
   /** The client's own, or one it was given. */
@@ -61,13 +73,16 @@ const Banner = z.object({
   sort_order: Position.optional(),
 });
 
+/** A line below the name; a plain text is an English one. */
+const Tagline = within(contactBytesMax, OptionalText);
+
 const Fields = z.object({
   directory_category: DirectoryCategory.optional(),
-  tagline: OptionalText.optional(),
+  tagline: Tagline.optional(),
   settings: Settings.optional(),
   logo_url: orEmpty(WebUrl).nullish(),
   theme_settings: ThemeSettings.optional(),
-  banners: z.array(Banner).max(20).optional(),
+  banners: within(documentBytesMax, z.array(Banner).max(20)).optional(),
 });
 
 export const CreateMarket = Fields.extend({ store_name: StoreName });
@@ -143,14 +158,17 @@ const Overview = z.object({
 export const OverviewResponse = Overview.extend({ data: Overview });
 
 export const MarketsResponse = z.object({
-  data: z.array(Market.extend({
-    tenant: z.object({ id: Id, name: JsonObject.nullable(), slug: z.string().nullable() }),
-  })),
+  data: z.array(
+    Market.omit({ settings: true, theme_settings: true, banners: true }).extend({
+      tenant: z.object({ id: Id, name: JsonObject.nullable(), slug: z.string().nullable() }),
+    }),
+  ),
   pagination: Pagination,
 });
 
 export const markets = defineList({
   view: "storefront.markets_list",
+  hidden: ["settings", "theme_settings", "banners"],
   search: ["store_name"],
   sort: ["created_at", "updated_at", "submitted_at", "store_name", "status"],
   params: {

@@ -13,6 +13,7 @@ import {
   Timestamp,
 } from "../../../shared/schemas.ts";
 import { backRefs } from "../../../shared/payment-gateways/back-ref.ts";
+import { contactBytesMax, within } from "../../../shared/sizes.ts";
 import { Kept } from "../schemas.ts";
 
 export const methods = ["wallet", "cash_on_delivery", "gateway"] as const;
@@ -36,10 +37,13 @@ export const reasons = [
   "other",
 ] as const;
 
-const Contact = z.looseObject({
-  phone: z.string().trim().max(40).nullish(),
-  email: z.string().trim().max(320).nullish(),
-});
+const Contact = within(
+  contactBytesMax,
+  z.looseObject({
+    phone: z.string().trim().max(40).nullish(),
+    email: z.string().trim().max(320).nullish(),
+  }),
+);
 
 const Address = z.object({
   full_address: LongText.min(1),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineList, id } from "../../../shared/list.ts";
 import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas.ts";
-import { Category, Product, Variant } from "../catalogue/schemas.ts";
+import { Category, ListedProduct, Product, Variant } from "../catalogue/schemas.ts";
 import { normalizeDomain } from "../custom-domain/domain-name.ts";
 import { Kept } from "../schemas.ts";
 
@@ -33,10 +33,17 @@ export const ShopCategories = z.object({
   ),
 });
 
+const internal = { inventory_item_id: true, is_active: true } as const;
 const ShopProduct = Product.omit({ tenant_id: true, is_active: true }).extend({
-  variants: z.array(Variant.omit({ inventory_item_id: true, is_active: true })),
+  variants: z.array(Variant.omit(internal)),
 });
-export const ShopProducts = z.object({ products: z.array(ShopProduct), pagination: Pagination });
+const ListedShopProduct = ListedProduct.omit({ tenant_id: true, is_active: true }).extend({
+  variants: z.array(Variant.omit({ ...internal, attributes: true })),
+});
+export const ShopProducts = z.object({
+  products: z.array(ListedShopProduct),
+  pagination: Pagination,
+});
 export const ShopProductResponse = z.object({
   product: ShopProduct.extend({
     reviews: z.array(z.object({

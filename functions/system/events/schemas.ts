@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defineList, equal, id, oneOf } from "../../../shared/list.ts";
 import { ExactInstant, Id, Instant, JsonObject, Timestamp } from "../../../shared/schemas.ts";
+import { eventBytesMax, within } from "../../../shared/sizes.ts";
 
 const statuses = ["pending", "processed", "failed"] as const;
 const Word = z.string().trim().min(1).max(200);
@@ -32,7 +33,7 @@ export const PublishEvent = z.object({
   target_module: Word.nullish(),
   entity_type: Word,
   entity_id: Id,
-  event_data: JsonObject,
+  event_data: within(eventBytesMax, JsonObject),
   tenant_id: Id.nullish().meta({
     description:
       "Whose event it is; `null`: the platform's. Unsaid: the tenant of the query, else of the token",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defineList, oneOf } from "../../../shared/list.ts";
 import { Id, JsonObject, LongText, orEmpty, Phone, Text } from "../../../shared/schemas.ts";
+import { contactBytesMax, metadataBytesMax, within } from "../../../shared/sizes.ts";
 import { Tenant } from "../me/schemas.ts";
 import { Email } from "../users/schemas.ts";
 
@@ -18,11 +19,14 @@ export const Slug = z.string().trim().max(63).regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/
   error: "invalid_tenant_slug",
 });
 
-export const ContactInfo = z.object({
-  email: Email.nullish(),
-  phone: Phone.nullish(),
-  address: z.union([LongText, JsonObject]).nullish(),
-});
+export const ContactInfo = within(
+  contactBytesMax,
+  z.object({
+    email: Email.nullish(),
+    phone: Phone.nullish(),
+    address: z.union([LongText, JsonObject]).nullish(),
+  }),
+);
 
 export const Url = orEmpty(z.url({ protocol: /^https?$/ }).max(2_000));
 
@@ -30,14 +34,14 @@ export const CreateTenant = z.object({
   name: TenantName,
   slug: Slug,
   contact_info: ContactInfo.optional(),
-  metadata: JsonObject.optional(),
+  metadata: within(metadataBytesMax, JsonObject).optional(),
   logo_url: Url.nullish(),
 });
 
 export const UpdateTenant = z.object({
   name: TenantName.optional(),
   contact_info: ContactInfo.optional(),
-  metadata: JsonObject.optional(),
+  metadata: within(metadataBytesMax, JsonObject).optional(),
   logo_url: Url.nullable().optional(),
   slug: Slug.optional(),
   status: z.enum(statuses).optional(),

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { JsonObject } from "../../../shared/schemas.ts";
+import { documentBytesMax, within } from "../../../shared/sizes.ts";
 import { groups } from "./groups.ts";
 
 export const SettingsQuery = z.object({
@@ -18,7 +19,7 @@ export const SaveSettings = z.strictObject(
         Object.fromEntries(
           Object.entries(ofModule).map(([group, settings]) => [
             group,
-            z.strictObject({ settings }).optional(),
+            z.strictObject({ settings: within(documentBytesMax, settings) }).optional(),
           ]),
         ),
       ).optional(),

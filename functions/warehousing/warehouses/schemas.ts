@@ -53,7 +53,9 @@ const Warehouse = z.object({
   available_capacity: z.number().nullable(),
   features: JsonObject,
   access_mode: z.enum(accessModes),
+  /** In a list the first hundred. */
   user_ids: z.array(Id),
+  user_count: z.int(),
   created_at: Timestamp,
   updated_at: Timestamp,
   deleted_at: Timestamp.nullable(),

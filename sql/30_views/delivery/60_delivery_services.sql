@@ -5,8 +5,8 @@ create view delivery.delivery_types_list with (security_invoker = true) as
 select t.id, t.code, app.localized(t.name) as name, t.name as name_translations, t.created_at
 from delivery.delivery_types t;
 
--- The catalogue as lists show it; deleted services are in no list. Of user_ids a caller who does not
--- see the whole tenant finds at most himself. search_names: the name in every language, a line each.
+-- The catalogue as lists show it, with the first hundred of user_ids; deleted services are in no list. A caller who does
+-- not see the whole tenant finds at most their own id there. search_names: the name in every language, a line each.
 create view delivery.services_list with (security_invoker = true) as
 select s.id, s.code, app.localized(s.name) as name, s.name as name_translations,
   (select string_agg(n.value, E'\n') from jsonb_each_text(s.name) n) as search_names,
@@ -16,8 +16,9 @@ select s.id, s.code, app.localized(s.name) as name, s.name as name_translations,
   '{"tracking": false, "signature_required": false, "insurance_available": false}' || s.service_options as service_options,
   jsonb_build_object('id', t.id, 'code', t.code, 'name', app.localized(t.name)) as delivery_type,
   s.active, s.allow_returns, s.access_mode,
-  (select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from delivery.delivery_service_users u
-    where u.tenant_id = s.tenant_id and u.service_id = s.id) as user_ids,
+  (select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from (select u.user_id from delivery.delivery_service_users u
+    where u.tenant_id = s.tenant_id and u.service_id = s.id order by u.user_id limit 100) u) as user_ids,
+  (select count(*) from delivery.delivery_service_users u where u.tenant_id = s.tenant_id and u.service_id = s.id) as user_count,
   s.zone_access_mode, s.zone_selector_type, s.created_at, s.updated_at
 from delivery.delivery_services s
 join delivery.delivery_types t on t.tenant_id = s.tenant_id and t.id = s.delivery_type_id

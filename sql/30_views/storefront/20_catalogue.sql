@@ -4,7 +4,8 @@ drop view if exists storefront.products_list cascade;
 drop view if exists storefront.reviews_list cascade;
 
 -- The catalogue without what is archived, for lists, details and the shop itself; row-level security decides
--- who finds what is not on sale. title is the name in the reader's language.
+-- who finds what is not on sale. title is the name in the reader's language. What only details need is left out of
+-- products: the description, attributes, and variants beyond twenty (storefront.product_details).
 create view storefront.categories_list with (security_invoker = true) as
 select c.id, c.tenant_id, c.market_id, c.name, app.localized(c.name) as title, c.description, c.image_url, c.sort_order,
   c.is_active, (select count(*) from storefront.products p
@@ -20,12 +21,13 @@ from storefront.product_variants v
 where v.archived_at is null;
 
 create view storefront.products_list with (security_invoker = true) as
-select p.id, p.tenant_id, p.market_id, p.category_id, p.name, app.localized(p.name) as title, p.description, p.images, p.is_active,
+select p.id, p.tenant_id, p.market_id, p.category_id, p.name, app.localized(p.name) as title, p.images, p.is_active,
   (select min(v.price) from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id and v.is_active) as min_price,
   (select max(v.price) from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id and v.is_active) as max_price,
-  (select coalesce(jsonb_agg(jsonb_build_object('id', v.id, 'sku', v.sku, 'price', v.price, 'compare_at_price', v.compare_at_price,
-      'inventory_item_id', v.inventory_item_id, 'attributes', v.attributes, 'is_active', v.is_active) order by v.position, v.sku), '[]')
-    from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id) as variants,
+  (select coalesce(jsonb_agg(to_jsonb(v) - '{tenant_id,product_id,attributes,position}'::text[] order by v.position, v.sku), '[]')
+    from (select * from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id
+      order by v.position, v.sku limit 20) v) as variants,
+  (select count(*) from storefront.variants_list v where v.tenant_id = p.tenant_id and v.product_id = p.id) as variant_count,
   (select jsonb_build_object('average', round(avg(r.rating), 2), 'count', count(*)) from storefront.product_reviews r
     where r.tenant_id = p.tenant_id and r.product_id = p.id and r.status = 'approved') as rating,
   p.created_at, p.updated_at

@@ -5,11 +5,12 @@ drop view if exists warehousing.bins_list cascade;
 drop view if exists warehousing.staff_list cascade;
 
 -- Warehouses as every response shows them; deleted ones are in no list. city and country stand beside the
--- address for filters. Of user_ids a caller who does not see the whole tenant finds at most himself.
+-- address for filters. user_ids are the first hundred; a caller who does not see the whole tenant finds at most their own.
 create view warehousing.warehouses_list with (security_invoker = true) as
 select w.id, w.tenant_id, w.address_id, w.name, w.code, w.status, w.total_capacity, w.available_capacity, w.features, w.access_mode,
-  (select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from warehousing.warehouse_users u
-    where u.tenant_id = w.tenant_id and u.warehouse_id = w.id) as user_ids,
+  (select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from (select u.user_id from warehousing.warehouse_users u
+    where u.tenant_id = w.tenant_id and u.warehouse_id = w.id order by u.user_id limit 100) u) as user_ids,
+  (select count(*) from warehousing.warehouse_users u where u.tenant_id = w.tenant_id and u.warehouse_id = w.id) as user_count,
   jsonb_build_object('id', a.id, 'title', a.title, 'full_address', a.full_address, 'city', a.city, 'country', a.country,
     'latitude', a.latitude, 'longitude', a.longitude) as address,
   a.city, a.country, w.created_at, w.updated_at, w.deleted_at

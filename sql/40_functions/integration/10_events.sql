@@ -50,6 +50,10 @@ declare
   v_tenant uuid := case when input ? 'tenant_id' then (input ->> 'tenant_id')::uuid else app.tenant_id() end;
   v_home uuid := integration.act_in(v_tenant);
 begin
+  -- As it is kept, where a number may take more than it was sent with.
+  if octet_length((input -> 'event_data')::text) > 16384 then
+    perform app.fail('field_too_large', '{"field": "event_data", "bytes_max": 16384}');
+  end if;
   insert into integration.system_events (tenant_id, event_type, source_module, target_module, entity_type, entity_id, event_data)
   values (v_tenant, input ->> 'event_type', input ->> 'source_module', input ->> 'target_module',
     input ->> 'entity_type', (input ->> 'entity_id')::uuid, input -> 'event_data')

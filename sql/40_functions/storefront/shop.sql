@@ -31,12 +31,12 @@ begin
 end $$;
 
 -- A product as the shop shows it: without the warehouse behind it.
-create or replace function storefront.shop_product_shown(product storefront.products_list) returns jsonb
-language plpgsql stable set search_path = '' as $$
+create or replace function storefront.shop_product_shown(product jsonb) returns jsonb
+language plpgsql immutable set search_path = '' as $$
 begin
-  return to_jsonb(product) - '{tenant_id,is_active,variants}'::text[] || jsonb_build_object('variants', (
+  return product - '{tenant_id,is_active,variants}'::text[] || jsonb_build_object('variants', (
     select coalesce(jsonb_agg(v.value - '{inventory_item_id,is_active}'::text[] order by v.position), '[]')
-    from jsonb_array_elements(product.variants) with ordinality v (value, position)));
+    from jsonb_array_elements(product -> 'variants') with ordinality v (value, position)));
 end $$;
 
 -- {store_name, search?, category_id?, sort_by? (created_at, title, min_price), sort_order?, limit, offset}
@@ -55,7 +55,7 @@ declare
 begin
   execute format('select jsonb_build_object(
       ''rows'', (select coalesce(jsonb_agg(page.row order by page.position), ''[]'') from (
-        select storefront.shop_product_shown(l.product) as row, row_number() over () as position
+        select storefront.shop_product_shown(to_jsonb(l.product)) as row, row_number() over () as position
         from (select p as product from storefront.products_list p where %1$s
           order by p.%2$I %3$s nulls last, p.id %3$s limit $5 offset $6) l) page),
       ''total'', (select count(*) from storefront.products_list p where %1$s))', v_where, v_by, v_direction)
@@ -72,7 +72,7 @@ declare
   v_id uuid := (input ->> 'product_id')::uuid;
   v_product jsonb;
 begin
-  select storefront.shop_product_shown(p) into v_product from storefront.products_list p
+  select storefront.shop_product_shown(to_jsonb(p) || storefront.product_details(p)) into v_product from storefront.products_list p
   where p.tenant_id = v_shop.tenant_id and p.market_id = v_shop.market_id and p.id = v_id;
   if v_product is null then
     perform app.fail('product_not_found');

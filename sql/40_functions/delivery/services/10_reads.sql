@@ -31,7 +31,9 @@ declare
   v_id uuid := (input ->> 'id')::uuid;
   v_service jsonb;
 begin
-  select to_jsonb(l) - 'search_names' into v_service from delivery.services_list l where l.id = v_id;
+  select to_jsonb(l) - 'search_names' || jsonb_build_object('user_ids', (
+      select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from delivery.delivery_service_users u where u.service_id = l.id))
+  into v_service from delivery.services_list l where l.id = v_id;
   if v_service is null then
     perform app.fail('service_not_found');
   end if;

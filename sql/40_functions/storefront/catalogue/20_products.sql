@@ -1,5 +1,16 @@
 -- Products of a market and their variants, which are what is bought.
 
+-- What a product's own page has and lists leave out: {description, variants} with all that the caller sees of them.
+create or replace function storefront.product_details(product storefront.products_list) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object(
+    'description', (select p.description from storefront.products p where p.tenant_id = product.tenant_id and p.id = product.id),
+    'variants', (
+      select coalesce(jsonb_agg(to_jsonb(v) - '{tenant_id,product_id,position}'::text[] order by v.position, v.sku), '[]')
+      from storefront.variants_list v where v.tenant_id = product.tenant_id and v.product_id = product.id));
+end $$;
+
 -- {product_id}. Fails: product_not_found.
 create or replace function storefront.product_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -7,7 +18,7 @@ declare
   v_tenant uuid := app.tenant_id();
   v_product jsonb;
 begin
-  select to_jsonb(p) into v_product from storefront.products_list p
+  select to_jsonb(p) || storefront.product_details(p) into v_product from storefront.products_list p
   where p.tenant_id = v_tenant and p.id = (input ->> 'product_id')::uuid;
   if v_product is null then
     perform app.fail('product_not_found');

@@ -6,7 +6,9 @@ language plpgsql stable set search_path = '' as $$
 declare
   v_warehouse jsonb;
 begin
-  select to_jsonb(w) - array['city', 'country'] into v_warehouse from warehousing.warehouses_list w where w.id = (input ->> 'id')::uuid;
+  select to_jsonb(w) - array['city', 'country'] || jsonb_build_object('user_ids', (
+      select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from warehousing.warehouse_users u where u.warehouse_id = w.id))
+  into v_warehouse from warehousing.warehouses_list w where w.id = (input ->> 'id')::uuid;
   if v_warehouse is null then
     perform app.fail('warehouse_not_found');
   end if;

@@ -11,6 +11,7 @@ export default serve(
       ...(await import("./me/notifications.ts")).myNotifications,
       ...(await import("./api-keys/routes.ts")).apiKeys,
       ...(await import("./users/routes.ts")).tenantUsers,
+      ...(await import("./invitations/routes.ts")).tenantInvitations,
       ...(await import("./settings/routes.ts")).settings,
       ...(await import("./modules/routes.ts")).modules,
       ...(await import("./subscription/routes.ts")).subscription,
@@ -18,6 +19,8 @@ export default serve(
   ],
   async () => ({
     "tenants.remove_auth_user": (await import("./users/auth-users.ts")).removeAuthUser,
+    "tenants.invitation_deliver": (await import("./invitations/deliver.ts")).deliverInvitation,
+    "tenants.invitation_withdraw": (await import("./invitations/deliver.ts")).withdrawInvitation,
     "tenants.wizard_undo": (await import("./wizard/run-wizard.ts")).undoWizard,
   }),
 );

@@ -78,10 +78,13 @@ create table if not exists tenancy.tenant_users (
   tenant_user_type text not null check (tenant_user_type in ('staff', 'driver', 'institution', 'customer')),
   is_business boolean not null default false,
   is_active boolean not null default true,
+  -- When the person left by their own decision: only an invitation or a store that they join brings them back.
+  left_at timestamptz,
   employee_id text,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  constraint user_already_member unique (tenant_id, user_id)
+  constraint user_already_member unique (tenant_id, user_id),
+  check (left_at is null or not is_active)
 );
 create index if not exists tenant_users_user on tenancy.tenant_users (user_id, tenant_id);
 create index if not exists tenant_users_type on tenancy.tenant_users (tenant_id, tenant_user_type, created_at desc);
@@ -96,7 +99,7 @@ create table if not exists tenancy.tenant_user_roles (
 );
 create index if not exists tenant_user_roles_role on tenancy.tenant_user_roles (role_key);
 
--- The tenant a person last chose; the access-token hook puts it into the next token.
+-- The tenant a person last chose, or the first that they joined; the access-token hook puts it into the next token.
 create table if not exists tenancy.active_tenants (
   user_id uuid primary key references tenancy.profiles (id) on delete cascade,
   tenant_id uuid not null,

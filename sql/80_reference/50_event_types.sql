@@ -136,6 +136,8 @@ from (values
   ('{tenant.subscription_started,tenant.subscription_cancelled}', 'tenants', 'tenant',
     '{"status": "string", "type": "string", "actor_id": "uuid?"}'),
   ('{tenant.modules_changed}', 'tenants', 'tenant', '{"status": "string", "enabled": "array", "actor_id": "uuid?"}'),
+  ('{tenant_user.joined,tenant_user.left}', 'tenants', 'user',
+    '{"user_id": "uuid", "tenant_user_type": "string", "actor_id": "uuid"}'),
   ('{tenant_wizard.rollback_failed}', 'tenants', 'tenant', '{"run_id": "uuid", "tenant_id": "uuid", "actor_id": "uuid?"}'),
   ('{webhook_subscription.disabled}', 'webhooks', 'webhook_subscription', '{"subscription_id": "uuid", "reason": "string"}'),
   -- Of the module whose job it was, and of the one whose subscription is tried.

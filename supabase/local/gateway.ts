@@ -12,6 +12,7 @@ type Fetch = (request: Request) => Response | Promise<Response>;
 /** What stands behind the gateway. */
 export interface Services {
   auth: Fetch;
+  mail: Fetch;
   storage: Fetch;
   realtime: Fetch;
   payments: Fetch;
@@ -85,6 +86,7 @@ function routes(url: string, services: Services): Fetch {
   const docs = docsApp();
   const prefixes: [string, Fetch][] = [
     ["/auth/v1", services.auth],
+    ["/mail", services.mail],
     ["/storage/v1", services.storage],
     ["/realtime/v1", services.realtime],
     ["/payments/v1", services.payments],

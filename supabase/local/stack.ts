@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { JWTPayload } from "jose";
 import postgres from "postgres";
 import { authApp } from "./auth/app.ts";
+import { mailApp, Mails } from "./auth/mails.ts";
 import { readConfig } from "./config.ts";
 import { type CronRunner, startCron } from "./cron.ts";
 import { explain, messageOf } from "./failure.ts";
@@ -136,11 +137,14 @@ async function assemble(
   step("Functions");
 
   const issuer = { sql, keys, config, issuer: () => `${gateway.url}/auth/v1` };
-  const auth = authApp(issuer, log);
+  const mails = new Mails();
+  const auth = authApp(issuer, mails, log);
+  const mail = mailApp(mails);
   const storage = storageApp({ sql, keys, dir: join(dataDir, "storage"), log });
   const payments = paymentsApp({ url: () => gateway.url, log });
   gateway.open({
     auth: (request) => auth.fetch(request),
+    mail: (request) => mail.fetch(request),
     storage: (request) => storage.fetch(request),
     realtime: realtime.fetch,
     payments: (request) => payments.fetch(request),

@@ -528,10 +528,13 @@ create table if not exists tenancy.tenant_users (
   tenant_user_type text not null check (tenant_user_type in ('staff', 'driver', 'institution', 'customer')),
   is_business boolean not null default false,
   is_active boolean not null default true,
+  -- When the person left by their own decision: only an invitation or a store that they join brings them back.
+  left_at timestamptz,
   employee_id text,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  constraint user_already_member unique (tenant_id, user_id)
+  constraint user_already_member unique (tenant_id, user_id),
+  check (left_at is null or not is_active)
 );
 create index if not exists tenant_users_user on tenancy.tenant_users (user_id, tenant_id);
 create index if not exists tenant_users_type on tenancy.tenant_users (tenant_id, tenant_user_type, created_at desc);
@@ -546,7 +549,7 @@ create table if not exists tenancy.tenant_user_roles (
 );
 create index if not exists tenant_user_roles_role on tenancy.tenant_user_roles (role_key);
 
--- The tenant a person last chose; the access-token hook puts it into the next token.
+-- The tenant a person last chose, or the first that they joined; the access-token hook puts it into the next token.
 create table if not exists tenancy.active_tenants (
   user_id uuid primary key references tenancy.profiles (id) on delete cascade,
   tenant_id uuid not null,
@@ -608,6 +611,34 @@ create table if not exists tenancy.notifications (
 create index if not exists notifications_user on tenancy.notifications (tenant_id, user_id);
 create index if not exists notifications_person on tenancy.notifications (user_id, created_at desc nulls last, id desc);
 create index if not exists notifications_unread on tenancy.notifications (user_id) where read_at is null;
+
+-- sql/20_tables/12_invitations.sql
+
+-- Invitations: nobody who has an account becomes a member of a company without accepting one.
+create table if not exists tenancy.invitations (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  email text not null check (email = lower(email)),
+  -- What the member is to be: {full_name, phone?, avatar_url?, tenant_user_type, roles, is_business, employee_id?}.
+  person jsonb not null check (jsonb_typeof(person) = 'object'),
+  -- Pending and past expires_at is shown as expired.
+  status text not null default 'pending' check (status in ('pending', 'accepted', 'declined', 'revoked')),
+  -- The account that the invitation makes for an address without one: its id is chosen before Auth makes it.
+  account_id uuid,
+  -- The first password of that account, sealed, until Auth has it.
+  sealed_password text,
+  invited_by uuid references tenancy.profiles (id) on delete set null,
+  expires_at timestamptz not null,
+  answered_at timestamptz,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+create unique index if not exists invitation_pending_once on tenancy.invitations (tenant_id, email) where status = 'pending';
+create index if not exists invitations_recent on tenancy.invitations (tenant_id, created_at desc nulls last, id desc);
+create index if not exists invitations_email on tenancy.invitations (email) where status = 'pending';
+create index if not exists invitations_account on tenancy.invitations (account_id) where account_id is not null;
+create index if not exists invitations_invited_by on tenancy.invitations (invited_by);
+create index if not exists invitations_ended on tenancy.invitations (expires_at);
 
 -- sql/20_tables/15_tenant_admin.sql
 
@@ -4347,7 +4378,7 @@ grant select on storefront.orders_list, storefront.my_orders_list to barid_calle
 
 drop view if exists tenancy.users_list cascade;
 
--- The tenant's users as every response shows them. id is the user's id.
+-- The tenant's users as every response shows them, without those who left. id is the user's id.
 create view tenancy.users_list with (security_invoker = true) as
 select u.user_id as id, p.email, p.phone, p.full_name, p.first_name, p.last_name, p.avatar_url,
   u.tenant_user_type, u.is_business, u.is_active, u.employee_id,
@@ -4355,7 +4386,8 @@ select u.user_id as id, p.email, p.phone, p.full_name, p.first_name, p.last_name
     from tenancy.tenant_user_roles r where r.tenant_id = u.tenant_id and r.user_id = u.user_id) as roles,
   u.created_at, greatest(u.updated_at, p.updated_at) as updated_at
 from tenancy.tenant_users u
-join tenancy.profiles p on p.id = u.user_id;
+join tenancy.profiles p on p.id = u.user_id
+where u.left_at is null;
 
 grant select on tenancy.users_list to barid_caller;
 
@@ -4404,6 +4436,21 @@ select k.id, k.name, k.hint, k.scopes,
 from tenancy.api_keys k;
 
 grant select on tenancy.api_keys_list to barid_caller;
+
+-- sql/30_views/tenancy/40_invitations.sql
+
+drop view if exists tenancy.invitations_list cascade;
+
+-- The tenant's invitations as its administrators see them: what they asked for, never whether the address has an account.
+create view tenancy.invitations_list with (security_invoker = true) as
+select i.id, i.email,
+  case when i.status = 'pending' and i.expires_at <= now() then 'expired' else i.status end as status,
+  i.person ->> 'full_name' as full_name, i.person ->> 'tenant_user_type' as tenant_user_type, i.person -> 'roles' as roles,
+  (select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = i.invited_by) as invited_by,
+  i.expires_at, i.answered_at, i.created_at
+from tenancy.invitations i;
+
+grant select on tenancy.invitations_list to barid_caller;
 
 -- sql/30_views/warehousing/10_warehouses.sql
 
@@ -16410,6 +16457,10 @@ begin
       v_grants := v_grants || array['mailbox'];
     end if;
     v_system := exists (select from tenancy.system_users s where s.user_id = v_user);
+    -- A system administrator acts in the tenant that the call names, never in one that a token still carries.
+    if v_system then
+      v_tenant := v_asked;
+    end if;
   end if;
 
   if v_service then
@@ -16472,6 +16523,219 @@ begin
 end $$;
 
 grant execute on function private.identify(jsonb) to barid_api;
+
+-- sql/40_functions/private/invitations.sql
+
+-- Invitations as the invited person meets them. Definers: the person is not in the company yet, and the company must not
+-- learn who has an account.
+
+-- The address whose mails the caller reads, by the account they signed in with; null without one. System administrators
+-- have none here: they belong to no company.
+create or replace function private.mailbox_of_caller() returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select u.email from auth.users u
+    where u.id = app.user_id() and u.email_confirmed_at is not null and not u.is_sso_user and u.deleted_at is null
+      and not exists (select from tenancy.system_users s where s.user_id = u.id));
+end $$;
+
+-- The caller's open invitations, the newest first, 100 at most.
+-- -> [{id, status, tenant {id, slug, name, logo_url}, tenant_user_type, roles, invited_by {id, full_name}?, expires_at, created_at}]
+create or replace function private.invitations_of_caller() returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_email text := private.mailbox_of_caller();
+begin
+  return (
+    select coalesce(jsonb_agg(to_jsonb(l) order by l.created_at desc, l.id), '[]')
+    from (
+      select i.id, i.status,
+        jsonb_build_object('id', t.id, 'slug', t.slug, 'name', t.name, 'logo_url', t.logo_url) as tenant,
+        i.person ->> 'tenant_user_type' as tenant_user_type, i.person -> 'roles' as roles,
+        (select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p
+          where p.id = i.invited_by and not exists (select from tenancy.system_users s where s.user_id = p.id)) as invited_by,
+        i.expires_at, i.created_at
+      from tenancy.invitations i
+      join tenancy.tenants t on t.id = i.tenant_id and t.status <> 'archived'
+      where i.email = v_email and i.status = 'pending' and i.expires_at > now()
+      order by i.created_at desc, i.id
+      limit 100) l);
+end $$;
+
+-- Makes a person a member of the caller's tenant as an invitation says, or brings one back who left.
+-- Fails: user_already_member.
+create or replace function private.member_admit(user_id uuid, person jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  insert into tenancy.tenant_users as u (tenant_id, user_id, tenant_user_type, is_business, employee_id)
+  values (v_tenant, member_admit.user_id, person ->> 'tenant_user_type',
+    coalesce((person ->> 'is_business')::boolean, false), person ->> 'employee_id')
+  on conflict on constraint user_already_member do update set tenant_user_type = excluded.tenant_user_type,
+    is_business = excluded.is_business, employee_id = excluded.employee_id, is_active = true, left_at = null
+  where u.left_at is not null;
+  if not found then
+    perform app.fail('user_already_member');
+  end if;
+  insert into tenancy.tenant_user_roles (tenant_id, user_id, role_key)
+  select v_tenant, member_admit.user_id, r.key from jsonb_array_elements_text(person -> 'roles') r (key);
+  perform tenancy.equip_member(member_admit.user_id, person ->> 'tenant_user_type');
+  update delivery.drivers d set status = 'active'
+  where d.tenant_id = v_tenant and d.user_id = member_admit.user_id and person ->> 'tenant_user_type' = 'driver';
+end $$;
+
+-- Writes an event about a member into the caller's tenant.
+create or replace function private.member_event_emit(event_type text, user_id uuid, tenant_user_type text) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', member_event_emit.event_type, 'source_module', 'tenants',
+    'entity_type', 'user', 'entity_id', member_event_emit.user_id, 'event_data', jsonb_build_object(
+      'user_id', member_event_emit.user_id, 'tenant_user_type', member_event_emit.tenant_user_type, 'actor_id', app.user_id()))));
+end $$;
+
+-- The caller accepts or declines an invitation to their address. -> {id, status, tenant_id}
+-- Fails: invitation_not_found (also another person's), invitation_not_pending, account_not_confirmed, user_already_member.
+create or replace function private.invitation_answer(invitation_id uuid, accepts boolean) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_user uuid := app.user_id();
+  v_before text := coalesce(app.tenant_id()::text, '');
+  v_invitation tenancy.invitations;
+begin
+  select i.* into v_invitation from tenancy.invitations i
+  where i.id = invitation_id and i.email = private.mailbox_of_caller() for update;
+  if not found then
+    perform app.fail('invitation_not_found');
+  elsif v_invitation.status <> 'pending' or v_invitation.expires_at <= now() then
+    perform app.fail('invitation_not_pending', jsonb_build_object('status', tenancy.invitation_status(v_invitation)));
+  elsif accepts and not private.may_join(v_user, v_invitation.tenant_id) then
+    perform app.fail('account_not_confirmed');
+  end if;
+  -- Rows, log and event belong to the company that is joined.
+  perform set_config('app.tenant_id', v_invitation.tenant_id::text, true);
+  update tenancy.invitations i set status = case when accepts then 'accepted' else 'declined' end, answered_at = now(),
+    sealed_password = null
+  where i.id = v_invitation.id returning i.* into v_invitation;
+  if accepts then
+    perform private.member_admit(v_user, v_invitation.person);
+    -- The profile is the person's own; the invitation fills what an account that it made leaves open.
+    update tenancy.profiles p set
+      full_name = coalesce(nullif(p.full_name, ''), v_invitation.person ->> 'full_name'),
+      phone = coalesce(p.phone, v_invitation.person ->> 'phone'),
+      avatar_url = coalesce(p.avatar_url, v_invitation.person ->> 'avatar_url')
+    where p.id = v_user and v_user = v_invitation.account_id;
+    perform private.member_event_emit('tenant_user.joined', v_user, v_invitation.person ->> 'tenant_user_type');
+  end if;
+  perform set_config('app.tenant_id', v_before, true);
+  return jsonb_build_object('id', v_invitation.id, 'status', v_invitation.status, 'tenant_id', v_invitation.tenant_id);
+end $$;
+
+-- Ends the caller's membership of a tenant by their own decision, active or not; what they did there stays.
+-- -> {tenant_id, left_at}. Fails: forbidden (no member), last_tenant_admin.
+create or replace function private.tenant_leave(tenant_id uuid) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_user uuid := app.user_id();
+  v_before text := coalesce(app.tenant_id()::text, '');
+  v_was_admin boolean;
+  v_left timestamptz;
+begin
+  perform set_config('app.tenant_id', tenant_leave.tenant_id::text, true);
+  -- One change of a tenant's users at a time: two administrators must not both leave.
+  perform from tenancy.tenants t where t.id = tenant_leave.tenant_id for no key update;
+  v_was_admin := tenancy.is_active_admin(v_user);
+  update tenancy.tenant_users u set is_active = false, left_at = now()
+  where u.tenant_id = tenant_leave.tenant_id and u.user_id = v_user and u.left_at is null
+  returning u.left_at into v_left;
+  if not found then
+    perform app.fail('forbidden');
+  end if;
+  delete from tenancy.tenant_user_roles r where r.tenant_id = tenant_leave.tenant_id and r.user_id = v_user;
+  delete from tenancy.active_tenants a where a.tenant_id = tenant_leave.tenant_id and a.user_id = v_user;
+  update delivery.drivers d set status = 'inactive' where d.tenant_id = tenant_leave.tenant_id and d.user_id = v_user;
+  if v_was_admin then
+    perform tenancy.keep_an_admin();
+  end if;
+  perform private.member_event_emit('tenant_user.left', v_user, (
+    select u.tenant_user_type from tenancy.tenant_users u where u.tenant_id = tenant_leave.tenant_id and u.user_id = v_user));
+  perform set_config('app.tenant_id', v_before, true);
+  return jsonb_build_object('tenant_id', tenant_leave.tenant_id, 'left_at', v_left);
+end $$;
+
+grant execute on function private.invitations_of_caller(), private.invitation_answer(uuid, boolean),
+  private.tenant_leave(uuid) to barid_caller;
+
+-- What is to be done so that the invited person hears of it. Called by the job that delivers invitations.
+-- -> {step: make, user_id, email, full_name, password? (sealed)}: Auth is to make the account and send its mail;
+--    {step: mail, email}: the account was made before, its mail is sent again;
+--    {step: none}: the person has an account, and finds a notice there. System administrators find none.
+create or replace function private.invitation_delivery(invitation_id uuid) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_invitation tenancy.invitations;
+  v_user record;
+begin
+  select i.* into v_invitation from tenancy.invitations i where i.id = invitation_id and i.status = 'pending' for update;
+  if not found then
+    return '{"step": "none"}';
+  end if;
+  select u.id, u.email_confirmed_at,
+    exists (select from tenancy.system_users s where s.user_id = u.id) as is_system
+  into v_user from auth.users u where u.email = v_invitation.email and not u.is_sso_user and u.deleted_at is null;
+  if v_user.id is null then
+    update tenancy.invitations i set account_id = coalesce(i.account_id, gen_random_uuid())
+    where i.id = v_invitation.id returning i.* into v_invitation;
+    return jsonb_strip_nulls(jsonb_build_object('step', 'make', 'user_id', v_invitation.account_id, 'email', v_invitation.email,
+      'full_name', v_invitation.person ->> 'full_name', 'password', v_invitation.sealed_password));
+  elsif v_user.id = v_invitation.account_id and v_user.email_confirmed_at is null then
+    return jsonb_build_object('step', 'mail', 'email', v_invitation.email);
+  elsif v_user.email_confirmed_at is not null and not v_user.is_system then
+    insert into tenancy.notifications (user_id, type, payload)
+    select v_user.id, 'tenant_invitation', jsonb_build_object('invitation_id', v_invitation.id, 'tenant', t.slug)
+    from tenancy.tenants t where t.id = v_invitation.tenant_id;
+  end if;
+  return '{"step": "none"}';
+end $$;
+
+-- Notes that an invitation was delivered: its password is needed no more.
+create or replace function private.invitation_delivered(invitation_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update tenancy.invitations i set sealed_password = null where i.id = invitation_id and i.sealed_password is not null;
+end $$;
+
+-- True when nobody ever used the account that an invitation made: its address was never confirmed, it belongs nowhere and
+-- no other open invitation waits for it.
+create or replace function private.account_unused(user_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return private.belongs_nowhere(account_unused.user_id) and exists (
+    select from auth.users u where u.id = account_unused.user_id and u.email_confirmed_at is null
+      and not exists (select from tenancy.invitations i
+        where i.email = u.email and i.status = 'pending' and i.expires_at > now()));
+end $$;
+
+-- Clears up after invitations: accounts that were made for one and never confirmed go when it expired, and invitations
+-- 90 days after they ended. Run by cron. -> how many invitations went.
+create or replace function private.invitations_purge() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  insert into app.jobs (kind, entity_key, payload)
+  select 'tenants.invitation_withdraw', 'account/' || i.account_id, jsonb_build_object('user_id', i.account_id)
+  from tenancy.invitations i
+  where i.status = 'pending' and i.expires_at between now() - interval '3 days' and now() and i.account_id is not null
+    and private.account_unused(i.account_id);
+  delete from tenancy.invitations i where i.expires_at < now() - interval '90 days';
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+grant execute on function private.invitation_delivery(uuid), private.invitation_delivered(uuid), private.account_unused(uuid)
+  to barid_api;
 
 -- sql/40_functions/private/jobs.sql
 
@@ -16684,17 +16948,33 @@ begin
     where u.user_id = app.user_id() and u.is_active);
 end $$;
 
--- Makes the caller's tenant the one his next token names. Fails: forbidden (no active member of it).
+-- Makes the caller's tenant the one their next token names. Fails: forbidden (no active member of it, or a system
+-- administrator, whose tokens name none).
 create or replace function private.choose_tenant() returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   if not exists (select from tenancy.tenant_users u
-      where u.tenant_id = app.tenant_id() and u.user_id = app.user_id() and u.is_active) then
+      where u.tenant_id = app.tenant_id() and u.user_id = app.user_id() and u.is_active)
+      or exists (select from tenancy.system_users s where s.user_id = app.user_id()) then
     perform app.fail('forbidden');
   end if;
   insert into tenancy.active_tenants (user_id, tenant_id, updated_at)
   values (app.user_id(), app.tenant_id(), clock_timestamp())
   on conflict (user_id) do update set tenant_id = excluded.tenant_id, updated_at = excluded.updated_at;
+end $$;
+
+-- The first company that a person joins is the one their tokens name, until they choose another; so is the next one
+-- when they are no member of the chosen one any more. A system administrator's tokens name none.
+create or replace function private.choose_first_tenant() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into tenancy.active_tenants as a (user_id, tenant_id)
+  select new.user_id, new.tenant_id
+  where not exists (select from tenancy.system_users s where s.user_id = new.user_id)
+  on conflict (user_id) do update set tenant_id = excluded.tenant_id, updated_at = clock_timestamp()
+  where not exists (
+    select from tenancy.tenant_users u where u.tenant_id = a.tenant_id and u.user_id = a.user_id and u.is_active);
+  return null;
 end $$;
 
 -- The id of the Auth user with this (lower-case) e-mail, or null. For those who administer a tenant.
@@ -16707,16 +16987,16 @@ begin
   return (select u.id from auth.users u where u.email = address and not u.is_sso_user and u.deleted_at is null);
 end $$;
 
--- True when a person who has an account may become a member of the caller's tenant with it: the tenant made it, or its
--- owner has proven that the mailbox is his. Who registered himself did so by confirming his address. Of other accounts
--- somebody else knows the password: another company's administrator, or whoever registered with a stranger's address.
-create or replace function private.may_join(user_id uuid) returns boolean
+-- True when a person may become a member of this tenant with the account they have: the tenant made it, or its owner has
+-- proven the mailbox. Who registered did so by confirming the address. Of other accounts somebody else knows the
+-- password: another company's administrator, or a stranger who registered with the address.
+create or replace function private.may_join(user_id uuid, tenant_id uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return exists (
     select from tenancy.profiles p
     join auth.users u on u.id = p.id
-    where p.id = may_join.user_id and (p.proven_at is not null or p.made_by_tenant = app.tenant_id()
+    where p.id = may_join.user_id and (p.proven_at is not null or p.made_by_tenant = may_join.tenant_id
       or (p.made_by_tenant is null and u.email_confirmed_at is not null)));
 end $$;
 
@@ -16763,7 +17043,7 @@ begin
 end $$;
 
 grant execute on function private.memberships_of_caller(), private.choose_tenant(), private.user_with_email(text),
-  private.may_join(uuid), private.prove_account(), private.is_ours_alone(uuid), private.removal_pending(uuid) to barid_caller;
+  private.prove_account(), private.is_ours_alone(uuid), private.removal_pending(uuid) to barid_caller;
 grant execute on function private.belongs_nowhere(uuid) to barid_api;
 
 -- sql/40_functions/private/rates.sql
@@ -16888,8 +17168,8 @@ begin
 end $$;
 
 -- Makes the signed-in caller a customer of the tenant whose live market this is, with a wallet in its
--- currency. Who is a member already stays what he is. -> {tenant_id, market_id, tenant_user_type, joined}
--- Fails: forbidden (nobody is signed in, or he was shut out), market_not_found.
+-- currency. A member stays what they are; one who left comes back as a customer. -> {tenant_id, market_id, tenant_user_type, joined}
+-- Fails: forbidden (nobody is signed in, or the person was shut out), market_not_found.
 create or replace function private.join_shop(store_name text) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -16907,7 +17187,8 @@ begin
   -- caller who was in none.
   perform set_config('app.tenant_id', v_shop.tenant_id::text, true);
   insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type) values (v_shop.tenant_id, v_user, 'customer')
-  on conflict (tenant_id, user_id) do nothing;
+  on conflict (tenant_id, user_id) do update set tenant_user_type = 'customer', is_active = true, left_at = null
+  where tenant_users.left_at is not null;
   v_joined := found;
   select * into v_member from tenancy.tenant_users u where u.tenant_id = v_shop.tenant_id and u.user_id = v_user;
   if not v_member.is_active then
@@ -19196,8 +19477,9 @@ end $$;
 -- sql/40_functions/tenancy/access_token_hook.sql
 
 -- Supabase Auth calls this before it signs a token (config.toml, [auth.hook.custom_access_token]).
--- Adds app_metadata.tenant_id (the tenant the person last chose, else the oldest active membership),
--- tenant_user_id and roles; without a membership the token names no tenant. Permissions stay out of the token: they are read afresh by each request.
+-- Adds app_metadata.tenant_id (the tenant the person chose, while they are an active member of it), tenant_user_id and
+-- roles. System administrators name a tenant in each call, so their tokens name none. Permissions stay out of the token:
+-- they are read afresh by each request.
 create or replace function public.custom_access_token_hook(event jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -19207,11 +19489,9 @@ declare
   v_extra jsonb := '{}';
 begin
   select u.id, u.tenant_id into v_member
-  from tenancy.tenant_users u
-  left join tenancy.active_tenants a on a.user_id = u.user_id and a.tenant_id = u.tenant_id
-  where u.user_id = v_user and u.is_active
-  order by a.updated_at desc nulls last, u.created_at, u.id
-  limit 1;
+  from tenancy.active_tenants a
+  join tenancy.tenant_users u on u.tenant_id = a.tenant_id and u.user_id = a.user_id and u.is_active
+  where a.user_id = v_user and not exists (select from tenancy.system_users s where s.user_id = v_user);
   if found then
     select coalesce(jsonb_agg(r.role_key order by r.role_key), '[]') into v_roles
     from tenancy.tenant_user_roles r where r.user_id = v_user and r.tenant_id = v_member.tenant_id;
@@ -19302,6 +19582,133 @@ begin
     coalesce((select s.value <> 'true' from tenancy.system_settings s where s.key = 'tenant_subscription.enabled'), true)
     or tenant.subscription_status = 'UNLIMITED'
     or coalesce(now() < tenant.effective_until, false));
+end $$;
+
+-- sql/40_functions/tenancy/invitations.sql
+
+-- Invitations as a company's administrators make them. Whether an address has an account they never learn.
+
+-- What an invitation is now: its status, or expired.
+create or replace function tenancy.invitation_status(invitation tenancy.invitations) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when invitation.status = 'pending' and invitation.expires_at <= now() then 'expired' else invitation.status end;
+end $$;
+
+-- An invitation as its answers show it.
+create or replace function tenancy.invitation_to_json(invitation tenancy.invitations) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('id', invitation.id, 'email', invitation.email, 'status', tenancy.invitation_status(invitation),
+    'expires_at', invitation.expires_at);
+end $$;
+
+-- Invites an address into the caller's tenant for 14 days, or renews its open invitation with what is sent now, and queues
+-- its delivery. Fails: invalid_roles, user_already_member.
+create or replace function tenancy.invite(person jsonb, password text default null) returns tenancy.invitations
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_email text := person ->> 'email';
+  v_invitation tenancy.invitations;
+begin
+  perform tenancy.check_roles(person ->> 'tenant_user_type', person -> 'roles');
+  insert into tenancy.invitations as i (tenant_id, email, person, sealed_password, invited_by, expires_at)
+  values (v_tenant, v_email, person - 'email', password, app.user_id(), now() + interval '14 days')
+  on conflict (tenant_id, email) where status = 'pending' do update set person = excluded.person,
+    sealed_password = excluded.sealed_password, invited_by = excluded.invited_by, expires_at = excluded.expires_at
+  returning i.* into v_invitation;
+  -- Asked after the row is held: an acceptance that ran meanwhile has ended by now.
+  if exists (select from tenancy.tenant_users u join tenancy.profiles p on p.id = u.user_id
+      where u.tenant_id = v_tenant and u.left_at is null and p.email = v_email) then
+    perform app.fail('user_already_member');
+  end if;
+  perform tenancy.invitation_deliver(v_invitation.id);
+  return v_invitation;
+end $$;
+
+-- Queues the delivery of an invitation.
+create or replace function tenancy.invitation_deliver(id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.job_add('tenants.invitation_deliver', jsonb_build_object('invitation_id', invitation_deliver.id),
+    'invitation/' || invitation_deliver.id);
+end $$;
+
+-- {email, full_name, phone?, tenant_user_type, roles, is_business, employee_id?, made: {password? (sealed)}} -> {data: {invitation}}
+-- Fails: invalid_roles, user_already_member.
+create or replace function tenancy.user_invite(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return jsonb_build_object('data', jsonb_build_object('invitation',
+    tenancy.invitation_to_json(tenancy.invite(input - 'made', input #>> '{made,password}'))));
+end $$;
+
+-- The invitation of this id, held. Fails: invitation_not_found, invitation_not_pending unless it is open or expired.
+create or replace function tenancy.lock_invitation(id uuid) returns tenancy.invitations
+language plpgsql set search_path = '' as $$
+declare
+  v_invitation tenancy.invitations;
+begin
+  select i.* into v_invitation from tenancy.invitations i where i.id = lock_invitation.id for update;
+  if not found then
+    perform app.fail('invitation_not_found');
+  elsif v_invitation.status <> 'pending' then
+    perform app.fail('invitation_not_pending', jsonb_build_object('status', v_invitation.status));
+  end if;
+  return v_invitation;
+end $$;
+
+-- Sends an invitation again, for another 14 days. {id} -> {data: {invitation}}
+-- Fails: invitation_not_found, invitation_not_pending.
+create or replace function tenancy.invitation_resend(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_invitation tenancy.invitations := tenancy.lock_invitation((input ->> 'id')::uuid);
+begin
+  update tenancy.invitations i set expires_at = now() + interval '14 days' where i.id = v_invitation.id
+  returning i.* into v_invitation;
+  perform tenancy.invitation_deliver(v_invitation.id);
+  return jsonb_build_object('data', jsonb_build_object('invitation', tenancy.invitation_to_json(v_invitation)));
+end $$;
+
+-- Revokes an open invitation; an account that it made and nobody used goes with it. {id} -> {data: {invitation}}
+-- Fails: invitation_not_found, invitation_not_pending.
+create or replace function tenancy.invitation_revoke(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_invitation tenancy.invitations := tenancy.lock_invitation((input ->> 'id')::uuid);
+begin
+  update tenancy.invitations i set status = 'revoked', answered_at = now(), sealed_password = null where i.id = v_invitation.id
+  returning i.* into v_invitation;
+  if v_invitation.account_id is not null then
+    perform app.job_add('tenants.invitation_withdraw', jsonb_build_object('user_id', v_invitation.account_id),
+      'account/' || v_invitation.account_id);
+  end if;
+  return jsonb_build_object('data', jsonb_build_object('invitation', tenancy.invitation_to_json(v_invitation)));
+end $$;
+
+-- The caller's own invitations. -> {invitations}
+create or replace function tenancy.my_invitations_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('invitations', private.invitations_of_caller());
+end $$;
+
+-- The caller's answer to one. {id, accepts} -> {data: {invitation {id, status, tenant_id}}}
+-- Fails: what private.invitation_answer fails with.
+create or replace function tenancy.my_invitation_answer(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return jsonb_build_object('data', jsonb_build_object('invitation',
+    private.invitation_answer((input ->> 'id')::uuid, (input ->> 'accepts')::boolean)));
+end $$;
+
+-- The caller leaves a tenant. {tenant_id} -> {tenant_id, left_at}. Fails: forbidden, last_tenant_admin.
+create or replace function tenancy.tenant_leave(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return private.tenant_leave((input ->> 'tenant_id')::uuid);
 end $$;
 
 -- sql/40_functions/tenancy/me.sql
@@ -19571,8 +19978,9 @@ end $$;
 
 -- sql/40_functions/tenancy/sign_up.sql
 
--- The tenant for which an account is being made, or null when its owner registers himself. Who makes one for a tenant
--- chooses its id before: it stands in the removal that tenancy.user_begin queues, or in the run of the wizard.
+-- The tenant that knows the first password of an account being made, or null when its owner registers. Who makes one for
+-- a tenant chooses its id before: it stands in the removal that tenancy.user_begin queues, in the run of the wizard, or
+-- in an invitation, where the tenant knows the password only if it sent one.
 create or replace function private.maker_of(user_id uuid) returns uuid
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -19581,7 +19989,9 @@ begin
       where r.admin_user_id = maker_of.user_id and not r.admin_existed order by r.created_at desc limit 1),
     (select j.tenant_id from app.jobs j
       where j.kind = 'tenants.remove_auth_user' and j.entity_key = maker_of.user_id::text and j.status in ('queued', 'running')
-      order by j.id desc limit 1));
+      order by j.id desc limit 1),
+    (select i.tenant_id from tenancy.invitations i
+      where i.account_id = maker_of.user_id and i.sealed_password is not null order by i.created_at desc limit 1));
 end $$;
 
 -- Whoever Supabase Auth knows has a profile: this copies what Auth was told when the user is made, and
@@ -20000,9 +20410,9 @@ end $$;
 -- sql/40_functions/tenancy/tenants/60_wizard.sql
 
 -- The tenant wizard. Its administrator lives in Supabase Auth, so it takes two transactions around a call
--- there: wizard_begin makes the tenant with everything in it and queues the job that takes it all back;
--- Auth makes the user; wizard_finish lets him in, opens the tenant and withdraws that job. A call repeated
--- under its Idempotency-Key goes on where the one before it broke off.
+-- there: wizard_begin makes the tenant with everything in it and queues the job that rolls it all back; Auth makes the
+-- account; wizard_finish makes it a member, opens the tenant and withdraws that job. An administrator who has an account
+-- is invited instead. A call repeated under its Idempotency-Key goes on where the one before it broke off.
 
 -- Whose runs a caller may go on with: his own.
 create or replace function tenancy.wizard_caller() returns text
@@ -20022,7 +20432,7 @@ begin
   return '{}';
 end $$;
 
--- Marks steps of a run: [{step, status}], status done, skipped, joined (an account that was there) or pending.
+-- Marks steps of a run: [{step, status}], status done, skipped, invited (an address that has an account) or pending.
 create or replace function tenancy.wizard_steps(steps jsonb, marks jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -20033,8 +20443,8 @@ begin
       with ordinality n (step, position));
 end $$;
 
--- Finds out who the administrator is to be. -> {user_id, state}: new (Auth is to make him under this id),
--- made (it has done so in this run already) or joined (he had an account before). Fails: account_not_confirmed.
+-- Finds out who the administrator is to be. -> {user_id, state}: new (Auth is to make the account under this id), made (it
+-- has done so in this run already) or invited (the address had an account before).
 create or replace function tenancy.wizard_admin_state(run_id uuid, email text) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -20045,11 +20455,8 @@ begin
     admin_user_id = coalesce(v_user, case when not r.admin_existed then r.admin_user_id end, gen_random_uuid()),
     admin_existed = v_user is not null and (r.admin_existed or v_user is distinct from r.admin_user_id)
   where r.id = wizard_admin_state.run_id returning r.* into v_run;
-  if v_run.admin_existed then
-    perform tenancy.require_may_join(v_user);
-  end if;
   return jsonb_build_object('user_id', v_run.admin_user_id, 'state',
-    case when v_user is null then 'new' when v_run.admin_existed then 'joined' else 'made' end);
+    case when v_user is null then 'new' when v_run.admin_existed then 'invited' else 'made' end);
 end $$;
 
 -- The run of this key, locked, or a new one. Fails: idempotency_conflict (another input under this key).
@@ -20079,8 +20486,7 @@ end $$;
 -- First transaction. {creates_admin, key?, request {tenant, settings: patches, enabled_module_ids?,
 -- subscription?, admin? {email, full_name, phone?, avatar_url?}}}: all but the password.
 -- -> {answer} of a run that was finished under this key, else {run_id, admin? {user_id, state}}.
--- Fails: rbac_forbidden, idempotency_conflict, subscription_required, tenant_slug_taken, invalid_reference,
--- account_not_confirmed.
+-- Fails: rbac_forbidden, idempotency_conflict, subscription_required, tenant_slug_taken, invalid_reference.
 create or replace function tenancy.wizard_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -20126,7 +20532,7 @@ begin
 end $$;
 
 -- When Auth says that the administrator's e-mail is taken: by this run, or by somebody since it began.
--- {run_id, email} -> {user_id, state}. Fails: account_not_confirmed, user_being_added (taken, and by nobody who can be found).
+-- {run_id, email} -> {user_id, state}. Fails: user_being_added (taken, and by nobody who can be found).
 create or replace function tenancy.wizard_admin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -20141,7 +20547,7 @@ begin
 end $$;
 
 -- Last transaction. {run_id, admin?} -> {tenant_id, steps}, the answer of the call.
--- Fails: service_unavailable (the run is being taken back), user_being_added, account_not_confirmed.
+-- Fails: service_unavailable (the run is being rolled back).
 create or replace function tenancy.wizard_finish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -20160,8 +20566,12 @@ begin
   end if;
   perform tenancy.act_in(v_run.new_tenant_id);
   if v_admin is not null then
-    perform tenancy.user_finish(jsonb_build_object('user_id', v_run.admin_user_id, 'is_new', not v_run.admin_existed,
-      'person', v_admin || '{"tenant_user_type": "staff", "roles": ["tenant_admin"], "is_business": false}'));
+    v_admin := v_admin || '{"tenant_user_type": "staff", "roles": ["tenant_admin"], "is_business": false}';
+    if v_run.admin_existed then
+      perform tenancy.invite(v_admin);
+    else
+      perform tenancy.user_finish(jsonb_build_object('user_id', v_run.admin_user_id, 'person', v_admin));
+    end if;
   end if;
   perform tenancy.tell('created');
   select coalesce(bool_or(s.type <> 'UNLIMITED'), false) into v_pays
@@ -20172,7 +20582,7 @@ begin
   v_answer := jsonb_build_object('tenant_id', v_run.new_tenant_id, 'steps', tenancy.wizard_steps(v_run.steps,
     jsonb_build_object('activation', case when v_pays then 'pending' else 'done' end)
     || case when v_admin is null then '{}'
-      else jsonb_build_object('admin_user', case when v_run.admin_existed then 'joined' else 'done' end) end));
+      else jsonb_build_object('admin_user', case when v_run.admin_existed then 'invited' else 'done' end) end));
   update tenancy.wizard_runs r set state = 'done', steps = v_answer -> 'steps', answer = v_answer where r.id = v_run.id;
   return v_answer;
 end $$;
@@ -20200,9 +20610,10 @@ end $$;
 
 -- sql/40_functions/tenancy/users.sql
 
--- The tenant's users. Making one takes three steps, because the user himself lives in Supabase Auth:
--- user_begin refuses whatever can be refused and queues the removal of what the next step may leave
--- behind; Auth makes the user; user_finish withdraws that removal and makes the membership.
+-- The tenant's users. A company invites people (invitations.sql); those who manage the system make one together with the
+-- account, in three steps, because the account lives in Supabase Auth: user_begin refuses whatever can be refused and
+-- queues the removal of what the next step may leave behind; Auth makes the account; user_finish withdraws that removal
+-- and makes the membership.
 
 -- A user of the tenant as responses show him. Fails: user_not_found.
 create or replace function tenancy.user_shown(user_id uuid) returns jsonb
@@ -20244,18 +20655,10 @@ begin
   end if;
 end $$;
 
--- Refuses an account of which somebody else may know the password. Fails: account_not_confirmed.
-create or replace function tenancy.require_may_join(user_id uuid) returns void
-language plpgsql stable set search_path = '' as $$
-begin
-  if not private.may_join(user_id) then
-    perform app.fail('account_not_confirmed', '{"field": "email"}');
-  end if;
-end $$;
-
 -- First step. {person {email, full_name, phone?, tenant_user_type, roles, is_business, employee_id?}, key?}
--- -> {answer} of an earlier call with the same key, or {user_id, exists, job_id?}: the id the user has
--- in Auth, or shall get there. Fails: idempotency_conflict, invalid_roles, user_already_member, account_not_confirmed.
+-- -> {answer} of an earlier call with the same key, or {user_id, job_id}: the id that the account shall have in Auth.
+-- Fails: forbidden, idempotency_conflict, invalid_roles, user_already_member, user_being_added, account_exists (its owner
+-- joins by accepting an invitation).
 create or replace function tenancy.user_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -20263,6 +20666,7 @@ declare
   v_answer jsonb;
   v_user uuid;
 begin
+  perform tenancy.act_in(app.tenant_id());
   if input ? 'key' then
     v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', v_person, 'idempotency_conflict');
     if v_answer is not null then
@@ -20272,42 +20676,36 @@ begin
   perform tenancy.check_roles(v_person ->> 'tenant_user_type', v_person -> 'roles');
   v_user := private.user_with_email(v_person ->> 'email');
   if v_user is not null then
-    if exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = v_user) then
+    if exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = v_user and u.left_at is null) then
       perform app.fail('user_already_member');
+    elsif private.removal_pending(v_user) then
+      perform app.fail('user_being_added');
     end if;
-    perform tenancy.require_may_join(v_user);
-    return jsonb_build_object('user_id', v_user, 'exists', true);
+    perform app.fail('account_exists', '{"field": "email"}');
   end if;
   v_user := gen_random_uuid();
-  return jsonb_build_object('user_id', v_user, 'exists', false, 'job_id', app.job_add('tenants.remove_auth_user',
+  return jsonb_build_object('user_id', v_user, 'job_id', app.job_add('tenants.remove_auth_user',
     jsonb_build_object('user_id', v_user), v_user::text, now() + interval '5 minutes'));
 end $$;
 
--- Last step, once Auth has the user. {person, key?, user_id, job_id?, is_new?} -> {user}
--- A user who was there before keeps his profile as it is; of one made for this call (job_id, is_new) gaps are filled.
--- Fails: user_already_member, account_not_confirmed, user_being_added (another call is making this user, or has failed to and
--- cleans up), service_unavailable (we took so long that our own removal has begun).
+-- Last step, once Auth has the account. {person, key?, user_id, job_id?} -> {user}
+-- Fails: service_unavailable (the call took so long that the removal of the account has begun).
 create or replace function tenancy.user_finish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_person jsonb := input -> 'person';
   v_user uuid := (input ->> 'user_id')::uuid;
-  v_is_new boolean := input ? 'job_id' or coalesce((input ->> 'is_new')::boolean, false);
   v_answer jsonb;
 begin
+  perform tenancy.act_in(app.tenant_id());
   if input ? 'key' then
     v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', v_person, 'idempotency_conflict');
     if v_answer is not null then
       return v_answer;
     end if;
   end if;
-  if not input ? 'job_id' and private.removal_pending(v_user) then
-    perform app.fail('user_being_added');
-  elsif input ? 'job_id' and not app.job_withdraw((input ->> 'job_id')::bigint) then
+  if input ? 'job_id' and not app.job_withdraw((input ->> 'job_id')::bigint) then
     perform app.fail('service_unavailable');
-  end if;
-  if not v_is_new then
-    perform tenancy.require_may_join(v_user);
   end if;
   insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type, is_business, employee_id)
   values (app.tenant_id(), v_user, v_person ->> 'tenant_user_type', (v_person ->> 'is_business')::boolean,
@@ -20318,7 +20716,7 @@ begin
     full_name = coalesce(nullif(p.full_name, ''), v_person ->> 'full_name'),
     phone = coalesce(p.phone, v_person ->> 'phone'),
     avatar_url = coalesce(p.avatar_url, v_person ->> 'avatar_url')
-  where p.id = v_user and v_is_new;
+  where p.id = v_user;
   perform tenancy.equip_member(v_user, v_person ->> 'tenant_user_type');
   v_answer := jsonb_build_object('user', tenancy.user_shown(v_user));
   if input ? 'key' then
@@ -24484,6 +24882,20 @@ begin
   end if;
 end $$;
 
+-- sql/50_policies/15_invitations.sql
+
+-- Invitations are made and seen by a tenant's administrators; the password never enters the log.
+select app.tenant_table('tenancy.invitations', own => '{}', writes => 'insert, update', hidden => 'sealed_password',
+  writers => $$app.has_permission('manage:tenant')$$);
+drop policy if exists administrators on tenancy.invitations;
+create policy administrators on tenancy.invitations as restrictive for all to barid_caller
+  using ((select app.has_permission('manage:tenant')));
+select app.touched('tenancy.invitations');
+
+drop trigger if exists choose_first_tenant on tenancy.tenant_users;
+create trigger choose_first_tenant after insert or update of is_active on tenancy.tenant_users
+  for each row when (new.is_active) execute function private.choose_first_tenant();
+
 -- sql/50_policies/20_platform.sql
 
 -- Tables that span tenants.
@@ -24835,6 +25247,7 @@ begin
   perform cron.schedule('barid_rates_purge', '37 * * * *', 'select private.rates_purge()');
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
   perform cron.schedule('barid_wizard_runs_purge', '31 3 * * *', 'select private.wizard_runs_purge()');
+  perform cron.schedule('barid_invitations_purge', '37 3 * * *', 'select private.invitations_purge()');
   perform cron.schedule('barid_report_stock', '17 2 * * *', 'select private.report_stock()');
   perform cron.schedule('barid_webhooks_release', '*/5 * * * *', 'select private.webhooks_release()');
   perform cron.schedule('barid_webhooks_purge', '47 3 * * *', 'select private.webhooks_purge()');
@@ -25092,6 +25505,8 @@ from (values
   ('{tenant.subscription_started,tenant.subscription_cancelled}', 'tenants', 'tenant',
     '{"status": "string", "type": "string", "actor_id": "uuid?"}'),
   ('{tenant.modules_changed}', 'tenants', 'tenant', '{"status": "string", "enabled": "array", "actor_id": "uuid?"}'),
+  ('{tenant_user.joined,tenant_user.left}', 'tenants', 'user',
+    '{"user_id": "uuid", "tenant_user_type": "string", "actor_id": "uuid"}'),
   ('{tenant_wizard.rollback_failed}', 'tenants', 'tenant', '{"run_id": "uuid", "tenant_id": "uuid", "actor_id": "uuid?"}'),
   ('{webhook_subscription.disabled}', 'webhooks', 'webhook_subscription', '{"subscription_id": "uuid", "reason": "string"}'),
   -- Of the module whose job it was, and of the one whose subscription is tried.

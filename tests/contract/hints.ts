@@ -52,6 +52,7 @@ export const hints: Record<string, (things: Things, asked?: string) => Record<st
   "GET /delivery/cod-settlements/:settlement_payment_id/verify": () => ({ hash: "0".repeat(32) }),
   "POST /storefront/custom-domain/connect": () => ({ custom_domain: "shop.example.com" }),
   "POST /tenants/:tenantId/users": () => ({ tenant_user_type: "customer" }),
+  "POST /tenants/:tenantId/members": () => ({ tenant_user_type: "customer" }),
   "POST /webhooks/subscriptions": () => ({
     url: "http://127.0.0.1:9/hook",
     event_types: ["delivery.*"],

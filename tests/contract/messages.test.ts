@@ -34,6 +34,8 @@ const otherWords: Record<"ar" | "ku", [word: string, other: RegExp][]> = {
 
 /** Refusals the database makes on our own faults only: clients meet `conflict` or `internal_server_error`. */
 const internalConstraints = new Set([
+  // The open invitation of an address is renewed.
+  "invitation_pending_once",
   // Sorting, package transfers and waybills: written by cores that ask first.
   "already_in_waybill",
   "already_sorted",

@@ -68,6 +68,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/^to_user_id$/, "colleague"],
   [/^notification_ids$/, "notification"],
   [/^api_key_id$/, "api_key"],
+  [/^invitation_id$/, "invitation"],
   // Orders and payment gateways
   [/^order_id$/, "order"],
   [/^paymentMethodTypeId$/, "payment_method"],

@@ -12,7 +12,8 @@ export const help = `npm run demo -- [options]
   --url URL              a stack other than the one that npm start runs here
   --publishable-key KEY  its key
   --email ADDRESS        the account of a tenant administrator there (admin@demo.test)
-  --password WORD        its password, given to the people of the day as well (Barid-demo-1)
+  --system-email ADDRESS the account of a system administrator there, who makes the people (system@barid.test)
+  --password WORD        the password of both, given to the people of the day as well (Barid-demo-1)
   --help                 this text`;
 
 export interface DemoOptions {
@@ -24,6 +25,7 @@ export interface DemoOptions {
   url: string;
   key: string;
   email: string;
+  systemEmail: string;
   password: string;
 }
 
@@ -44,6 +46,7 @@ export function readOptions(args: string[], dataDir = defaultDataDir): DemoOptio
     quiet: given.quiet === true,
     help: given.help === true,
     email: given.email ?? "admin@demo.test",
+    systemEmail: given["system-email"] ?? "system@barid.test",
     password: given.password ?? "Barid-demo-1",
   };
   if (options.help) return { ...options, url: "", key: "" };
@@ -80,6 +83,7 @@ function parse(args: string[]) {
         url: text,
         "publishable-key": text,
         email: text,
+        "system-email": text,
         password: text,
       },
     }).values;

@@ -1,6 +1,6 @@
 /**
- * Who works on this day and where: made anew for each run by the tenant's administrator, so that every figure Barid
- * gives for them is of this run alone.
+ * Who works on this day and where: made anew for each run by a system administrator, so that every figure Barid gives for
+ * them is of this run alone.
  */
 import { done, type Person, type System } from "./barid.ts";
 import type { DemoOptions } from "./options.ts";
@@ -66,8 +66,9 @@ export async function hire(
   progress: Progress,
 ): Promise<People> {
   const { run } = system;
-  const { email, password } = options;
+  const { email, systemEmail, password } = options;
   const admin = await system.signIn("administrator", email, password);
+  const operator = await system.signIn("system administrator", systemEmail, password);
   const home = await done(admin.barid.GET("/tenants/me"));
   const tenant = home.memberships[0].tenant_id;
   type Role = "driver" | "institution" | "customer" | "dispatcher" | "warehouse_manager";
@@ -75,7 +76,7 @@ export async function hire(
   async function hired(role: Role, key: string, full_name: string): Promise<Person> {
     const staff = role === "dispatcher" || role === "warehouse_manager";
     const address = `${key}.${run}@demo.test`;
-    await done(admin.barid.POST("/tenants/{tenantId}/users", {
+    await done(operator.barid.POST("/tenants/{tenantId}/members", {
       params: { path: { tenantId: tenant } },
       body: {
         email: address,

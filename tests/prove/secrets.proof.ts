@@ -144,9 +144,13 @@ test("what is told in confidence stands nowhere", async () => {
   const users = `/tenants/${tenant.id}/users`;
   answers.push(
     await ask(
-      tenant.admin.post(users, person(canary("password of a new person")), {
+      tenant.admin.post(users, person(canary("password of an invited person")), {
         headers: { "idempotency-key": randomUUID() },
       }),
+      202,
+    ),
+    await ask(
+      system.post(`/tenants/${tenant.id}/members`, person(canary("password of one made at once"))),
       201,
     ),
     await ask(

@@ -1,6 +1,6 @@
 /** How queries and ids are read, whatever the endpoint. */
 import { beforeAll, expect, test } from "vitest";
-import { newTenant, type Tenant } from "../support/people.ts";
+import { newSystemAdmin, newTenant, type Tenant } from "../support/people.ts";
 
 let tenant: Tenant;
 beforeAll(async () => {
@@ -48,7 +48,7 @@ test("who may not call is told so, whatever is wrong with his input", async () =
 });
 
 test("numbers are found with the digits of any keyboard, and names as they are written", async () => {
-  const made = await tenant.admin.post(`/tenants/${tenant.id}/users`, {
+  const made = await (await newSystemAdmin()).post(`/tenants/${tenant.id}/members`, {
     email: `${crypto.randomUUID()}@demo.test`,
     full_name: "شارع ٦٠",
     phone: "٠٧٧٠ ۱۲۳ 4567",

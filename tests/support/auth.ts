@@ -43,6 +43,24 @@ function asService(path: string, body: Record<string, unknown>): Promise<Respons
   });
 }
 
+interface Mail {
+  to: string;
+  type: string;
+  token_hash: string;
+}
+
+/** The mails that Auth sent to an address so far, the newest first. */
+export async function mailsTo(address: string): Promise<Mail[]> {
+  const url = `${stack.url}/mail/messages?to=${encodeURIComponent(address)}`;
+  return (await (await fetch(url)).json()).messages;
+}
+
+/** Signs in by the link of the last mail to an address. */
+export async function followMail(address: string): Promise<Session> {
+  const [{ type, token_hash }] = await mailsTo(address);
+  return await (await asService("verify", { type, token_hash })).json();
+}
+
 /** The claims of a session's access token, as an app reads them. */
 export function claimsOf(session: Session): JWTPayload & { app_metadata: Body } {
   return decodeJwt(session.access_token);

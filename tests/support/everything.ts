@@ -210,7 +210,11 @@ async function addTheRest(tenant: Tenant, made: Made) {
       user_id: people.customer.id,
       type: "assignment_created",
     });
-    await one("tenancy.active_tenants", { user_id: people.admin.id }, "user_id");
+    const invitation = await one("tenancy.invitations", {
+      email: `invited-${id}@barid.test`,
+      person: json({ full_name: "Invited", tenant_user_type: "staff", roles: ["dispatcher"] }),
+      expires_at: "2099-01-01T00:00:00Z",
+    });
     const api_key = await one("tenancy.api_keys", {
       name: "Key",
       key_hash: randomBytes(32),
@@ -248,6 +252,7 @@ async function addTheRest(tenant: Tenant, made: Made) {
       ...sections,
       notification,
       api_key,
+      invitation,
       zone,
       tag,
       delivery_type: delivery_type as string,

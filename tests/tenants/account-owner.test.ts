@@ -1,7 +1,15 @@
 /** Whose an account is: nobody becomes a member with one of which somebody else may know the password. */
 import { beforeAll, expect, test } from "vitest";
-import { nobody, type Person, withToken } from "../support/api.ts";
-import { refresh, type Session, signIn, signInByMail, signUp } from "../support/auth.ts";
+import { type Body, nobody, type Person, signedIn, withToken } from "../support/api.ts";
+import {
+  followMail,
+  mailsTo,
+  refresh,
+  type Session,
+  signIn,
+  signInByMail,
+  signUp,
+} from "../support/auth.ts";
 import { sql, stack } from "../support/db.ts";
 import { newSystemAdmin, newTenant, type Tenant } from "../support/people.ts";
 import { wizardBody } from "../support/wizard.ts";
@@ -24,8 +32,12 @@ const person = (email: string, more: Record<string, unknown> = {}) => ({
   roles: ["tenant_admin"],
   ...more,
 });
-const add = (tenant: Tenant, body: Record<string, unknown>) =>
-  tenant.admin.post(`/tenants/${tenant.id}/users`, body);
+/** An account that a company made with a password it knows. */
+const made = async (tenant: Tenant, body: Record<string, unknown>): Promise<Body> =>
+  (await system.post(`/tenants/${tenant.id}/members`, body)).body.user;
+const invited = async (tenant: Tenant, body: Record<string, unknown>): Promise<string> =>
+  (await tenant.admin.post(`/tenants/${tenant.id}/users`, body)).body.data.invitation.id;
+const accept = (who: Person, id: string) => who.post(`/tenants/me/invitations/${id}/accept`);
 const wizardFor = (email: string) => {
   const body = wizardBody();
   body.tenant.contact_info.email = email;
@@ -34,28 +46,30 @@ const wizardFor = (email: string) => {
 const as = (session: Session) => withToken(session.access_token);
 const confirm = (session: Session, password: string) =>
   as(session).post("/tenants/me/confirm", { password });
+const runJobsUntil = async (done: () => Promise<boolean>) => {
+  for (let round = 0; round < 100; round++) {
+    await nobody.post("/tenants/internal/jobs", {}, { headers: { apikey: stack.secretKey } });
+    if (await done()) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("the jobs did not get there");
+};
 const membersOf = (userId: string) =>
   sql`select tenant_id from tenancy.tenant_users where user_id = ${userId} order by created_at`;
 
-test("an account that another company's administrator made is joined only after its owner took it over", async () => {
+test("an account that another company's administrator made joins only after its owner took it over", async () => {
   const email = address();
-  const { id } = (await add(a, person(email, { password: "known to A" }))).body.user;
+  const { id } = await made(a, person(email, { password: "known to A" }));
   const thief = (await signIn(email, "known to A"))!;
 
-  const refused = await add(v, person(email));
-  expect(refused).toFailWith(409, "account_not_confirmed");
-  expect(refused.body.field).toBe("email");
-  const body = wizardFor(email);
-  const wizard = await system.post("/tenants/wizard", body);
-  expect(wizard).toFailWith(409, "account_not_confirmed");
-  expect(wizard.body.field).toBe("tenant.contact_info.email");
-  expect(await sql`select from tenancy.tenants where slug = ${body.tenant.slug}`).toHaveLength(0);
+  const invitation = await invited(v, person(email));
+  expect(await accept(as(thief), invitation)).toFailWith(409, "account_not_confirmed");
   expect(await membersOf(id)).toEqual([{ tenant_id: a.id }]);
   expect(await confirm(thief, "known to A as well")).toFailWith(403, "mailbox_not_proven");
   expect(await signIn(email, "known to A as well")).toBeUndefined();
 
   const owner = await signInByMail(email);
-  expect(await add(v, person(email))).toFailWith(409, "account_not_confirmed");
+  expect(await accept(as(owner), invitation)).toFailWith(409, "account_not_confirmed");
   const confirmed = await confirm(owner, "known to nobody");
   expect(confirmed).toSucceed(200);
   expect(confirmed.body).toEqual({
@@ -69,57 +83,62 @@ test("an account that another company's administrator made is joined only after 
   expect((await refresh(thief)).access_token).toBeUndefined();
   expect(await as(thief).get("/tenants/me")).toFailWith(401, "unauthorized");
 
-  expect(await add(v, person(email))).toSucceed(201);
+  expect(await accept(as(thief), invitation)).toFailWith(401, "unauthorized");
+  expect(await accept(as(session), invitation)).toSucceed(200);
   const withV = { query: { tenant_id: v.id } };
   expect(await as(session).get("/delivery/addresses", withV)).toSucceed();
   expect(await as(thief).get("/delivery/addresses", withV)).toFailWith(401, "unauthorized");
-  const joined = await system.post("/tenants/wizard", body);
-  expect(joined).toSucceed(201);
-  expect(joined.body.steps).toContainEqual({ step: "admin_user", status: "joined" });
-  expect(await membersOf(id)).toHaveLength(3);
+  expect(await membersOf(id)).toHaveLength(2);
 });
 
-test("the administrator whom a wizard made is no other company's until he took his account over", async () => {
+test("the administrator whom a wizard made is no other company's until the account is taken over", async () => {
   const email = address();
   expect(await system.post("/tenants/wizard", wizardFor(email))).toSucceed(201);
-  expect(await add(v, person(email))).toFailWith(409, "account_not_confirmed");
+  const invitation = await invited(v, person(email));
+  const before = (await signIn(email, "Furat-secret-1"))!;
+  expect(await accept(as(before), invitation)).toFailWith(409, "account_not_confirmed");
   expect(await confirm(await signInByMail(email), "known to nobody")).toSucceed();
-  expect(await add(v, person(email))).toSucceed(201);
+  const session = (await signIn(email, "known to nobody"))!;
+  expect(await accept(as(session), invitation)).toSucceed(200);
 });
 
-test("a sign-up that was never confirmed is not joined; once it is, it joins with its own profile", async () => {
+test("an account that an invitation made with a password is the inviting company's until it is taken over", async () => {
+  const email = address();
+  const first = await invited(v, person(email, { password: "known to V" }));
+  await runJobsUntil(async () => (await mailsTo(email)).length > 0);
+  const owner = await followMail(email);
+  const second = await invited(a, person(email));
+  expect(await accept(as(owner), second)).toFailWith(409, "account_not_confirmed");
+  expect(await accept(as(owner), first)).toSucceed(200);
+  expect(await confirm(owner, "known to nobody")).toSucceed();
+  const session = (await signIn(email, "known to nobody"))!;
+  expect(await accept(as(session), second)).toSucceed(200);
+});
+
+test("a sign-up that was never confirmed accepts nothing; once it is, it joins with its own profile", async () => {
   const email = address();
   const id = await signUp(email, "long enough", {}, false);
-  expect(await add(v, person(email))).toFailWith(409, "account_not_confirmed");
-  expect(await system.post("/tenants/wizard", wizardFor(email)))
-    .toFailWith(409, "account_not_confirmed");
+  const invitation = await invited(v, person(email));
+  expect(await accept(signedIn(id, null), invitation)).toFailWith(404, "invitation_not_found");
   await sql`update auth.users set email_confirmed_at = now() where id = ${id}`;
-  expect((await add(v, person(email))).body.user).toMatchObject({ id, full_name: "", phone: null });
+  expect(await accept(signedIn(id, null), invitation)).toSucceed(200);
+  const profile = await sql`select full_name, phone from tenancy.profiles where id = ${id}`;
+  expect(profile).toEqual([{ full_name: "", phone: null }]);
 });
 
-test("a refusal between the steps holds too: an account is judged when it becomes a member", async () => {
+test("a company invites back whom it made itself, with the account as it is", async () => {
   const email = address();
-  const id = await signUp(email, "long enough", {}, false);
-  const finished = sql.begin(async (tx) => {
-    await tx`select set_config('app.tenant_id', ${v.id}, true), set_config('role', 'barid_caller', true)`;
-    await tx`select tenancy.user_finish(${
-      sql.json({ user_id: id, person: person(email) as never })
-    })`;
-  });
-  await expect(finished).rejects.toThrow("account_not_confirmed");
-});
-
-test("a company takes back in whom it made itself", async () => {
-  const email = address();
-  const { id } = (await add(v, person(email))).body.user;
+  const { id } = await made(v, person(email));
   await sql`delete from tenancy.tenant_users where tenant_id = ${v.id} and user_id = ${id}`;
-  expect(await add(a, person(email))).toFailWith(409, "account_not_confirmed");
-  expect((await add(v, person(email))).body.user).toMatchObject({ id });
+  const session = (await signIn(email, "what the company chose"))!;
+  expect(await accept(as(session), await invited(a, person(email))))
+    .toFailWith(409, "account_not_confirmed");
+  expect(await accept(as(session), await invited(v, person(email)))).toSucceed(200);
 });
 
 test("confirming may be repeated, and each time what was issued before holds no more", async () => {
   const email = address();
-  await add(v, person(email));
+  await made(v, person(email));
   const owner = await signInByMail(email);
   expect(await confirm(owner, "the first one")).toSucceed();
   const first = (await signIn(email, "the first one"))!;
@@ -132,7 +151,7 @@ test("confirming may be repeated, and each time what was issued before holds no 
 
 test("nobody confirms for somebody else, and the new password is judged", async () => {
   const email = address();
-  await add(v, person(email));
+  await made(v, person(email));
   const path = "/tenants/me/confirm";
   const body = { password: "long enough" };
   expect(await nobody.post(path, body)).toFailWith(401, "unauthorized");
@@ -152,7 +171,7 @@ test("nobody confirms for somebody else, and the new password is judged", async 
 
 test("when Auth does not take the password, nothing is confirmed", async () => {
   const email = address();
-  const { id } = (await add(v, person(email))).body.user;
+  const { id } = await made(v, person(email));
   const owner = await signInByMail(email);
   await sql`create or replace function private.test_no_password() returns trigger language plpgsql as
     $$ begin raise exception 'no room'; end $$`;

@@ -112,16 +112,13 @@ test("sign in, switch, refresh: the new token names the other tenant, and calls 
   expect(claimsOf(await refresh(second)).app_metadata.tenant_id).toBe(a.id);
 
   await sql`update tenancy.tenant_users set is_active = false where user_id = ${id} and tenant_id = ${a.id}`;
-  const third = (await signIn(email, "long enough"))!;
-  expect(claimsOf(third).app_metadata.tenant_id).toBe(b.id);
-  await sql`update tenancy.tenant_users set is_active = false where user_id = ${id}`;
+  // The chosen one is not replaced by another, which the person would work in without noticing.
   const last = (await signIn(email, "long enough"))!;
   expect(claimsOf(last).app_metadata).not.toHaveProperty("tenant_id");
   expect(claimsOf(last).app_metadata.roles).toEqual([]);
 });
 
 test("nobody switches to a tenant he is no active member of, not even a system administrator", async () => {
-  await sql`delete from tenancy.active_tenants where user_id = ${a.admin.id}`;
   const system = await newSystemAdmin();
   expect(await a.admin.post(`/tenants/${b.id}/switch`)).toFailWith(403, "forbidden");
   expect(await a.admin.post(`/tenants/${crypto.randomUUID()}/switch`)).toFailWith(403, "forbidden");
@@ -133,7 +130,7 @@ test("nobody switches to a tenant he is no active member of, not even a system a
   expect(malformed).toFailWith(400, "invalid_uuid");
   expect(malformed.body.field).toBe("tenantId");
   expect(
-    await sql`select from tenancy.active_tenants where user_id in ${
+    await sql`select from tenancy.active_tenants where tenant_id = ${b.id} and user_id in ${
       sql([a.admin.id, a.ops.id, system.id])
     }`,
   ).toHaveLength(0);

@@ -1,13 +1,14 @@
 import { beforeAll, expect, test } from "vitest";
-import { type Body, nobody, withToken } from "../support/api.ts";
+import { type Body, nobody, type Person, withKey, withToken } from "../support/api.ts";
 import { claimsOf, signIn, signUp } from "../support/auth.ts";
 import { sql, stack } from "../support/db.ts";
 import { newSystemAdmin, newTenant, type Tenant } from "../support/people.ts";
 
 let a: Tenant;
 let b: Tenant;
+let system: Person;
 beforeAll(async () => {
-  [a, b] = await Promise.all([newTenant(), newTenant()]);
+  [a, b, system] = await Promise.all([newTenant(), newTenant(), newSystemAdmin()]);
 });
 
 let serial = 0;
@@ -22,6 +23,7 @@ const person = (more: Record<string, unknown> = {}): Record<string, unknown> => 
   ...more,
 });
 const usersOf = (tenant: { id: string }) => `/tenants/${tenant.id}/users`;
+const membersOf = (tenant: { id: string }) => `/tenants/${tenant.id}/members`;
 const rowsOf = (tenant: { id: string }, userId: string) =>
   sql`select * from tenancy.tenant_users where tenant_id = ${tenant.id} and user_id = ${userId}`;
 const authUser = (email: unknown) =>
@@ -29,7 +31,7 @@ const authUser = (email: unknown) =>
 
 test("a new user is added, can sign in and is where his token says", async () => {
   const input = person({ email: ` Mixed.Case-${a.id.slice(0, 8)}@Barid.TEST ` });
-  const answer = await a.admin.post(usersOf(a), input);
+  const answer = await system.post(membersOf(a), input);
   expect(answer).toSucceed(201);
   const email = String(input.email).trim().toLowerCase();
   expect(answer.body).toEqual({
@@ -63,15 +65,20 @@ test("a new user is added, can sign in and is where his token says", async () =>
 
 test("a driver gets his driver's row, and drivers, institutions and customers a wallet in the tenant's currency", async () => {
   const driver =
-    (await a.admin.post(usersOf(a), person({ tenant_user_type: "driver", roles: undefined })))
+    (await system.post(membersOf(a), person({ tenant_user_type: "driver", roles: undefined })))
       .body.user;
-  const institution = (await a.admin.post(
-    usersOf(a),
+  const institution = (await system.post(
+    membersOf(a),
     person({ tenant_user_type: "institution", roles: ["institution"] }),
   )).body.user;
-  const customer = (await a.admin.post(
-    usersOf(a),
-    person({ tenant_user_type: "customer", roles: undefined, is_business: true, phone: undefined }),
+  const customer = (await system.post(
+    membersOf(a),
+    person({
+      tenant_user_type: "customer",
+      roles: undefined,
+      is_business: true,
+      phone: undefined,
+    }),
   )).body.user;
   expect([driver.roles, institution.roles, customer.roles])
     .toEqual([["driver"], ["institution"], ["customer"]]);
@@ -92,34 +99,56 @@ test("a driver gets his driver's row, and drivers, institutions and customers a 
     ]);
 });
 
-test("whoever has an account joins with it: same id, same password, his own profile", async () => {
+test("an account that is there is not made a member: its owner is to be invited", async () => {
   const email = address();
   const id = await signUp(email, "his own secret", { full_name: "His Own Name" });
-  const answer = await a.admin.post(usersOf(a), person({ email, password: "somebody else's" }));
-  expect(answer).toSucceed(201);
-  expect(answer.body.user).toMatchObject({
-    id,
-    full_name: "His Own Name",
-    phone: null,
-  });
+  const answer = await system.post(membersOf(a), person({ email, password: "somebody else's" }));
+  expect(answer).toFailWith(409, "account_exists");
+  expect(answer.body.field).toBe("email");
+  expect(await rowsOf(a, id)).toHaveLength(0);
   expect(await signIn(email, "somebody else's")).toBeUndefined();
   expect(await signIn(email, "his own secret")).toBeDefined();
-  expect((await b.admin.post(usersOf(b), person({ email, roles: ["tenant_admin"] }))).body.user.id)
-    .toBe(id);
-  expect(await a.admin.post(usersOf(a), person({ email }))).toFailWith(409, "user_already_member");
+  const member = await sql`select email from tenancy.profiles where id = ${a.driver.id}`;
+  expect(await system.post(membersOf(a), person({ email: member[0].email })))
+    .toFailWith(409, "user_already_member");
+});
+
+test("only the system makes people at once: an administrator of the system, or a key of its own", async () => {
+  const body = person();
+  for (const somebody of [a.admin, a.ops, a.driver, b.admin]) {
+    expect(await somebody.post(membersOf(a), body)).toFailWith(403, "forbidden");
+    expect(await somebody.post(membersOf(a), {})).toFailWith(403, "forbidden");
+  }
+  expect(await nobody.post(membersOf(a), body)).toFailWith(401, "unauthorized");
+  const keyOf = async (scopes: string[]) => {
+    const key = `members-${crypto.randomUUID()}`;
+    await sql`insert into tenancy.api_keys (name, key_hash, scopes, is_system_capable)
+      values ('Key', sha256(convert_to(${key}, 'UTF8')), ${sql.array(scopes)}, true)`;
+    return withKey(key);
+  };
+  const half = await keyOf(["manage:user_access:system"]);
+  expect(await half.post(membersOf(a), body)).toFailWith(403, "forbidden");
+  const other = await keyOf(["manage:system", "manage:tenant"]);
+  expect(await other.post(membersOf(a), body)).toFailWith(403, "forbidden");
+  expect(await authUser(body.email)).toHaveLength(0);
+  const whole = await keyOf(["manage:system", "manage:user_access:system"]);
+  expect(await whole.post(membersOf(a), body)).toSucceed(201);
+  expect(await system.post(membersOf({ id: crypto.randomUUID() }), person()))
+    .toFailWith(404, "tenant_not_found");
+  expect(await system.post(membersOf({ id: "none" }), person())).toFailWith(400, "invalid_uuid");
 });
 
 test("the same Idempotency-Key answers again without a second user; other input is refused", async () => {
   const headers = { "idempotency-key": crypto.randomUUID() };
   const input = person();
-  const first = await a.admin.post(usersOf(a), input, { headers });
-  const again = await a.admin.post(usersOf(a), input, { headers });
+  const first = await system.post(membersOf(a), input, { headers });
+  const again = await system.post(membersOf(a), input, { headers });
   expect(first).toSucceed(201);
   expect(again.status).toBe(201);
   expect(again.body).toEqual(first.body);
   expect(first.headers.get("idempotency-replayed")).toBeNull();
   expect(again.headers.get("idempotency-replayed")).toBe("true");
-  expect(await a.admin.post(usersOf(a), person(), { headers })).toFailWith(
+  expect(await system.post(membersOf(a), person(), { headers })).toFailWith(
     409,
     "idempotency_conflict",
   );
@@ -128,19 +157,19 @@ test("the same Idempotency-Key answers again without a second user; other input 
 test("a refused addition leaves its Idempotency-Key free", async () => {
   const headers = { "idempotency-key": crypto.randomUUID() };
   const input = person({ roles: ["driver"] });
-  expect(await a.admin.post(usersOf(a), input, { headers })).toFailWith(400, "invalid_roles");
-  expect(await a.admin.post(usersOf(a), { ...input, roles: ["dispatcher"] }, { headers }))
+  expect(await system.post(membersOf(a), input, { headers })).toFailWith(400, "invalid_roles");
+  expect(await system.post(membersOf(a), { ...input, roles: ["dispatcher"] }, { headers }))
     .toSucceed(201);
 });
 
 test("twelve calls adding the same person make one user and one membership", async () => {
   const input = person();
   const answers = await Promise.all(
-    Array.from({ length: 12 }, () => a.admin.post(usersOf(a), input)),
+    Array.from({ length: 12 }, () => system.post(membersOf(a), input)),
   );
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
   for (const { body } of answers.filter(({ status }) => status !== 201)) {
-    expect(["user_already_member", "user_being_added"]).toContain(body.code);
+    expect(["user_already_member", "user_being_added", "account_exists"]).toContain(body.code);
   }
   const [user] = await authUser(input.email);
   expect(await rowsOf(a, user.id)).toHaveLength(1);
@@ -148,7 +177,7 @@ test("twelve calls adding the same person make one user and one membership", asy
   await sql`update app.jobs set run_at = now() where kind = 'tenants.remove_auth_user' and status = 'queued'`;
   await nobody.post("/tenants/internal/jobs", {}, { headers: { apikey: stack.secretKey } });
   expect(await authUser(input.email)).toHaveLength(1);
-  expect(await a.admin.post(usersOf(a), input)).toFailWith(409, "user_already_member");
+  expect(await system.post(membersOf(a), input)).toFailWith(409, "user_already_member");
 });
 
 test("a failure after Auth made the user leaves nobody behind, at once", async () => {
@@ -158,14 +187,14 @@ test("a failure after Auth made the user leaves nobody behind, at once", async (
     when (new.employee_id = 'BREAK') execute function private.test_break()`;
   const headers = { "idempotency-key": crypto.randomUUID() };
   const input = person({ employee_id: "BREAK" });
-  const answer = await a.admin.post(usersOf(a), input, { headers });
+  const answer = await system.post(membersOf(a), input, { headers });
   expect(answer).toFailWith(503, "service_unavailable");
   expect(await authUser(input.email)).toHaveLength(0);
   expect(await sql`select from tenancy.profiles where email = ${String(input.email)}`)
     .toHaveLength(0);
   await sql`drop trigger test_break on tenancy.tenant_users`;
   await sql`drop function private.test_break()`;
-  expect(await a.admin.post(usersOf(a), input, { headers })).toSucceed(201);
+  expect(await system.post(membersOf(a), input, { headers })).toSucceed(201);
 });
 
 test("a crash between the steps is cleared up by the job, which spares whoever became a member", async () => {
@@ -187,14 +216,14 @@ test("a crash between the steps is cleared up by the job, which spares whoever b
     .toEqual([{ status: "done" }]);
 });
 
-test("nobody joins while his removal is pending", async () => {
+test("nobody is made while the removal of the account is pending", async () => {
   const email = address();
   const id = await signUp(email, "long enough");
   await sql`insert into app.jobs (tenant_id, kind, entity_key, payload, run_at)
     values (${b.id}, 'tenants.remove_auth_user', ${id}, ${
     sql.json({ user_id: id })
   }, now() + interval '1 hour')`;
-  expect(await a.admin.post(usersOf(a), person({ email }))).toFailWith(409, "user_being_added");
+  expect(await system.post(membersOf(a), person({ email }))).toFailWith(409, "user_being_added");
   expect(await rowsOf(a, id)).toHaveLength(0);
 });
 
@@ -213,14 +242,14 @@ const bad: [string, Record<string, unknown>, string][] = [
   ["is_business as text", { is_business: "yes" }, "is_business"],
 ];
 test.each(bad)("%s is refused before Auth hears of it", async (_, wrong, field) => {
-  const answer = await a.admin.post(usersOf(a), person(wrong));
+  const answer = await system.post(membersOf(a), person(wrong));
   expect(answer).toFailWith(400, "validation_failed");
   expect(answer.body.field).toBe(field);
 });
 
 test("a NUL in a name is refused, and nothing is left in Auth", async () => {
   const input = person({ full_name: "a\u0000b" });
-  const answer = await a.admin.post(usersOf(a), input);
+  const answer = await system.post(membersOf(a), input);
   expect(answer.status).toBe(400);
   expect(await authUser(input.email)).toHaveLength(0);
 });
@@ -232,7 +261,7 @@ test.each([
   ["driver", ["driver", "dispatcher"]],
   ["customer", ["institution"]],
 ])("a %s with the roles %j is refused", async (tenant_user_type, roles) => {
-  expect(await a.admin.post(usersOf(a), person({ tenant_user_type, roles })))
+  expect(await system.post(membersOf(a), person({ tenant_user_type, roles })))
     .toFailWith(400, "invalid_roles");
 });
 
@@ -264,7 +293,7 @@ test("only administrators of the tenant manage its users", async () => {
   // Whoever may not add users does not learn whether his input was right.
   expect(await a.driver.post(usersOf(a), {})).toFailWith(403, "forbidden");
   expect(await authUser(body.email)).toHaveLength(0);
-  expect(await (await newSystemAdmin()).post(usersOf(a), body)).toSucceed(201);
+  expect(await system.get(usersOf(a))).toSucceed(200);
 });
 
 test("lists users with page numbers, filters by kind, role and activity, searches and sorts", async () => {
@@ -331,6 +360,6 @@ test("the lists of roles and permissions name nothing of the system", async () =
 });
 
 test("messages are in the language asked for", async () => {
-  const answer = await a.admin.in("ar").post(usersOf(a), person({ roles: [] }));
+  const answer = await system.in("ar").post(membersOf(a), person({ roles: [] }));
   expect(answer.body.message).toBe("هذه الأدوار لا تناسب هذا النوع من المستخدمين.");
 });

@@ -90,9 +90,10 @@ test("taking back spares an account that was there before", async () => {
   const body = wizardBody();
   const { slug, contact_info: { email } } = body.tenant;
   const id = await signUp(email, "his own secret");
-  const answer = await system.post(path, body, { headers: { "x-request-id": "break-role" } });
+  const answer = await system.post(path, body, { headers: { "x-request-id": "break-events" } });
   expect(answer).toFailWith(503, "service_unavailable");
   expect(await left(slug, email)).toEqual({ tenants: 0, users: 1, profiles: 1 });
+  expect(await sql`select from tenancy.invitations where email = ${email}`).toHaveLength(0);
   await sql`update app.jobs set run_at = now() where kind = 'tenants.wizard_undo' and status = 'queued'`;
   await runJobs();
   expect(await sql`select id from auth.users where email = ${email}`).toEqual([{ id }]);

@@ -2,7 +2,6 @@ import { createClient } from "@supabase/supabase-js";
 import { beforeAll, expect, test } from "vitest";
 import WebSocket from "ws";
 import { type Body, nobody, type Person } from "../support/api.ts";
-import { signIn, signUp } from "../support/auth.ts";
 import { sql, stack } from "../support/db.ts";
 import { newSystemAdmin, newTenant, type Tenant } from "../support/people.ts";
 import { brand, general, wizardBody } from "../support/wizard.ts";
@@ -166,23 +165,6 @@ test("it is told when all is done, and nothing keeps the password", async () => 
   const runs =
     await sql`select r::text as text from tenancy.wizard_runs r where new_tenant_id = ${tenant_id}`;
   expect(runs[0].text).not.toContain(body.tenant.contact_info.email);
-});
-
-test("whoever has an account becomes the administrator with it, his password untouched", async () => {
-  const body = wizardBody();
-  const { email } = body.tenant.contact_info;
-  const id = await signUp(email, "his own secret", { full_name: "His Own Name" });
-  const answer = await system.post(path, body);
-  expect(answer).toSucceed(201);
-  expect(answer.body.steps).toContainEqual({ step: "admin_user", status: "joined" });
-  expect(await signIn(email, "Furat-secret-1")).toBeUndefined();
-  expect(await signIn(email, "his own secret")).toBeDefined();
-  const [role] = await sql`select role_key from tenancy.tenant_user_roles
-    where tenant_id = ${answer.body.tenant_id} and user_id = ${id}`;
-  expect(role.role_key).toBe("tenant_admin");
-  const profile =
-    await sql`select full_name, phone, avatar_url from tenancy.profiles where id = ${id}`;
-  expect(profile).toEqual([{ full_name: "His Own Name", phone: null, avatar_url: null }]);
 });
 
 test("making an administrator needs its permission, asked before anything else is looked at", async () => {

@@ -19,6 +19,7 @@ const texts = {
   market_submitted: "notification_market_submitted",
   market_approved: "notification_market_approved",
   market_rejected: "notification_market_rejected",
+  tenant_invitation: "notification_tenant_invitation",
 } as const satisfies Record<string, MessageKey>;
 
 const types = Object.keys(texts) as [keyof typeof texts, ...(keyof typeof texts)[]];

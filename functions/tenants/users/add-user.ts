@@ -1,4 +1,4 @@
-/** Adding a user: two transactions of ours around one call to Auth, and no orphan whatever breaks. */
+/** Making a user with an account: two transactions of ours around one call to Auth, and no orphan whatever breaks. */
 import type { z } from "zod";
 import type { Database } from "../../../shared/db.ts";
 import type { Result } from "../../../shared/endpoint.ts";
@@ -10,11 +10,10 @@ import type { CreateUser } from "./schemas.ts";
 interface Begun {
   answer?: Record<string, unknown>;
   user_id: string;
-  exists: boolean;
-  job_id?: number;
+  job_id: number;
 }
 
-/** Adds a new user, or takes in one who has an account of his own, which stays as it is. */
+/** Makes an account and its membership. An address that has an account is refused: its owner is to be invited. */
 export async function addUser(
   db: Database,
   { password, ...person }: z.output<typeof CreateUser>,
@@ -22,11 +21,11 @@ export async function addUser(
 ): Promise<Result> {
   const call = { person, key };
   let begun = await db.call<Begun>("tenancy.user_begin", call);
-  if (!begun.answer && !begun.exists && await make(db, begun, call, password) === "taken") {
-    // Somebody made him since we looked; now he is there to be taken in.
+  if (!begun.answer && await make(db, begun, call, password) === "taken") {
     await db.call("tenancy.user_abandon", { job_id: begun.job_id });
+    // Somebody made it since we looked; under the same key it is the answer, else it is refused here.
     begun = await db.call<Begun>("tenancy.user_begin", call);
-    if (!begun.answer && !begun.exists) {
+    if (!begun.answer) {
       await db.call("tenancy.user_abandon", { key, job_id: begun.job_id });
       throw new AppError("user_being_added");
     }
@@ -61,7 +60,7 @@ async function make(
       fullName: person.full_name,
     });
   } catch (error) {
-    // Also after a time-out, when nobody knows whether Auth made him.
+    // Also after a time-out, when nobody knows whether Auth made the account.
     await undo(db, begun, key, error instanceof AppError);
     if (error instanceof AppError) throw error;
     log("error", "auth_user_not_made", describeError(error));
@@ -71,7 +70,7 @@ async function make(
 
 /**
  * Removes what was made and lets the same call be made again. Where that fails, or may have come too
- * early, the queued job does it later; the caller hears of his own failure, not of ours.
+ * early, the queued job does it later; the caller hears of the failure of the call, not of ours.
  */
 async function undo(
   db: Database,
@@ -80,7 +79,7 @@ async function undo(
   nothingMade = false,
 ): Promise<void> {
   try {
-    if (begun.job_id !== undefined && !nothingMade) await removeIfNowhere(begun.user_id);
+    if (!nothingMade) await removeIfNowhere(begun.user_id);
     await db.call("tenancy.user_abandon", {
       key,
       job_id: nothingMade ? begun.job_id : undefined,

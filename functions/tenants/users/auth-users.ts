@@ -1,4 +1,4 @@
-/** The user as Supabase Auth keeps him: made and removed through its admin API. */
+/** Accounts as Supabase Auth keeps them: made, invited and removed through its admin API. */
 import { system } from "../../../shared/db.ts";
 import { AppError } from "../../../shared/errors.ts";
 import type { Job } from "../../../shared/jobs.ts";
@@ -10,11 +10,11 @@ const timeoutMs = 10_000;
 const retryOn = [502, 503, 504];
 
 /**
- * Makes the user under the id chosen for him, so that the removal queued beforehand knows whom to
- * remove. `taken`: somebody else has the e-mail. Fails: weak_password, validation_failed.
+ * Makes the account under the id chosen for it, so that the removal queued beforehand knows what to remove; its address
+ * counts as confirmed unless said otherwise. `taken`: the e-mail has an account. Fails: weak_password, validation_failed.
  */
 export async function makeAuthUser(
-  user: { id: string; email: string; password?: string; fullName: string },
+  user: { id: string; email: string; password?: string; fullName: string; confirmed?: boolean },
 ): Promise<"made" | "taken"> {
   const response = await callPlatform(adminUsers, {
     method: "POST",
@@ -22,7 +22,7 @@ export async function makeAuthUser(
       id: user.id,
       email: user.email,
       password: user.password,
-      email_confirm: true,
+      email_confirm: user.confirmed ?? true,
       user_metadata: { full_name: user.fullName },
     },
   }, { timeoutMs });
@@ -43,7 +43,18 @@ export async function makeAuthUser(
   }
 }
 
-/** Gives a user another password, with which Auth ends all his sessions. Fails: weak_password. */
+/** Has Auth send its invitation mail to an address whose account is not confirmed; one that is gets none. */
+export async function sendInvitationMail(email: string): Promise<void> {
+  const response = await callPlatform("/auth/v1/invite", { method: "POST", body: { email } }, {
+    timeoutMs,
+  });
+  const answer = await response.json().catch(() => ({})) as { error_code?: string };
+  if (!response.ok && answer.error_code !== "email_exists") {
+    throw new Error(`Auth answered ${response.status} ${answer.error_code ?? ""} to an invitation`);
+  }
+}
+
+/** Gives a user another password, with which Auth ends all their sessions. Fails: weak_password. */
 export async function setAuthPassword(id: string, password: string): Promise<void> {
   const response = await callPlatform(
     `${adminUsers}/${id}`,
@@ -75,7 +86,8 @@ export async function removeAuthUser(job: Job): Promise<void> {
   await removeIfNowhere(String(job.payload.user_id));
 }
 
-async function deleteAuthUser(id: string): Promise<void> {
+/** Removes an account from Auth; one that is gone already stays so. */
+export async function deleteAuthUser(id: string): Promise<void> {
   const response = await callPlatform(`${adminUsers}/${id}`, { method: "DELETE" }, {
     timeoutMs,
     retries: 2,

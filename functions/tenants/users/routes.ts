@@ -31,9 +31,10 @@ export const tenantUsers: AnyEndpoint[] = [
   }),
   endpoint({
     method: "post",
-    path: "/:tenantId/users",
-    summary: "Add a user; one whose account is his own joins with it",
-    access: can("manage:tenant"),
+    path: "/:tenantId/members",
+    summary: "Make a person with an account at once; the system's own call, which also needs " +
+      "permission manage:system",
+    access: can("manage:user_access:system"),
     tenant: "path",
     params: ids("tenantId"),
     body: CreateUser,
@@ -42,13 +43,12 @@ export const tenantUsers: AnyEndpoint[] = [
     idempotency: "own",
     errors: [
       "user_already_member",
-      "account_not_confirmed",
+      "account_exists",
       "user_being_added",
       "invalid_roles",
       "weak_password",
     ],
-    run: ({ db, body, request }) =>
-      addUser(db, body, request.headers.get("idempotency-key") || undefined),
+    run: ({ db, body, idempotencyKey }) => addUser(db, body, idempotencyKey),
   }),
   endpoint({
     method: "put",

@@ -24,7 +24,6 @@ export const wizard: AnyEndpoint[] = [
       "subscription_required",
       "invalid_reference",
       "weak_password",
-      "account_not_confirmed",
       "user_being_added",
     ],
     run: ({ db, body, idempotencyKey }) => runWizard(db, body, idempotencyKey),

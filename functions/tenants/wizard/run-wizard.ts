@@ -15,7 +15,7 @@ import { Wizard } from "./schemas.ts";
 
 interface Admin {
   user_id: string;
-  state: "new" | "made" | "joined";
+  state: "new" | "made" | "invited";
 }
 
 interface Answer extends Record<string, unknown> {

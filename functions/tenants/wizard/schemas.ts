@@ -47,7 +47,11 @@ export const WizardResponse = z.object({
   tenant_id: Id,
   steps: z.array(z.object({
     step: z.enum(["tenant", "settings", "modules", "subscription", "admin_user", "activation"]),
-    status: z.enum(["done", "skipped", "joined", "pending"]),
+    status: z.enum(["done", "skipped", "invited", "pending"]).meta({
+      description:
+        "`invited`: the administrator's address has an account, whose owner has yet to " +
+        "accept; `POST /tenants/{tenantId}/users` invites again, or another person",
+    }),
     left_out: z.array(z.string()).optional().meta({
       description: "Fields of the body that were not saved: a new tenant has no services, so " +
         "`default_delivery_service_id` of `return_requests` is set later, by its settings",

@@ -1,6 +1,6 @@
 drop view if exists tenancy.users_list cascade;
 
--- The tenant's users as every response shows them. id is the user's id.
+-- The tenant's users as every response shows them, without those who left. id is the user's id.
 create view tenancy.users_list with (security_invoker = true) as
 select u.user_id as id, p.email, p.phone, p.full_name, p.first_name, p.last_name, p.avatar_url,
   u.tenant_user_type, u.is_business, u.is_active, u.employee_id,
@@ -8,6 +8,7 @@ select u.user_id as id, p.email, p.phone, p.full_name, p.first_name, p.last_name
     from tenancy.tenant_user_roles r where r.tenant_id = u.tenant_id and r.user_id = u.user_id) as roles,
   u.created_at, greatest(u.updated_at, p.updated_at) as updated_at
 from tenancy.tenant_users u
-join tenancy.profiles p on p.id = u.user_id;
+join tenancy.profiles p on p.id = u.user_id
+where u.left_at is null;
 
 grant select on tenancy.users_list to barid_caller;

@@ -59,6 +59,10 @@ begin
       v_grants := v_grants || array['mailbox'];
     end if;
     v_system := exists (select from tenancy.system_users s where s.user_id = v_user);
+    -- A system administrator acts in the tenant that the call names, never in one that a token still carries.
+    if v_system then
+      v_tenant := v_asked;
+    end if;
   end if;
 
   if v_service then

@@ -22,17 +22,33 @@ begin
     where u.user_id = app.user_id() and u.is_active);
 end $$;
 
--- Makes the caller's tenant the one his next token names. Fails: forbidden (no active member of it).
+-- Makes the caller's tenant the one their next token names. Fails: forbidden (no active member of it, or a system
+-- administrator, whose tokens name none).
 create or replace function private.choose_tenant() returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   if not exists (select from tenancy.tenant_users u
-      where u.tenant_id = app.tenant_id() and u.user_id = app.user_id() and u.is_active) then
+      where u.tenant_id = app.tenant_id() and u.user_id = app.user_id() and u.is_active)
+      or exists (select from tenancy.system_users s where s.user_id = app.user_id()) then
     perform app.fail('forbidden');
   end if;
   insert into tenancy.active_tenants (user_id, tenant_id, updated_at)
   values (app.user_id(), app.tenant_id(), clock_timestamp())
   on conflict (user_id) do update set tenant_id = excluded.tenant_id, updated_at = excluded.updated_at;
+end $$;
+
+-- The first company that a person joins is the one their tokens name, until they choose another; so is the next one
+-- when they are no member of the chosen one any more. A system administrator's tokens name none.
+create or replace function private.choose_first_tenant() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into tenancy.active_tenants as a (user_id, tenant_id)
+  select new.user_id, new.tenant_id
+  where not exists (select from tenancy.system_users s where s.user_id = new.user_id)
+  on conflict (user_id) do update set tenant_id = excluded.tenant_id, updated_at = clock_timestamp()
+  where not exists (
+    select from tenancy.tenant_users u where u.tenant_id = a.tenant_id and u.user_id = a.user_id and u.is_active);
+  return null;
 end $$;
 
 -- The id of the Auth user with this (lower-case) e-mail, or null. For those who administer a tenant.
@@ -45,16 +61,16 @@ begin
   return (select u.id from auth.users u where u.email = address and not u.is_sso_user and u.deleted_at is null);
 end $$;
 
--- True when a person who has an account may become a member of the caller's tenant with it: the tenant made it, or its
--- owner has proven that the mailbox is his. Who registered himself did so by confirming his address. Of other accounts
--- somebody else knows the password: another company's administrator, or whoever registered with a stranger's address.
-create or replace function private.may_join(user_id uuid) returns boolean
+-- True when a person may become a member of this tenant with the account they have: the tenant made it, or its owner has
+-- proven the mailbox. Who registered did so by confirming the address. Of other accounts somebody else knows the
+-- password: another company's administrator, or a stranger who registered with the address.
+create or replace function private.may_join(user_id uuid, tenant_id uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return exists (
     select from tenancy.profiles p
     join auth.users u on u.id = p.id
-    where p.id = may_join.user_id and (p.proven_at is not null or p.made_by_tenant = app.tenant_id()
+    where p.id = may_join.user_id and (p.proven_at is not null or p.made_by_tenant = may_join.tenant_id
       or (p.made_by_tenant is null and u.email_confirmed_at is not null)));
 end $$;
 
@@ -101,5 +117,5 @@ begin
 end $$;
 
 grant execute on function private.memberships_of_caller(), private.choose_tenant(), private.user_with_email(text),
-  private.may_join(uuid), private.prove_account(), private.is_ours_alone(uuid), private.removal_pending(uuid) to barid_caller;
+  private.prove_account(), private.is_ours_alone(uuid), private.removal_pending(uuid) to barid_caller;
 grant execute on function private.belongs_nowhere(uuid) to barid_api;

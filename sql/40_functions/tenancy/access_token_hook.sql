@@ -1,6 +1,7 @@
 -- Supabase Auth calls this before it signs a token (config.toml, [auth.hook.custom_access_token]).
--- Adds app_metadata.tenant_id (the tenant the person last chose, else the oldest active membership),
--- tenant_user_id and roles; without a membership the token names no tenant. Permissions stay out of the token: they are read afresh by each request.
+-- Adds app_metadata.tenant_id (the tenant the person chose, while they are an active member of it), tenant_user_id and
+-- roles. System administrators name a tenant in each call, so their tokens name none. Permissions stay out of the token:
+-- they are read afresh by each request.
 create or replace function public.custom_access_token_hook(event jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -10,11 +11,9 @@ declare
   v_extra jsonb := '{}';
 begin
   select u.id, u.tenant_id into v_member
-  from tenancy.tenant_users u
-  left join tenancy.active_tenants a on a.user_id = u.user_id and a.tenant_id = u.tenant_id
-  where u.user_id = v_user and u.is_active
-  order by a.updated_at desc nulls last, u.created_at, u.id
-  limit 1;
+  from tenancy.active_tenants a
+  join tenancy.tenant_users u on u.tenant_id = a.tenant_id and u.user_id = a.user_id and u.is_active
+  where a.user_id = v_user and not exists (select from tenancy.system_users s where s.user_id = v_user);
   if found then
     select coalesce(jsonb_agg(r.role_key order by r.role_key), '[]') into v_roles
     from tenancy.tenant_user_roles r where r.user_id = v_user and r.tenant_id = v_member.tenant_id;

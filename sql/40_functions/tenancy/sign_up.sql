@@ -1,5 +1,6 @@
--- The tenant for which an account is being made, or null when its owner registers himself. Who makes one for a tenant
--- chooses its id before: it stands in the removal that tenancy.user_begin queues, or in the run of the wizard.
+-- The tenant that knows the first password of an account being made, or null when its owner registers. Who makes one for
+-- a tenant chooses its id before: it stands in the removal that tenancy.user_begin queues, in the run of the wizard, or
+-- in an invitation, where the tenant knows the password only if it sent one.
 create or replace function private.maker_of(user_id uuid) returns uuid
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -8,7 +9,9 @@ begin
       where r.admin_user_id = maker_of.user_id and not r.admin_existed order by r.created_at desc limit 1),
     (select j.tenant_id from app.jobs j
       where j.kind = 'tenants.remove_auth_user' and j.entity_key = maker_of.user_id::text and j.status in ('queued', 'running')
-      order by j.id desc limit 1));
+      order by j.id desc limit 1),
+    (select i.tenant_id from tenancy.invitations i
+      where i.account_id = maker_of.user_id and i.sealed_password is not null order by i.created_at desc limit 1));
 end $$;
 
 -- Whoever Supabase Auth knows has a profile: this copies what Auth was told when the user is made, and

@@ -1,6 +1,7 @@
--- The tenant's users. Making one takes three steps, because the user himself lives in Supabase Auth:
--- user_begin refuses whatever can be refused and queues the removal of what the next step may leave
--- behind; Auth makes the user; user_finish withdraws that removal and makes the membership.
+-- The tenant's users. A company invites people (invitations.sql); those who manage the system make one together with the
+-- account, in three steps, because the account lives in Supabase Auth: user_begin refuses whatever can be refused and
+-- queues the removal of what the next step may leave behind; Auth makes the account; user_finish withdraws that removal
+-- and makes the membership.
 
 -- A user of the tenant as responses show him. Fails: user_not_found.
 create or replace function tenancy.user_shown(user_id uuid) returns jsonb
@@ -42,18 +43,10 @@ begin
   end if;
 end $$;
 
--- Refuses an account of which somebody else may know the password. Fails: account_not_confirmed.
-create or replace function tenancy.require_may_join(user_id uuid) returns void
-language plpgsql stable set search_path = '' as $$
-begin
-  if not private.may_join(user_id) then
-    perform app.fail('account_not_confirmed', '{"field": "email"}');
-  end if;
-end $$;
-
 -- First step. {person {email, full_name, phone?, tenant_user_type, roles, is_business, employee_id?}, key?}
--- -> {answer} of an earlier call with the same key, or {user_id, exists, job_id?}: the id the user has
--- in Auth, or shall get there. Fails: idempotency_conflict, invalid_roles, user_already_member, account_not_confirmed.
+-- -> {answer} of an earlier call with the same key, or {user_id, job_id}: the id that the account shall have in Auth.
+-- Fails: forbidden, idempotency_conflict, invalid_roles, user_already_member, user_being_added, account_exists (its owner
+-- joins by accepting an invitation).
 create or replace function tenancy.user_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -61,6 +54,7 @@ declare
   v_answer jsonb;
   v_user uuid;
 begin
+  perform tenancy.act_in(app.tenant_id());
   if input ? 'key' then
     v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', v_person, 'idempotency_conflict');
     if v_answer is not null then
@@ -70,42 +64,36 @@ begin
   perform tenancy.check_roles(v_person ->> 'tenant_user_type', v_person -> 'roles');
   v_user := private.user_with_email(v_person ->> 'email');
   if v_user is not null then
-    if exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = v_user) then
+    if exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = v_user and u.left_at is null) then
       perform app.fail('user_already_member');
+    elsif private.removal_pending(v_user) then
+      perform app.fail('user_being_added');
     end if;
-    perform tenancy.require_may_join(v_user);
-    return jsonb_build_object('user_id', v_user, 'exists', true);
+    perform app.fail('account_exists', '{"field": "email"}');
   end if;
   v_user := gen_random_uuid();
-  return jsonb_build_object('user_id', v_user, 'exists', false, 'job_id', app.job_add('tenants.remove_auth_user',
+  return jsonb_build_object('user_id', v_user, 'job_id', app.job_add('tenants.remove_auth_user',
     jsonb_build_object('user_id', v_user), v_user::text, now() + interval '5 minutes'));
 end $$;
 
--- Last step, once Auth has the user. {person, key?, user_id, job_id?, is_new?} -> {user}
--- A user who was there before keeps his profile as it is; of one made for this call (job_id, is_new) gaps are filled.
--- Fails: user_already_member, account_not_confirmed, user_being_added (another call is making this user, or has failed to and
--- cleans up), service_unavailable (we took so long that our own removal has begun).
+-- Last step, once Auth has the account. {person, key?, user_id, job_id?} -> {user}
+-- Fails: service_unavailable (the call took so long that the removal of the account has begun).
 create or replace function tenancy.user_finish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_person jsonb := input -> 'person';
   v_user uuid := (input ->> 'user_id')::uuid;
-  v_is_new boolean := input ? 'job_id' or coalesce((input ->> 'is_new')::boolean, false);
   v_answer jsonb;
 begin
+  perform tenancy.act_in(app.tenant_id());
   if input ? 'key' then
     v_answer := private.idempotency_claim(app.request_setting('operation'), input ->> 'key', v_person, 'idempotency_conflict');
     if v_answer is not null then
       return v_answer;
     end if;
   end if;
-  if not input ? 'job_id' and private.removal_pending(v_user) then
-    perform app.fail('user_being_added');
-  elsif input ? 'job_id' and not app.job_withdraw((input ->> 'job_id')::bigint) then
+  if input ? 'job_id' and not app.job_withdraw((input ->> 'job_id')::bigint) then
     perform app.fail('service_unavailable');
-  end if;
-  if not v_is_new then
-    perform tenancy.require_may_join(v_user);
   end if;
   insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type, is_business, employee_id)
   values (app.tenant_id(), v_user, v_person ->> 'tenant_user_type', (v_person ->> 'is_business')::boolean,
@@ -116,7 +104,7 @@ begin
     full_name = coalesce(nullif(p.full_name, ''), v_person ->> 'full_name'),
     phone = coalesce(p.phone, v_person ->> 'phone'),
     avatar_url = coalesce(p.avatar_url, v_person ->> 'avatar_url')
-  where p.id = v_user and v_is_new;
+  where p.id = v_user;
   perform tenancy.equip_member(v_user, v_person ->> 'tenant_user_type');
   v_answer := jsonb_build_object('user', tenancy.user_shown(v_user));
   if input ? 'key' then

@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { identify, NoCaller } from "../callers.ts";
 import { readBody } from "./body.ts";
 import { AuthFailure } from "./failure.ts";
@@ -13,19 +13,23 @@ import {
   type UserRow,
 } from "./users.ts";
 
-/** `/admin`: for the secret key only. */
-export function admin(issuer: TokenIssuer): Hono {
-  const { sql, keys } = issuer;
-  const app = new Hono();
-
-  app.use(async (c, next) => {
+/** Lets the secret key pass and nobody else. */
+export function forAdmins({ keys }: TokenIssuer): MiddlewareHandler {
+  return async (c, next) => {
     const caller = await identify(c.req.raw.headers, keys).catch((error) => {
       if (!(error instanceof NoCaller)) throw error;
       throw new AuthFailure(403, "bad_jwt", error.message);
     });
     if (caller.role !== "service_role") throw new AuthFailure(403, "not_admin", "User not allowed");
     await next();
-  });
+  };
+}
+
+/** `/admin`: for the secret key only. */
+export function admin(issuer: TokenIssuer): Hono {
+  const { sql } = issuer;
+  const app = new Hono();
+  app.use(forAdmins(issuer));
 
   app.get("/users", async (c) => {
     const perPage = Math.min(Math.max(Number(c.req.query("per_page")) || 50, 1), 1000);

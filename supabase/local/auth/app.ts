@@ -2,10 +2,11 @@ import { Hono } from "hono";
 import { hasApiKey } from "../callers.ts";
 import { platformCors } from "../cors.ts";
 import { errorCode, messageOf } from "../failure.ts";
-import { admin } from "./admin.ts";
+import { admin, forAdmins } from "./admin.ts";
 import { isObject, readBody } from "./body.ts";
 import { AuthFailure } from "./failure.ts";
-import { redeemLink } from "./links.ts";
+import { invite, redeemLink } from "./links.ts";
+import type { Mails } from "./mails.ts";
 import {
   currentUser,
   endSessions,
@@ -18,8 +19,8 @@ import { createUser, findByPassword, updateUser, userJson } from "./users.ts";
 /** The paths that need no API key. */
 const open = ["/auth/v1/health", "/auth/v1/.well-known/jwks.json"];
 
-/** The part of Supabase Auth that this backend and supabase-js use; e-mails, phones, MFA and OAuth are not. */
-export function authApp(issuer: TokenIssuer, log: (line: string) => void): Hono {
+/** The part of Supabase Auth that this backend and supabase-js use; phones, MFA and OAuth are not. */
+export function authApp(issuer: TokenIssuer, mails: Mails, log: (line: string) => void): Hono {
   const { sql, keys, config } = issuer;
   const app = new Hono().basePath("/auth/v1");
 
@@ -63,6 +64,9 @@ export function authApp(issuer: TokenIssuer, log: (line: string) => void): Hono 
           password,
         });
         if (!user) throw new AuthFailure(400, "invalid_credentials", "Invalid login credentials");
+        if (body.email && !user.email_confirmed_at) {
+          throw new AuthFailure(400, "email_not_confirmed", "Email not confirmed");
+        }
         return c.json(await openSession(issuer, user, c.req.header("user-agent") ?? null));
       }
       case "refresh_token":
@@ -90,6 +94,10 @@ export function authApp(issuer: TokenIssuer, log: (line: string) => void): Hono 
     return c.json(await openSession(issuer, user, c.req.header("user-agent") ?? null));
   });
 
+  app.post("/invite", forAdmins(issuer), async (c) => {
+    const user = await invite(sql, mails, await readBody(c.req.raw));
+    return c.json(await userJson(sql, user));
+  });
   app.post("/verify", async (c) => {
     const user = await redeemLink(sql, await readBody(c.req.raw));
     return c.json(await openSession(issuer, user, c.req.header("user-agent") ?? null, "otp"));

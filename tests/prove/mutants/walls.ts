@@ -92,17 +92,17 @@ export const walls: Mutant[] = [
     to: "true)));",
     test: [
       ownerTest,
-      "a sign-up that was never confirmed is not joined; once it is, it joins with its own profile",
+      "a sign-up that was never confirmed accepts nothing; once it is, it joins with its own profile",
     ],
   },
   {
-    name: "whoever joins has his profile written by the administrator",
-    file: "sql/40_functions/tenancy/users.sql",
-    from: "where p.id = v_user and v_is_new;",
+    name: "a person who joins has their profile written by the administrator",
+    file: "sql/40_functions/private/invitations.sql",
+    from: "where p.id = v_user and v_user = v_invitation.account_id;",
     to: "where p.id = v_user;",
     test: [
-      "tests/tenants/users.test.ts",
-      "whoever has an account joins with it: same id, same password, his own profile",
+      "tests/tenants/invitations.test.ts",
+      "leaves the profile of an account unseen, and no membership, until its owner accepts",
     ],
   },
   {

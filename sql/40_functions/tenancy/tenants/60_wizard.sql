@@ -1,7 +1,7 @@
 -- The tenant wizard. Its administrator lives in Supabase Auth, so it takes two transactions around a call
--- there: wizard_begin makes the tenant with everything in it and queues the job that takes it all back;
--- Auth makes the user; wizard_finish lets him in, opens the tenant and withdraws that job. A call repeated
--- under its Idempotency-Key goes on where the one before it broke off.
+-- there: wizard_begin makes the tenant with everything in it and queues the job that rolls it all back; Auth makes the
+-- account; wizard_finish makes it a member, opens the tenant and withdraws that job. An administrator who has an account
+-- is invited instead. A call repeated under its Idempotency-Key goes on where the one before it broke off.
 
 -- Whose runs a caller may go on with: his own.
 create or replace function tenancy.wizard_caller() returns text
@@ -21,7 +21,7 @@ begin
   return '{}';
 end $$;
 
--- Marks steps of a run: [{step, status}], status done, skipped, joined (an account that was there) or pending.
+-- Marks steps of a run: [{step, status}], status done, skipped, invited (an address that has an account) or pending.
 create or replace function tenancy.wizard_steps(steps jsonb, marks jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -32,8 +32,8 @@ begin
       with ordinality n (step, position));
 end $$;
 
--- Finds out who the administrator is to be. -> {user_id, state}: new (Auth is to make him under this id),
--- made (it has done so in this run already) or joined (he had an account before). Fails: account_not_confirmed.
+-- Finds out who the administrator is to be. -> {user_id, state}: new (Auth is to make the account under this id), made (it
+-- has done so in this run already) or invited (the address had an account before).
 create or replace function tenancy.wizard_admin_state(run_id uuid, email text) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -44,11 +44,8 @@ begin
     admin_user_id = coalesce(v_user, case when not r.admin_existed then r.admin_user_id end, gen_random_uuid()),
     admin_existed = v_user is not null and (r.admin_existed or v_user is distinct from r.admin_user_id)
   where r.id = wizard_admin_state.run_id returning r.* into v_run;
-  if v_run.admin_existed then
-    perform tenancy.require_may_join(v_user);
-  end if;
   return jsonb_build_object('user_id', v_run.admin_user_id, 'state',
-    case when v_user is null then 'new' when v_run.admin_existed then 'joined' else 'made' end);
+    case when v_user is null then 'new' when v_run.admin_existed then 'invited' else 'made' end);
 end $$;
 
 -- The run of this key, locked, or a new one. Fails: idempotency_conflict (another input under this key).
@@ -78,8 +75,7 @@ end $$;
 -- First transaction. {creates_admin, key?, request {tenant, settings: patches, enabled_module_ids?,
 -- subscription?, admin? {email, full_name, phone?, avatar_url?}}}: all but the password.
 -- -> {answer} of a run that was finished under this key, else {run_id, admin? {user_id, state}}.
--- Fails: rbac_forbidden, idempotency_conflict, subscription_required, tenant_slug_taken, invalid_reference,
--- account_not_confirmed.
+-- Fails: rbac_forbidden, idempotency_conflict, subscription_required, tenant_slug_taken, invalid_reference.
 create or replace function tenancy.wizard_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -125,7 +121,7 @@ begin
 end $$;
 
 -- When Auth says that the administrator's e-mail is taken: by this run, or by somebody since it began.
--- {run_id, email} -> {user_id, state}. Fails: account_not_confirmed, user_being_added (taken, and by nobody who can be found).
+-- {run_id, email} -> {user_id, state}. Fails: user_being_added (taken, and by nobody who can be found).
 create or replace function tenancy.wizard_admin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -140,7 +136,7 @@ begin
 end $$;
 
 -- Last transaction. {run_id, admin?} -> {tenant_id, steps}, the answer of the call.
--- Fails: service_unavailable (the run is being taken back), user_being_added, account_not_confirmed.
+-- Fails: service_unavailable (the run is being rolled back).
 create or replace function tenancy.wizard_finish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -159,8 +155,12 @@ begin
   end if;
   perform tenancy.act_in(v_run.new_tenant_id);
   if v_admin is not null then
-    perform tenancy.user_finish(jsonb_build_object('user_id', v_run.admin_user_id, 'is_new', not v_run.admin_existed,
-      'person', v_admin || '{"tenant_user_type": "staff", "roles": ["tenant_admin"], "is_business": false}'));
+    v_admin := v_admin || '{"tenant_user_type": "staff", "roles": ["tenant_admin"], "is_business": false}';
+    if v_run.admin_existed then
+      perform tenancy.invite(v_admin);
+    else
+      perform tenancy.user_finish(jsonb_build_object('user_id', v_run.admin_user_id, 'person', v_admin));
+    end if;
   end if;
   perform tenancy.tell('created');
   select coalesce(bool_or(s.type <> 'UNLIMITED'), false) into v_pays
@@ -171,7 +171,7 @@ begin
   v_answer := jsonb_build_object('tenant_id', v_run.new_tenant_id, 'steps', tenancy.wizard_steps(v_run.steps,
     jsonb_build_object('activation', case when v_pays then 'pending' else 'done' end)
     || case when v_admin is null then '{}'
-      else jsonb_build_object('admin_user', case when v_run.admin_existed then 'joined' else 'done' end) end));
+      else jsonb_build_object('admin_user', case when v_run.admin_existed then 'invited' else 'done' end) end));
   update tenancy.wizard_runs r set state = 'done', steps = v_answer -> 'steps', answer = v_answer where r.id = v_run.id;
   return v_answer;
 end $$;

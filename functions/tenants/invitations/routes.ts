@@ -1,0 +1,115 @@
+import { anyone, can } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { pagination } from "../../../shared/list.ts";
+import { ids } from "../../../shared/schemas.ts";
+import { seal } from "../../../shared/secrets.ts";
+import { CreateUser } from "../users/schemas.ts";
+import { passwordPurpose } from "./deliver.ts";
+import {
+  AnsweredResponse,
+  InvitationResponse,
+  invitations,
+  InvitationsResponse,
+  LeftResponse,
+  MyInvitationsResponse,
+} from "./schemas.ts";
+
+/** How people come into a company and leave it: by their own decision. */
+export const tenantInvitations: AnyEndpoint[] = [
+  endpoint({
+    method: "post",
+    path: "/:tenantId/users",
+    summary: "Invite a person; every address gets the same answer, with an account or without",
+    access: can("manage:tenant"),
+    tenant: "path",
+    params: ids("tenantId"),
+    body: CreateUser,
+    response: InvitationResponse,
+    status: 202,
+    message: "invitation_sent",
+    errors: ["user_already_member", "invalid_roles"],
+    async run({ db, body: { password, ...person } }) {
+      const sealed = password && await seal(password, passwordPurpose(person.email));
+      return await db.call("tenancy.user_invite", { ...person, made: { password: sealed } });
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/:tenantId/invitations",
+    summary: "List the tenant's invitations",
+    access: can("manage:tenant"),
+    tenant: "path",
+    params: ids("tenantId"),
+    query: invitations.query,
+    response: InvitationsResponse,
+    async run({ db, query }) {
+      const page = await invitations.run(db, query);
+      return { invitations: page.rows, pagination: pagination(page) };
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/:tenantId/invitations/:invitation_id/resend",
+    summary: "Send an open or expired invitation again, for another 14 days",
+    access: can("manage:tenant"),
+    tenant: "path",
+    params: ids("tenantId", "invitation_id"),
+    response: InvitationResponse,
+    status: 202,
+    message: "invitation_sent",
+    errors: ["invitation_not_found", "invitation_not_pending"],
+    run: ({ db, params }) => db.call("tenancy.invitation_resend", { id: params.invitation_id }),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/:tenantId/invitations/:invitation_id",
+    summary: "Revoke an open invitation",
+    access: can("manage:tenant"),
+    tenant: "path",
+    params: ids("tenantId", "invitation_id"),
+    response: InvitationResponse,
+    errors: ["invitation_not_found", "invitation_not_pending"],
+    run: ({ db, params }) => db.call("tenancy.invitation_revoke", { id: params.invitation_id }),
+  }),
+  endpoint({
+    method: "get",
+    path: "/me/invitations",
+    summary: "The open invitations to my address",
+    access: anyone(),
+    tenant: "none",
+    response: MyInvitationsResponse,
+    run: ({ db }) => db.call("tenancy.my_invitations_get"),
+  }),
+  answer("accept", true, "Accept an invitation and become a member of its company"),
+  answer("decline", false, "Decline an invitation"),
+  endpoint({
+    method: "post",
+    path: "/:tenantId/leave",
+    summary: "Leave a company; only an invitation, or a store that I join, brings me back",
+    access: anyone(),
+    tenant: "none",
+    params: ids("tenantId"),
+    response: LeftResponse,
+    errors: ["last_tenant_admin"],
+    run: ({ db, params }) => db.call("tenancy.tenant_leave", { tenant_id: params.tenantId }),
+  }),
+];
+
+function answer(verb: "accept" | "decline", accepts: boolean, summary: string): AnyEndpoint {
+  return endpoint({
+    method: "post",
+    path: `/me/invitations/:invitation_id/${verb}`,
+    summary,
+    access: anyone(),
+    tenant: "none",
+    params: ids("invitation_id"),
+    response: AnsweredResponse,
+    errors: [
+      "invitation_not_found",
+      "invitation_not_pending",
+      ...(accepts ? ["account_not_confirmed", "user_already_member"] as const : []),
+    ],
+    run: ({ db, params }) =>
+      db.call("tenancy.my_invitation_answer", { id: params.invitation_id, accepts }),
+  });
+}

@@ -1,0 +1,11 @@
+-- Invitations are made and seen by a tenant's administrators; the password never enters the log.
+select app.tenant_table('tenancy.invitations', own => '{}', writes => 'insert, update', hidden => 'sealed_password',
+  writers => $$app.has_permission('manage:tenant')$$);
+drop policy if exists administrators on tenancy.invitations;
+create policy administrators on tenancy.invitations as restrictive for all to barid_caller
+  using ((select app.has_permission('manage:tenant')));
+select app.touched('tenancy.invitations');
+
+drop trigger if exists choose_first_tenant on tenancy.tenant_users;
+create trigger choose_first_tenant after insert or update of is_active on tenancy.tenant_users
+  for each row when (new.is_active) execute function private.choose_first_tenant();

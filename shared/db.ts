@@ -26,6 +26,7 @@ export interface Claims {
   tenant_mode: "required" | "optional" | "none";
   language?: string;
   request_id: string;
+  client_request_id?: string;
   operation: string;
 }
 
@@ -33,6 +34,7 @@ export interface Claims {
 export interface Rule {
   access: readonly string[];
   denied?: string;
+  person?: boolean;
   feature?: string;
   reads_only?: boolean;
   conflict?: string;
@@ -44,6 +46,7 @@ interface Answer {
   data: unknown;
   language: string | null;
   tenant: string | null;
+  api_key?: string | null;
   replayed?: boolean;
   jobs?: boolean;
   events?: boolean;
@@ -60,6 +63,7 @@ interface Refused {
     constraint?: string;
     context?: string;
   };
+  api_key?: string | null;
   call_id: string;
 }
 
@@ -82,6 +86,8 @@ export interface Database {
     language: string | null;
     /** The tenant that the caller works in. */
     tenant: string | null;
+    /** The id of the API key that the call came with, also when it was refused. */
+    apiKey: string | null;
     /** Of the endpoint's row, after the last call. */
     version: string | null;
   };
@@ -104,6 +110,7 @@ export function openDatabase(
     events: false,
     language: null,
     tenant: null,
+    apiKey: null,
     version: null,
   };
   let begun = false;
@@ -113,7 +120,7 @@ export function openDatabase(
     const answer = await execute(kind, { claims: sent, rule, work, input }, {
       safeToRepeat: Boolean(rule.reads_only) || key !== undefined,
       abandoned: () => !begun && gone?.aborted === true,
-    }).catch((error) => {
+    }, (answer) => seen.apiKey = answer.api_key ?? null).catch((error) => {
       // A refusal tells the tenant's language as an answer does.
       if (error instanceof AppError && error.language) seen.language = error.language;
       throw error;
@@ -250,6 +257,7 @@ async function execute(
   kind: Statement,
   { claims, ...asked }: Asked,
   { safeToRepeat, abandoned }: Patience,
+  see: (answer: Answer | Refused) => void,
 ): Promise<Answer> {
   for (let attempt = 1;; attempt++) {
     const callId = `${processId}/${++calls}`;
@@ -277,6 +285,7 @@ async function execute(
       }
       throw verdict.error;
     }
+    see(answer);
     if ("refused" in answer) throw refusalIn(answer);
     return answer;
   }

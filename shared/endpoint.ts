@@ -53,6 +53,8 @@ export interface Endpoint<
   path: string;
   summary: string;
   access: Access;
+  /** Only people do this, and the system: a company's API key is refused, whatever its scopes. */
+  person?: true;
   /** A settings group of the tenant whose `enabled` must be true; asked before the input is looked at. */
   feature?: "transfer_manifest";
   /** `required` unless said otherwise; `path`: the `:tenantId` of the path; `none`: outside any tenant. */
@@ -136,9 +138,10 @@ const csvCodes: readonly ErrorCode[] = [
 
 /** The codes that follow from what an endpoint declares, beside its own and the common ones. */
 export function impliedCodes(endpoint: AnyEndpoint): ErrorCode[] {
-  const { access, feature, conflict, version, query } = endpoint;
+  const { access, person, feature, conflict, version, query } = endpoint;
   const codes: (string | undefined | false)[] = [
     access.denied,
+    person && "api_key_not_a_person",
     feature && `${feature}_disabled`,
     conflict,
     !readsOnly(endpoint) && (version ? "version_conflict" : "precondition_not_supported"),

@@ -67,6 +67,9 @@ const definitions = {
   api_key_not_found: 404,
   api_key_scope_not_held: { status: 403, fields: ["field", "scopes"] },
   api_key_expiry_past: { status: 400, fields: ["field"] },
+  api_key_expiry_too_far: { status: 400, fields: ["field"] },
+  api_key_ended: 409,
+  api_key_not_a_person: 403,
   last_tenant_admin: 409,
 
   // The administration of tenants

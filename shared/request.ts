@@ -14,6 +14,8 @@ export interface Started {
   name: string;
   at: number;
   requestId: string;
+  /** What the client calls the request: kept beside ours, and never in its place. */
+  clientRequestId: string | undefined;
   asked: Language | undefined;
   url: URL;
   request: Request;
@@ -25,7 +27,8 @@ export function started(request: Request, name: string): Started {
   return {
     name,
     at: performance.now(),
-    requestId: sent && /^[\w.-]{1,64}$/.test(sent) ? sent : crypto.randomUUID(),
+    requestId: crypto.randomUUID(),
+    clientRequestId: sent && /^[\w.-]{1,64}$/.test(sent) ? sent : undefined,
     asked: askedLanguage(url.searchParams.get("language"), request.headers.get("accept-language")),
     url,
     request,
@@ -45,6 +48,7 @@ export function claimsOf(
     tenant_mode: mode === "path" ? "required" : mode,
     language: start.asked,
     request_id: start.requestId,
+    client_request_id: start.clientRequestId,
     operation,
   };
   if (actor?.kind === "user") {
@@ -77,6 +81,7 @@ export function ruleOf(
     version: versionOf(endpoint, params, request),
     access: endpoint.access.any,
     denied: endpoint.access.denied,
+    person: endpoint.person,
     feature: endpoint.feature,
     reads_only: readsOnly(endpoint) || undefined,
     conflict: endpoint.conflict,

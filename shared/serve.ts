@@ -172,6 +172,7 @@ function answer(
   const path = endpoint.path === "/" ? "" : endpoint.path;
   const trace: RequestTrace = {
     request_id: start.requestId,
+    client_request_id: start.clientRequestId,
     operation: `${endpoint.method.toUpperCase()} /${name}${path}`,
   };
   return traced(trace, () => answerTraced(name, endpoint, start, trace, params, loadJobs));
@@ -213,7 +214,7 @@ async function answerTraced(
       };
     } catch (wrongInput) {
       // Whoever may not call this at all must not learn whether his input was right.
-      await db.check();
+      await db.check().finally(() => trace.api_key = db.seen.apiKey ?? undefined);
       tenantLanguage = db.seen.language;
       throw wrongInput;
     }
@@ -225,6 +226,7 @@ async function answerTraced(
       tenantLanguage = db.seen.language;
       // Of an API key only the database knows the tenant.
       trace.tenant ??= db.seen.tenant ?? undefined;
+      trace.api_key = db.seen.apiKey ?? undefined;
     });
     if (db.seen.jobs && loadJobs) keepAlive(loadJobs().then(runJobs));
     if (db.seen.events) keepAlive(wakeSender());
@@ -270,14 +272,20 @@ function speaksNoLanguage(error: unknown): boolean {
 /** What the log lines of a request say. */
 interface RequestTrace extends Trace {
   request_id: string;
+  client_request_id?: string;
   operation: string;
   tenant?: string;
+  api_key?: string;
 }
 
 /** A call that no endpoint takes. Its path is not told: nobody knows what it holds. */
 function refuseUnserved(name: FunctionName, request: Request, error: unknown): Response {
   const start = started(request, name);
-  const trace = { request_id: start.requestId, operation: `${request.method} /${name}/*` };
+  const trace = {
+    request_id: start.requestId,
+    client_request_id: start.clientRequestId,
+    operation: `${request.method} /${name}/*`,
+  };
   return traced(trace, () => {
     const response = refuse(error, start);
     logRequest(start, response.status);

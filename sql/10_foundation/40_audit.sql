@@ -5,7 +5,11 @@ create table if not exists app.audit_log (
   id bigint generated always as identity primary key,
   tenant_id uuid,
   actor_id uuid,
+  -- The API key that the call came with.
+  actor_key_id uuid,
   request_id text,
+  -- What the client called the request, to find it by; never a proof of who asked.
+  client_request_id text,
   operation text,
   entity text not null,
   entity_id text,
@@ -16,6 +20,8 @@ create table if not exists app.audit_log (
 );
 create index if not exists audit_log_entity on app.audit_log (tenant_id, entity, entity_id, id);
 create index if not exists audit_log_request on app.audit_log (request_id);
+create index if not exists audit_log_recent on app.audit_log (tenant_id, created_at desc nulls last, id desc);
+create index if not exists audit_log_actor on app.audit_log (tenant_id, actor_id, created_at desc nulls last, id desc);
 
 -- Trigger arguments: 1 = columns never copied (secrets), comma separated.
 create or replace function private.audit() returns trigger
@@ -24,24 +30,29 @@ declare
   -- Read once a statement: thousands of rows may follow.
   v_tenant uuid := app.tenant_id();
   v_actor uuid := app.user_id();
+  v_key uuid := app.request_setting('api_key_id')::uuid;
+  v_client text := app.request_setting('client_request_id');
   v_request text := app.request_setting('request_id');
   v_operation text := app.request_setting('operation');
   v_hidden text[] := array['updated_at', 'changed'] || coalesce(string_to_array(tg_argv[0], ','), '{}');
   v_entity text := tg_table_schema || '.' || tg_table_name;
 begin
   if tg_op = 'INSERT' then
-    insert into app.audit_log (tenant_id, actor_id, request_id, operation, entity, entity_id, action, after)
-    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(n.doc ->> 'id', n.doc ->> 'user_id'), 'insert',
+    insert into app.audit_log (tenant_id, actor_id, actor_key_id, request_id, client_request_id, operation, entity, entity_id, action, after)
+    select v_tenant, v_actor, v_key, v_request, v_client, v_operation, v_entity,
+      coalesce(n.doc ->> 'id', n.doc ->> 'user_id'), 'insert',
       n.doc - v_hidden
     from (select to_jsonb(t) as doc from new_rows t) n;
   elsif tg_op = 'DELETE' then
-    insert into app.audit_log (tenant_id, actor_id, request_id, operation, entity, entity_id, action, before)
-    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(o.doc ->> 'id', o.doc ->> 'user_id'), 'delete',
+    insert into app.audit_log (tenant_id, actor_id, actor_key_id, request_id, client_request_id, operation, entity, entity_id, action, before)
+    select v_tenant, v_actor, v_key, v_request, v_client, v_operation, v_entity,
+      coalesce(o.doc ->> 'id', o.doc ->> 'user_id'), 'delete',
       o.doc - v_hidden
     from (select to_jsonb(t) as doc from old_rows t) o;
   else
-    insert into app.audit_log (tenant_id, actor_id, request_id, operation, entity, entity_id, action, before, after)
-    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(p.was ->> 'id', p.was ->> 'user_id'), 'update',
+    insert into app.audit_log (tenant_id, actor_id, actor_key_id, request_id, client_request_id, operation, entity, entity_id, action, before, after)
+    select v_tenant, v_actor, v_key, v_request, v_client, v_operation, v_entity,
+      coalesce(p.was ->> 'id', p.was ->> 'user_id'), 'update',
       c.before, c.after
     from (
       -- Both transition tables list the rows in the order of the update. Paired by grouping, not by a

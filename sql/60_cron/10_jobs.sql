@@ -32,6 +32,7 @@ begin
   perform cron.schedule('barid_rates_purge', '37 * * * *', 'select private.rates_purge()');
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
   perform cron.schedule('barid_wizard_runs_purge', '31 3 * * *', 'select private.wizard_runs_purge()');
+  perform cron.schedule('barid_api_keys_warn', '27 4 * * *', 'select private.api_keys_warn()');
   perform cron.schedule('barid_invitations_purge', '37 3 * * *', 'select private.invitations_purge()');
   perform cron.schedule('barid_report_stock', '17 2 * * *', 'select private.report_stock()');
   perform cron.schedule('barid_webhooks_release', '*/5 * * * *', 'select private.webhooks_release()');

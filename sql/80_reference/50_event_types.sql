@@ -136,6 +136,8 @@ from (values
   ('{tenant.subscription_started,tenant.subscription_cancelled}', 'tenants', 'tenant',
     '{"status": "string", "type": "string", "actor_id": "uuid?"}'),
   ('{tenant.modules_changed}', 'tenants', 'tenant', '{"status": "string", "enabled": "array", "actor_id": "uuid?"}'),
+  ('{api_key.expiring}', 'tenants', 'api_key',
+    '{"api_key_id": "uuid", "name": "string", "hint": "string?", "expires_at": "timestamp", "created_by": "uuid?"}'),
   ('{tenant_user.joined,tenant_user.left}', 'tenants', 'user',
     '{"user_id": "uuid", "tenant_user_type": "string", "actor_id": "uuid"}'),
   ('{tenant_wizard.rollback_failed}', 'tenants', 'tenant', '{"run_id": "uuid", "tenant_id": "uuid", "actor_id": "uuid?"}'),

@@ -164,7 +164,11 @@ create table if not exists app.audit_log (
   id bigint generated always as identity primary key,
   tenant_id uuid,
   actor_id uuid,
+  -- The API key that the call came with.
+  actor_key_id uuid,
   request_id text,
+  -- What the client called the request, to find it by; never a proof of who asked.
+  client_request_id text,
   operation text,
   entity text not null,
   entity_id text,
@@ -175,6 +179,8 @@ create table if not exists app.audit_log (
 );
 create index if not exists audit_log_entity on app.audit_log (tenant_id, entity, entity_id, id);
 create index if not exists audit_log_request on app.audit_log (request_id);
+create index if not exists audit_log_recent on app.audit_log (tenant_id, created_at desc nulls last, id desc);
+create index if not exists audit_log_actor on app.audit_log (tenant_id, actor_id, created_at desc nulls last, id desc);
 
 -- Trigger arguments: 1 = columns never copied (secrets), comma separated.
 create or replace function private.audit() returns trigger
@@ -183,24 +189,29 @@ declare
   -- Read once a statement: thousands of rows may follow.
   v_tenant uuid := app.tenant_id();
   v_actor uuid := app.user_id();
+  v_key uuid := app.request_setting('api_key_id')::uuid;
+  v_client text := app.request_setting('client_request_id');
   v_request text := app.request_setting('request_id');
   v_operation text := app.request_setting('operation');
   v_hidden text[] := array['updated_at', 'changed'] || coalesce(string_to_array(tg_argv[0], ','), '{}');
   v_entity text := tg_table_schema || '.' || tg_table_name;
 begin
   if tg_op = 'INSERT' then
-    insert into app.audit_log (tenant_id, actor_id, request_id, operation, entity, entity_id, action, after)
-    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(n.doc ->> 'id', n.doc ->> 'user_id'), 'insert',
+    insert into app.audit_log (tenant_id, actor_id, actor_key_id, request_id, client_request_id, operation, entity, entity_id, action, after)
+    select v_tenant, v_actor, v_key, v_request, v_client, v_operation, v_entity,
+      coalesce(n.doc ->> 'id', n.doc ->> 'user_id'), 'insert',
       n.doc - v_hidden
     from (select to_jsonb(t) as doc from new_rows t) n;
   elsif tg_op = 'DELETE' then
-    insert into app.audit_log (tenant_id, actor_id, request_id, operation, entity, entity_id, action, before)
-    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(o.doc ->> 'id', o.doc ->> 'user_id'), 'delete',
+    insert into app.audit_log (tenant_id, actor_id, actor_key_id, request_id, client_request_id, operation, entity, entity_id, action, before)
+    select v_tenant, v_actor, v_key, v_request, v_client, v_operation, v_entity,
+      coalesce(o.doc ->> 'id', o.doc ->> 'user_id'), 'delete',
       o.doc - v_hidden
     from (select to_jsonb(t) as doc from old_rows t) o;
   else
-    insert into app.audit_log (tenant_id, actor_id, request_id, operation, entity, entity_id, action, before, after)
-    select v_tenant, v_actor, v_request, v_operation, v_entity, coalesce(p.was ->> 'id', p.was ->> 'user_id'), 'update',
+    insert into app.audit_log (tenant_id, actor_id, actor_key_id, request_id, client_request_id, operation, entity, entity_id, action, before, after)
+    select v_tenant, v_actor, v_key, v_request, v_client, v_operation, v_entity,
+      coalesce(p.was ->> 'id', p.was ->> 'user_id'), 'update',
       c.before, c.after
     from (
       -- Both transition tables list the rows in the order of the update. Paired by grouping, not by a
@@ -568,15 +579,21 @@ create table if not exists tenancy.api_keys (
   hint text check (length(hint) = 4),
   scopes text[] not null default '{}',
   is_system_capable boolean not null default false,
+  -- Of a tenant's key the person who answers for it: it may do what they may do now, and stops with them.
   created_by uuid references tenancy.profiles (id) on delete set null,
+  -- A tenant's key ends within a year.
   expires_at timestamptz,
+  -- When the warning before that was written.
+  warned_at timestamptz,
   revoked_at timestamptz,
   -- When a call with it last succeeded, to the hour.
   last_used_at timestamptz,
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  check (tenant_id is null or expires_at is not null)
 );
 create index if not exists api_keys_recent on tenancy.api_keys (tenant_id, created_at desc nulls last, id desc);
 create index if not exists api_keys_created_by on tenancy.api_keys (created_by);
+create index if not exists api_keys_ending on tenancy.api_keys (expires_at) where warned_at is null and revoked_at is null;
 
 -- Settings as module -> group -> settings, for example delivery -> transfer_manifest -> {enabled: true}.
 create table if not exists tenancy.tenant_settings (
@@ -4427,13 +4444,34 @@ grant select on tenancy.settings_version, tenancy.modules_version to barid_calle
 
 drop view if exists tenancy.api_keys_list cascade;
 
--- The tenant's keys as every response shows them, never the key itself.
+-- What a tenant's key may do now: those of its scopes that its maker has, as an active member of the tenant or as a system
+-- administrator, and never what is the system's.
+create or replace function private.api_key_scopes(tenant_id uuid, maker uuid, scopes text[]) returns text[]
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return array(
+    select s.scope from unnest(scopes) s (scope)
+    where s.scope not in ('manage:system', 'manage:user_access:system')
+      and (exists (select from tenancy.system_users u where u.user_id = maker)
+        or exists (
+          select from tenancy.tenant_users u
+          join tenancy.tenant_user_roles r on r.tenant_id = u.tenant_id and r.user_id = u.user_id
+          join tenancy.role_permissions p on p.role_key = r.role_key and p.permission_key = s.scope
+          where u.tenant_id = api_key_scopes.tenant_id and u.user_id = maker and u.is_active)));
+end $$;
+grant execute on function private.api_key_scopes(uuid, uuid, text[]) to barid_caller;
+
+-- The tenant's keys as every response shows them, never the key itself. effective_scopes are those that the person who
+-- answers for the key has now; one with none has stopped.
 create view tenancy.api_keys_list with (security_invoker = true) as
 select k.id, k.name, k.hint, k.scopes,
-  case when k.revoked_at is not null then 'revoked' when k.expires_at <= now() then 'expired' else 'active' end as status,
+  case when k.revoked_at is not null then 'revoked' when k.expires_at <= now() then 'expired'
+    when cardinality(l.scopes) = 0 then 'stopped' else 'active' end as status,
+  l.scopes as effective_scopes, k.created_by as created_by_id,
   (select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = k.created_by) as created_by,
   k.expires_at, k.revoked_at, k.last_used_at, k.created_at
-from tenancy.api_keys k;
+from tenancy.api_keys k
+cross join lateral (select private.api_key_scopes(k.tenant_id, k.created_by, k.scopes) as scopes) l;
 
 grant select on tenancy.api_keys_list to barid_caller;
 
@@ -16051,9 +16089,10 @@ end $$;
 -- the code and `detail` its params (app.fail) in state RULE0; else a constraint or PostgreSQL itself refused, and only
 -- then `context` says where, for the log of the functions.
 create or replace function private.refusal(refused private.refused, claims jsonb) returns jsonb
-language plpgsql immutable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
-  return jsonb_build_object('call_id', claims ->> 'call_id', 'refused', jsonb_strip_nulls(jsonb_build_object(
+  return jsonb_build_object('call_id', claims ->> 'call_id',
+    'api_key', case when claims ? 'api_key_hash' then private.api_key_id(claims) end, 'refused', jsonb_strip_nulls(jsonb_build_object(
     'state', refused.state, 'message', refused.message, 'detail', nullif(refused.detail, ''),
     'constraint', nullif(refused.constraint_name, ''),
     'context', case when refused.state <> 'RULE0' then refused.context end)));
@@ -16068,7 +16107,7 @@ end $$;
 -- attempt, so it is no part of what a key stands for.
 -- rule.version names the row the endpoint is about: its version is told, and when `expected` lists the versions that
 -- the client knows, the row must have one of them from before the work until its first change.
--- Answers {data, replayed, jobs, events, language, tenant, version}; jobs tells that background work waits for a runner,
+-- Answers {data, replayed, jobs, events, language, tenant, api_key, version}; jobs tells that background work waits for a runner,
 -- events that somebody listens to what happened.
 -- A refusal is an answer too, {refused, call_id} (see private.refusal): everything the call did is undone with its
 -- subtransaction, and PostgreSQL, which logs the statement of every error, does not log what the caller sent.
@@ -16088,7 +16127,8 @@ begin
     perform set_config('app.idempotency_key', v_key, true);
     v_answer := private.idempotency_claim(claims ->> 'operation', v_key, input - 'made', coalesce(rule ->> 'conflict', 'idempotency_conflict'));
     if v_answer is not null then
-      return jsonb_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id');
+      return jsonb_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'tenant', app.tenant_id(),
+      'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id');
     end if;
   end if;
   if rule #> '{version,expected}' is not null then
@@ -16102,7 +16142,8 @@ begin
     -- What a constraint finds at the commit would be an error outside of this block.
     set constraints all immediate;
   end if;
-  return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id',
+  return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(),
+      'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id',
     'version', case when rule ? 'version' then private.version_of(rule -> 'version') end,
     'jobs', coalesce(nullif(current_setting('app.jobs_queued', true), ''), 'off') = 'on',
     'events', coalesce(nullif(current_setting('app.events_queued', true), ''), 'off') = 'on');
@@ -16137,7 +16178,8 @@ begin
       execute format('execute %I (%L)', v_plan, params) into v_answer;
     end;
   end if;
-  return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id',
+  return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(),
+      'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id',
     'version', case when rule ? 'version' then private.version_of(rule -> 'version') end);
 exception when sqlstate 'RULE0' or integrity_constraint_violation or data_exception or insufficient_privilege then
   get stacked diagnostics v_refused.state = returned_sqlstate, v_refused.message = message_text, v_refused.detail = pg_exception_detail,
@@ -16172,7 +16214,8 @@ declare
   v_refused private.refused;
 begin
   v_language := private.enter(claims, rule);
-  return jsonb_build_object('language', v_language, 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id');
+  return jsonb_build_object('language', v_language, 'tenant', app.tenant_id(),
+      'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id');
 exception when sqlstate 'RULE0' or integrity_constraint_violation or data_exception or insufficient_privilege then
   get stacked diagnostics v_refused.state = returned_sqlstate, v_refused.message = message_text, v_refused.detail = pg_exception_detail,
     v_refused.constraint_name = constraint_name, v_refused.context = pg_exception_context;
@@ -16276,10 +16319,11 @@ grant execute on function private.domain_of_job(uuid), private.domain_checked_by
 -- Opens a request: becomes the caller for the rest of the transaction and applies the endpoint's rule.
 --
 -- rule: access (any of these grants opens the door), denied (the code when none does),
---       feature (a group of settings of module delivery whose `enabled` must be true), reads_only.
+--       feature (a group of settings of module delivery whose `enabled` must be true), reads_only,
+--       person (no company's API key passes, whatever its scopes).
 -- Order as promised to clients: token, tenant, feature gate, access. Input is the caller's business.
 -- Security invoker: the role can only be changed where nobody else's rights are borrowed.
--- Fails: what private.identify fails with, the rule's denied code, <feature>_disabled.
+-- Fails: what private.identify fails with, the rule's denied code, <feature>_disabled, api_key_not_a_person.
 create or replace function private.enter(claims jsonb, rule jsonb) returns text
 language plpgsql set search_path = '' as $$
 declare
@@ -16290,10 +16334,12 @@ begin
     set_config('app.user_id', coalesce(v_who.user_id::text, ''), true),
     set_config('app.tenant_id', coalesce(v_who.tenant_id::text, ''), true),
     set_config('app.api_key', coalesce(claims ->> 'api_key_hash', ''), true),
+    set_config('app.api_key_id', coalesce(v_who.api_key_id::text, ''), true),
     set_config('app.grants', v_who.grants::text, true),
     set_config('app.sees_tenant', case when v_who.sees_tenant then 'on' else 'off' end, true),
     set_config('app.language', coalesce(claims ->> 'language', v_who.language, 'en'), true),
     set_config('app.request_id', coalesce(claims ->> 'request_id', ''), true),
+    set_config('app.client_request_id', coalesce(claims ->> 'client_request_id', ''), true),
     set_config('app.operation', coalesce(claims ->> 'operation', ''), true),
     set_config('role', 'barid_caller', true);
   if (rule ->> 'reads_only')::boolean then
@@ -16307,6 +16353,9 @@ begin
       select (s.settings ->> 'enabled')::boolean from tenancy.tenant_settings s
       where s.tenant_id = v_who.tenant_id and s.module = 'delivery' and s.group_key = rule ->> 'feature'), false) then
     perform app.fail((rule ->> 'feature') || '_disabled');
+  end if;
+  if (rule ->> 'person')::boolean and v_who.is_company_key then
+    perform app.fail('api_key_not_a_person');
   end if;
   if not (rule -> 'access') ?| v_who.grants then
     perform app.fail(coalesce(rule ->> 'denied', 'forbidden'));
@@ -16396,6 +16445,14 @@ grant execute on function private.idempotency_scope(), private.idempotency_claim
 
 -- sql/40_functions/private/identify.sql
 
+-- The id of the key that a call came with, for the log line of a refusal; null when there is no such key.
+create or replace function private.api_key_id(claims jsonb) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select k.id from tenancy.api_keys k where k.key_hash = decode(claims ->> 'api_key_hash', 'hex'));
+end $$;
+grant execute on function private.api_key_id(jsonb) to barid_api, barid_caller;
+
 -- Who a verified token (or service key, or API key) stands for, in which tenant, with which grants.
 --
 -- claims: sub (user id), tenant_id (the token's active tenant), asked_tenant_id (?tenant_id=),
@@ -16403,10 +16460,12 @@ grant execute on function private.idempotency_scope(), private.idempotency_claim
 --         issued_at (of the token, seconds), mailbox (the bearer signed in by a mail to his address).
 -- Reads roles and permissions afresh, so taking a role away holds from the next request on.
 -- Security definer: it must see memberships before there is a tenant. Callable by the entry points only.
+-- api_key_id names the key of the call, is_company_key says that it is one company's.
 -- Fails: unauthorized, forbidden, tenant_id_required, tenant_inactive; tenant_not_found only for those who
 -- may reach every tenant, since others must not learn which ids exist.
 create or replace function private.identify(
-  claims jsonb, out user_id uuid, out tenant_id uuid, out grants text[], out sees_tenant boolean, out language text
+  claims jsonb, out user_id uuid, out tenant_id uuid, out grants text[], out sees_tenant boolean, out language text,
+  out api_key_id uuid, out is_company_key boolean
 )
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
@@ -16424,12 +16483,15 @@ declare
   v_key record;
 begin
   if claims ? 'api_key_hash' then
-    select k.id, k.tenant_id, k.scopes, k.is_system_capable, coalesce(k.last_used_at < now() - interval '1 hour', true) as is_news
+    -- A key of one tenant never acts for the system, whatever its scopes say, and does what its maker may do now: one that may
+    -- do nothing any more has stopped.
+    select k.id, k.tenant_id, k.is_system_capable, coalesce(k.last_used_at < now() - interval '1 hour', true) as is_news,
+      case when k.tenant_id is null then k.scopes else private.api_key_scopes(k.tenant_id, k.created_by, k.scopes) end as scopes
     into v_key
     from tenancy.api_keys k
     where k.key_hash = decode(claims ->> 'api_key_hash', 'hex') and k.revoked_at is null
       and (k.expires_at is null or k.expires_at > now());
-    if not found or (v_key.tenant_id is null and not v_key.is_system_capable) then
+    if not found or (v_key.tenant_id is null and not v_key.is_system_capable) or v_key.scopes = '{}' then
       perform app.fail('unauthorized');
     end if;
     if v_key.tenant_id is not null and v_asked is not null and v_asked <> v_key.tenant_id then
@@ -16443,10 +16505,9 @@ begin
     v_tenant := coalesce(v_key.tenant_id, v_tenant);
     v_system := v_key.tenant_id is null;
     v_type := 'staff';
-    -- A key of one tenant never acts for the system, whatever its scopes say.
-    v_grants := v_grants || (
-      select coalesce(array_agg('permission:' || s), '{}') from unnest(v_key.scopes) s
-      where v_key.is_system_capable or s not in ('manage:system', 'manage:user_access:system'));
+    v_grants := v_grants || array(select 'permission:' || s from unnest(v_key.scopes) s);
+    api_key_id := v_key.id;
+    is_company_key := v_key.tenant_id is not null;
   elsif v_user is not null then
     -- What was issued before its owner proved the account may be in the hands of whoever made it. Tokens name seconds.
     if not exists (select from tenancy.profiles p where p.id = v_user and (p.proven_at is null or v_mailbox or v_service
@@ -19529,7 +19590,7 @@ end $$;
 create or replace function tenancy.api_key_of(id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
-  v_key jsonb := (select to_jsonb(k) from tenancy.api_keys_list k where k.id = api_key_of.id);
+  v_key jsonb := (select to_jsonb(k) - 'created_by_id' from tenancy.api_keys_list k where k.id = api_key_of.id);
 begin
   if v_key is null then
     perform app.fail('api_key_not_found');
@@ -19537,26 +19598,93 @@ begin
   return v_key;
 end $$;
 
--- Makes a key that may do what its scopes, names of permissions, allow: nothing that its maker may not.
--- {name, scopes, expires_at?, made: {id, hash (hex), hint, key (sealed)}} -> {api_key, key (sealed)}
--- Fails: api_key_scope_not_held {scopes}, api_key_expiry_past.
+-- Those of these scopes that the caller may not use. -> text[]
+create or replace function tenancy.scopes_not_held(scopes text[]) returns text[]
+language plpgsql stable set search_path = '' as $$
+begin
+  return array(select s from unnest(scopes) s where not app.has_permission(s));
+end $$;
+
+-- Makes a key that may do what its scopes, names of permissions, allow: nothing that its maker may not, and for a year at most.
+-- {name, scopes, expires_at, made: {id, hash (hex), hint, key (sealed)}} -> {api_key, key (sealed)}
+-- Fails: api_key_scope_not_held {scopes}, api_key_expiry_past, api_key_expiry_too_far.
 create or replace function tenancy.api_key_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := (input #>> '{made,id}')::uuid;
   v_scopes text[] := array(select distinct s.value from jsonb_array_elements_text(input -> 'scopes') s order by s.value);
-  v_beyond text[] := array(select s from unnest(v_scopes) s where not app.has_permission(s));
+  v_beyond text[] := tenancy.scopes_not_held(v_scopes);
   v_expires timestamptz := app.instant(input ->> 'expires_at');
 begin
   if cardinality(v_beyond) > 0 then
     perform app.fail('api_key_scope_not_held', jsonb_build_object('field', 'scopes', 'scopes', v_beyond));
   elsif v_expires <= now() then
     perform app.fail('api_key_expiry_past', '{"field": "expires_at"}');
+  elsif v_expires > now() + interval '1 year' then
+    perform app.fail('api_key_expiry_too_far', '{"field": "expires_at"}');
   end if;
   insert into tenancy.api_keys (id, tenant_id, name, key_hash, hint, scopes, created_by, expires_at)
   values (v_id, app.tenant_id(), input ->> 'name', decode(input #>> '{made,hash}', 'hex'), input #>> '{made,hint}', v_scopes,
     app.user_id(), v_expires);
   return jsonb_build_object('api_key', tenancy.api_key_of(v_id), 'key', input #>> '{made,key}');
+end $$;
+
+-- Makes the caller answer for a key in its maker's place, so that it works on when they go. {id} -> {api_key}
+-- Fails: api_key_not_found, api_key_ended, api_key_scope_not_held {scopes}.
+create or replace function tenancy.api_key_take_over(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  v_key record;
+  v_beyond text[];
+begin
+  select k.scopes, k.revoked_at is not null or k.expires_at <= now() as has_ended into v_key
+  from tenancy.api_keys k where k.id = v_id for no key update;
+  if not found then
+    perform app.fail('api_key_not_found');
+  elsif v_key.has_ended then
+    perform app.fail('api_key_ended');
+  end if;
+  v_beyond := tenancy.scopes_not_held(v_key.scopes);
+  if cardinality(v_beyond) > 0 then
+    perform app.fail('api_key_scope_not_held', jsonb_build_object('field', 'api_key_id', 'scopes', v_beyond));
+  end if;
+  update tenancy.api_keys k set created_by = app.user_id() where k.id = v_id;
+  return jsonb_build_object('api_key', tenancy.api_key_of(v_id));
+end $$;
+
+-- The keys of a person that do nothing any more, for the answer that shuts them out. -> [{id, name, hint}]
+create or replace function tenancy.api_keys_stopped(maker uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'hint', k.hint) order by k.created_at, k.id), '[]')
+    from tenancy.api_keys k
+    where k.created_by = maker and k.revoked_at is null and k.expires_at > now()
+      and cardinality(private.api_key_scopes(k.tenant_id, maker, k.scopes)) = 0);
+end $$;
+
+-- Warns companies of their keys that end within 14 days, once each. Run by cron. -> how many.
+create or replace function private.api_keys_warn() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_key record;
+  v_count bigint := 0;
+begin
+  for v_key in
+    update tenancy.api_keys k set warned_at = now()
+    where k.warned_at is null and k.revoked_at is null and k.tenant_id is not null
+      and k.expires_at > now() and k.expires_at <= now() + interval '14 days'
+    returning k.*
+  loop
+    perform set_config('app.tenant_id', v_key.tenant_id::text, true);
+    perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'api_key.expiring', 'source_module', 'tenants',
+      'entity_type', 'api_key', 'entity_id', v_key.id, 'event_data', jsonb_build_object('api_key_id', v_key.id,
+        'name', v_key.name, 'hint', v_key.hint, 'expires_at', v_key.expires_at, 'created_by', v_key.created_by))));
+    v_count := v_count + 1;
+  end loop;
+  perform set_config('app.tenant_id', '', true);
+  return v_count;
 end $$;
 
 -- Ends a key, for good and with the next call; one that ended before keeps its time. {id} -> {api_key}.
@@ -20761,7 +20889,8 @@ end $$;
 
 -- Changes what is sent; e-mail and kind may be sent as they are, for clients that send whole rows.
 -- {user_id, email?, tenant_user_type?, full_name?, phone?, roles?, is_business?, employee_id?, is_active?}
--- -> {user}. Fails: user_not_found, invalid_roles, user_field_fixed (e-mail, kind, and the profile of
+-- -> {user, stopped_api_keys [{id, name, hint}]}: keys the person answers for, which do nothing any more.
+-- Fails: user_not_found, invalid_roles, user_field_fixed (e-mail, kind, and the profile of
 -- somebody whom others know as well), cannot_deactivate_self, last_tenant_admin.
 create or replace function tenancy.user_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -20811,7 +20940,7 @@ begin
   if v_was_admin and not tenancy.is_active_admin(v_user) then
     perform tenancy.keep_an_admin();
   end if;
-  return jsonb_build_object('user', tenancy.user_shown(v_user));
+  return jsonb_build_object('user', tenancy.user_shown(v_user), 'stopped_api_keys', tenancy.api_keys_stopped(v_user));
 end $$;
 
 -- The roles a tenant can give, each with its permissions. -> [{key, name, permissions}]
@@ -24995,13 +25124,13 @@ begin
 end $$;
 
 -- Keys are made and seen by a tenant's administrators. What a key is, not even they read again.
-select app.tenant_table('tenancy.api_keys', own => '{}', writes => 'insert', hidden => 'key_hash,last_used_at',
+select app.tenant_table('tenancy.api_keys', own => '{}', writes => 'insert', hidden => 'key_hash,last_used_at,warned_at',
   writers => $$app.has_permission('manage:tenant')$$);
 drop policy if exists administrators on tenancy.api_keys;
 create policy administrators on tenancy.api_keys as restrictive for all to barid_caller
   using ((select app.has_permission('manage:tenant')));
 revoke select on tenancy.api_keys from barid_caller;
-grant select (id, tenant_id, name, hint, scopes, created_by, expires_at, revoked_at, last_used_at, created_at), update (revoked_at)
+grant select (id, tenant_id, name, hint, scopes, created_by, expires_at, revoked_at, last_used_at, created_at), update (revoked_at, created_by)
   on tenancy.api_keys to barid_caller;
 
 -- sql/50_policies/30_storefront.sql
@@ -25247,6 +25376,7 @@ begin
   perform cron.schedule('barid_rates_purge', '37 * * * *', 'select private.rates_purge()');
   perform cron.schedule('barid_jobs_purge', '23 3 * * *', 'select private.jobs_purge()');
   perform cron.schedule('barid_wizard_runs_purge', '31 3 * * *', 'select private.wizard_runs_purge()');
+  perform cron.schedule('barid_api_keys_warn', '27 4 * * *', 'select private.api_keys_warn()');
   perform cron.schedule('barid_invitations_purge', '37 3 * * *', 'select private.invitations_purge()');
   perform cron.schedule('barid_report_stock', '17 2 * * *', 'select private.report_stock()');
   perform cron.schedule('barid_webhooks_release', '*/5 * * * *', 'select private.webhooks_release()');
@@ -25505,6 +25635,8 @@ from (values
   ('{tenant.subscription_started,tenant.subscription_cancelled}', 'tenants', 'tenant',
     '{"status": "string", "type": "string", "actor_id": "uuid?"}'),
   ('{tenant.modules_changed}', 'tenants', 'tenant', '{"status": "string", "enabled": "array", "actor_id": "uuid?"}'),
+  ('{api_key.expiring}', 'tenants', 'api_key',
+    '{"api_key_id": "uuid", "name": "string", "hint": "string?", "expires_at": "timestamp", "created_by": "uuid?"}'),
   ('{tenant_user.joined,tenant_user.left}', 'tenants', 'user',
     '{"user_id": "uuid", "tenant_user_type": "string", "actor_id": "uuid"}'),
   ('{tenant_wizard.rollback_failed}', 'tenants', 'tenant', '{"run_id": "uuid", "tenant_id": "uuid", "actor_id": "uuid?"}'),

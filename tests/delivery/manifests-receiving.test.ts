@@ -80,8 +80,9 @@ describe("starting to receive", () => {
 
   test("is a person's business: a key that stands for nobody cannot receive", async () => {
     const key = "key-" + randomUUID();
-    await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes)
-      values (${tenant.id}, 'robot', sha256(${key}::bytea), '{manage:operations:tenant}')`;
+    await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes, created_by, expires_at)
+      values (${tenant.id}, 'robot', sha256(${key}::bytea), '{manage:operations:tenant}', ${tenant.admin.id},
+        now() + interval '1 day')`;
     const robot = (path: string, body: unknown) =>
       nobody.post(path, body, { headers: { "x-api-key": key } });
     const waiting = await newManifest(tenant);

@@ -78,7 +78,11 @@ test("what is told in confidence stands nowhere", async () => {
     )).body.secret,
   );
   const { key } = (await ask(
-    tenant.admin.post("/tenants/me/api-keys", { name: "Till", scopes: ["view:tenant"] }, {
+    tenant.admin.post("/tenants/me/api-keys", {
+      name: "Till",
+      scopes: ["view:tenant"],
+      expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+    }, {
       headers: { "idempotency-key": randomUUID() },
     }),
     201,

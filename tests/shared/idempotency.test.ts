@@ -48,8 +48,9 @@ describe("whose key it is", () => {
     const key = randomUUID();
     const secrets = [randomUUID(), randomUUID()];
     for (const secret of secrets) {
-      await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes)
-        values (${tenant.id}, 'Machine', sha256(${secret}::bytea), '{manage:operations:tenant}')`;
+      await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes, created_by, expires_at)
+        values (${tenant.id}, 'Machine', sha256(${secret}::bytea), '{manage:operations:tenant}',
+          ${tenant.admin.id}, now() + interval '1 day')`;
     }
     const [one, two] = await Promise.all(
       secrets.map((secret) =>

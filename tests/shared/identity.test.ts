@@ -244,11 +244,13 @@ async function newKey(
   more: { scopes?: string[]; system?: boolean; expires?: string; revoked?: boolean } = {},
 ) {
   const key = `bk_${crypto.randomUUID()}`;
-  await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes, is_system_capable, expires_at, revoked_at)
+  const maker = tenantId && a.admin.id;
+  await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes, is_system_capable, created_by, expires_at, revoked_at)
     values (${tenantId}, 'test', sha256(${key}), ${more.scopes ?? ["view:tenant"]}, ${
     more.system ?? false
-  },
-      now() + ${more.expires ?? null}::interval, ${more.revoked ? new Date() : null})`;
+  }, ${maker}, now() + ${more.expires ?? (tenantId && "1 day")}::interval, ${
+    more.revoked ? new Date() : null
+  })`;
   return (tenant?: string, method = "GET") =>
     nobody.send(method, points, method === "GET" ? undefined : {}, {
       headers: { "x-api-key": key },
@@ -282,8 +284,9 @@ test("a key of the system works in the tenant it names; a tenant's key never act
   expect(await call()).toFailWith(400, "tenant_id_required");
   const grants = async (tenantId: string | null, system: boolean) => {
     const hash = crypto.randomUUID();
-    await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes, is_system_capable)
-      values (${tenantId}, 'test', sha256(${hash}), '{view:tenant,manage:system,manage:user_access:system}', ${system})`;
+    await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes, is_system_capable, created_by, expires_at)
+      values (${tenantId}, 'test', sha256(${hash}), '{view:tenant,manage:system,manage:user_access:system}', ${system},
+        ${a.admin.id}, now() + interval '1 day')`;
     const [row] = await sql`select grants from private.identify(jsonb_build_object(
       'api_key_hash', encode(sha256(${hash}), 'hex'), 'tenant_mode', 'optional'))`;
     return row.grants;

@@ -218,6 +218,9 @@ async function addTheRest(tenant: Tenant, made: Made) {
     const api_key = await one("tenancy.api_keys", {
       name: "Key",
       key_hash: randomBytes(32),
+      scopes: ["view:tenant"],
+      created_by: people.admin.id,
+      expires_at: "2099-01-01T00:00:00Z",
     });
     await one("app.counters", { counter: "delivery_code", value: code }, "counter");
     await one("app.jobs", { kind: "none.none", run_at: "9999-01-01T00:00:00Z" });

@@ -139,8 +139,9 @@ test("only those who manage the system list, make and move tenants", async () =>
 
 test("an API key of the system with the scope manages tenants; one of a tenant never does", async () => {
   const key = async (tenant: string | null, capable: boolean, name: string) => {
-    await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes, is_system_capable)
-      values (${tenant}, 'Key', sha256(convert_to(${name}, 'UTF8')), '{manage:system,manage:tenant}', ${capable})`;
+    await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes, is_system_capable, created_by, expires_at)
+      values (${tenant}, 'Key', sha256(convert_to(${name}, 'UTF8')), '{manage:system,manage:tenant}', ${capable},
+        ${a.admin.id}, now() + interval '1 day')`;
     return { headers: { "x-api-key": name } };
   };
   const ours = await key(null, true, `sys-${a.id}`);

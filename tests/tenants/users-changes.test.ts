@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
-import { type Answer, nobody, type Person } from "../support/api.ts";
+import { type Answer, type Person, withKey } from "../support/api.ts";
 import { sql } from "../support/db.ts";
-import { newPerson, newTenant, type Tenant } from "../support/people.ts";
+import { newPerson, newSystemAdmin, newTenant, type Tenant } from "../support/people.ts";
 
 let a: Tenant;
 let b: Tenant;
@@ -92,21 +92,59 @@ test("the last administrator stays one, whoever asks", async () => {
   const tenant = await newTenant();
   expect(await tenant.admin.put(path(tenant, tenant.admin), { roles: ["dispatcher"] }))
     .toFailWith(409, "last_tenant_admin");
-  const [key] = await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes)
-    values (${tenant.id}, 'k', sha256(${"key-" + tenant.id}), '{manage:tenant}') returning id`;
-  expect(key.id).toBeDefined();
-  const asKey = (more: string) =>
-    nobody.post(path(tenant, tenant.admin) + more, {}, {
-      headers: { "x-api-key": "key-" + tenant.id },
-    });
-  expect(await asKey("/deactivate")).toFailWith(409, "last_tenant_admin");
+  const system = await newSystemAdmin();
+  expect(await system.post(`${path(tenant, tenant.admin)}/deactivate`))
+    .toFailWith(409, "last_tenant_admin");
   expect(await rolesOf(tenant, tenant.admin)).toEqual(["tenant_admin"]);
   const second = await newPerson(tenant.id, "staff", "tenant_admin");
-  expect(await asKey("/deactivate")).toSucceed();
+  expect(await system.post(`${path(tenant, tenant.admin)}/deactivate`)).toSucceed();
   expect(await second.put(path(tenant, second), { roles: ["dispatcher"] })).toFailWith(
     409,
     "last_tenant_admin",
   );
+});
+
+test("deactivating a person names the keys that stop; another administrator takes one over first", async () => {
+  const tenant = await newTenant();
+  const second = await newPerson(tenant.id, "staff", "tenant_admin");
+  const keyOf = async (name: string, scopes: string[]) => {
+    const expires_at = new Date(Date.now() + 86_400_000).toISOString();
+    const { body } = await second.post("/tenants/me/api-keys", { name, scopes, expires_at });
+    return body as { api_key: { id: string; hint: string }; key: string };
+  };
+  const [shop, till, old] = [
+    await keyOf("Shop", ["view:tenant", "manage:tenant"]),
+    await keyOf("Till", ["view:tenant"]),
+    await keyOf("Old", ["view:tenant"]),
+  ];
+  await second.delete(`/tenants/me/api-keys/${old.api_key.id}`);
+  const taken = await tenant.admin.post(`/tenants/me/api-keys/${till.api_key.id}/take-over`);
+  expect(taken).toSucceed(200);
+
+  // A narrower role narrows the key at once; it stops when nothing is left.
+  const narrowed = await tenant.admin.put(path(tenant, second), { roles: ["dispatcher"] });
+  expect(narrowed.body.stopped_api_keys).toEqual([]);
+  expect(await withKey(shop.key).get(`/tenants/${tenant.id}/users`)).toFailWith(403, "forbidden");
+  expect(await withKey(shop.key).get(`/tenants/${tenant.id}`)).toSucceed(200);
+  const mine = await tenant.admin.get("/tenants/me/api-keys", { query: { created_by: second.id } });
+  expect(mine.body.api_keys.map(({ name }: { name: string }) => name)).toEqual(["Old", "Shop"]);
+  expect(mine.body.api_keys[1]).toMatchObject({
+    scopes: ["manage:tenant", "view:tenant"],
+    effective_scopes: ["view:tenant"],
+    status: "active",
+  });
+
+  const answer = await tenant.admin.post(`${path(tenant, second)}/deactivate`);
+  expect(answer).toSucceed(200);
+  expect(answer.body.stopped_api_keys)
+    .toEqual([{ id: shop.api_key.id, name: "Shop", hint: shop.api_key.hint }]);
+  expect(await withKey(shop.key).get(`/tenants/${tenant.id}`)).toFailWith(401, "unauthorized");
+  expect(await withKey(till.key).get("/delivery/addresses")).toSucceed(200);
+  const stopped = await tenant.admin.get("/tenants/me/api-keys", { query: { status: "stopped" } });
+  expect(stopped.body.api_keys).toMatchObject([{ id: shop.api_key.id, status: "stopped" }]);
+  expect(await tenant.admin.put(path(tenant, second), { is_active: true, roles: ["tenant_admin"] }))
+    .toSucceed(200);
+  expect(await withKey(shop.key).get(`/tenants/${tenant.id}/users`)).toSucceed(200);
 });
 
 test("administrators who remove each other at the same moment leave one", async () => {

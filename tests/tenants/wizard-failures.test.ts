@@ -25,9 +25,9 @@ const breaks: [step: string, table: string, event: string][] = [
 
 beforeAll(async () => {
   system = await newSystemAdmin();
-  // Only the request that names the step in its id meets the trigger.
+  // Only the request that names the step in the id it sends meets the trigger.
   await sql`create or replace function private.test_break_wizard() returns trigger language plpgsql as $$ begin
-    if current_setting('app.request_id', true) like '%' || tg_argv[0] || '%' then perform app.fail('service_unavailable'); end if;
+    if current_setting('app.client_request_id', true) like '%' || tg_argv[0] || '%' then perform app.fail('service_unavailable'); end if;
     return case tg_op when 'DELETE' then old else new end; end $$`;
   await sql`create or replace function private.test_break_auth() returns trigger language plpgsql as
     $$ begin raise exception 'no room'; end $$`;

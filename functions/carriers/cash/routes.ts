@@ -60,6 +60,7 @@ export const carrierCash: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/tenant/:carrier_code/remittances",
+    person: true,
     summary: "Enter what a carrier paid of the cash it collected; all of it or nothing",
     access: can("manage:tenant"),
     params: CarrierParams,
@@ -83,6 +84,7 @@ export const carrierCash: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/tenant/:carrier_code/remittances/:remittance_id/reverse",
+    person: true,
     summary: "Take back a payment that was entered wrongly; what it paid is owed again",
     access: can("manage:tenant"),
     params: OfRemittance,

@@ -43,6 +43,7 @@ export const cashDesks: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/cash-desks/transfers",
+    person: true,
     summary: "Bring cash of a desk to the bank, or hand it to another of the staff",
     access: office,
     idempotency: "required",
@@ -62,6 +63,7 @@ export const cashDesks: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/cash-desks/transfers/:id/reverse",
+    person: true,
     summary: "Take back a transfer by its mirror; both stay in the books",
     access: office,
     idempotency: "required",

@@ -45,6 +45,7 @@ export const cashHandovers: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/cod-collections/handover",
+    person: true,
     summary: "Declare cash put on the desk; the office may count it at once",
     access: cashPeople,
     body: DeclareHandover,
@@ -63,6 +64,7 @@ export const cashHandovers: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/cod-collections/handovers/:id/count",
+    person: true,
     summary: "Count declared cash; a difference becomes a discrepancy and moves no balance",
     access: office,
     params: ids("id"),
@@ -76,6 +78,7 @@ export const cashHandovers: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/cod-collections/handovers/:id/resolve",
+    person: true,
     summary: "End a discrepancy",
     access: office,
     params: ids("id"),
@@ -95,6 +98,7 @@ export const cashHandovers: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/cod-collections/handovers/:id/cancel",
+    person: true,
     summary: "Take back a handover that was declared or counted wrongly, before it is remitted",
     access: cashPeople,
     params: ids("id"),

@@ -58,6 +58,7 @@ export const cod: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/cod-collections/remit",
+    person: true,
     summary: "Hand in collected cash; moves no wallet",
     access: cashPeople,
     body: Settle,
@@ -69,6 +70,7 @@ export const cod: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/cod-collections/settle-by-wallet",
+    person: true,
     summary: "Pay for collected cash from the driver's wallet",
     access: cashPeople,
     body: Settle,

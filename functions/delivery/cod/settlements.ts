@@ -131,6 +131,7 @@ export const codSettlements: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/cod-settlements/:settlement_payment_id/reverse",
+    person: true,
     summary:
       "Take back a settlement that was entered wrongly: its cash is in the driver's hands again",
     access: office,

@@ -62,6 +62,7 @@ export const walletEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/wallets/:id/adjust",
+    person: true,
     summary: "Put money from outside into a wallet, or take it out",
     access: role("tenant_admin"),
     idempotency: "required",
@@ -79,6 +80,7 @@ export const walletEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/wallets/:id/adjustments/:payment_id/reverse",
+    person: true,
     summary: "Take back an adjustment by its mirror; both stay in the books",
     access: role("tenant_admin"),
     idempotency: "required",
@@ -98,6 +100,7 @@ export const walletEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/wallets/:id/top-ups",
+    person: true,
     summary: "Put money into my own wallet through a payment gateway",
     access: role("driver", "institution", "customer"),
     params: ids("id"),

@@ -89,6 +89,7 @@ export const webhooks: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/webhook-events/:event_id/resolve",
+    person: true,
     summary: "Settle an event that fits no payment",
     access: admin,
     params: ids("event_id"),

@@ -153,6 +153,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/orders/:order_id/refund",
+    person: true,
     summary: "Give what was paid, or a part of it, back to the customer's wallet",
     access: tenantAdmin,
     params,

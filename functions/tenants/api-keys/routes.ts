@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { can } from "../../../shared/access.ts";
 import { sha256Hex } from "../../../shared/actor.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { defineList, oneOf, pagination } from "../../../shared/list.ts";
+import { defineList, id, oneOf, pagination } from "../../../shared/list.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { seal, unseal } from "../../../shared/secrets.ts";
 import {
@@ -17,7 +17,8 @@ import {
 const list = defineList({
   view: "tenancy.api_keys_list",
   sort: ["created_at", "name"],
-  params: { status: oneOf("status", statuses) },
+  params: { status: oneOf("status", statuses), created_by: id("created_by_id") },
+  hidden: ["created_by_id"],
   limit: { default: 20, max: 100 },
 });
 
@@ -49,18 +50,19 @@ export const apiKeys: AnyEndpoint[] = [
     path: "/me/api-keys",
     summary: "Make an API key for a program of my tenant; it is shown once",
     access: can("manage:tenant"),
+    person: true,
     body: CreateApiKey,
     response: ApiKeyCreated,
     confidential: true,
     status: 201,
-    errors: ["api_key_scope_not_held", "api_key_expiry_past"],
+    errors: ["api_key_scope_not_held", "api_key_expiry_past", "api_key_expiry_too_far"],
     async run({ db, body }) {
-      const [id, key] = [crypto.randomUUID(), newKey()];
+      const [keyId, key] = [crypto.randomUUID(), newKey()];
       const made = {
-        id,
+        id: keyId,
         hash: sha256Hex(key),
         hint: key.slice(-4),
-        key: await seal(key, purpose(id)),
+        key: await seal(key, purpose(keyId)),
       };
       const answer = await db.call<z.infer<typeof ApiKeyCreated>>("tenancy.api_key_create", {
         ...body,
@@ -69,6 +71,17 @@ export const apiKeys: AnyEndpoint[] = [
       // Asked again with its Idempotency-Key, the answer is the first one, with the first key.
       return { ...answer, key: await unseal(answer.key, purpose(answer.api_key.id)) };
     },
+  }),
+  endpoint({
+    method: "post",
+    path: "/me/api-keys/:api_key_id/take-over",
+    summary: "Answer for an API key in its maker's place, so that it works on when they go",
+    access: can("manage:tenant"),
+    person: true,
+    params: ids("api_key_id"),
+    response: ApiKeyResponse,
+    errors: ["api_key_not_found", "api_key_ended", "api_key_scope_not_held"],
+    run: ({ db, params }) => db.call("tenancy.api_key_take_over", { id: params.api_key_id }),
   }),
   endpoint({
     method: "delete",

@@ -9,12 +9,13 @@ const Scope = z.enum([
   "manage:module:warehouse",
 ]);
 
-export const statuses = ["active", "expired", "revoked"] as const;
+/** `stopped`: the person who answers for it may do nothing of what its scopes say any more. */
+export const statuses = ["active", "stopped", "expired", "revoked"] as const;
 
 export const CreateApiKey = z.object({
   name: Text.max(100).meta({ description: "What uses it, so that people know it again" }),
   scopes: z.array(Scope).min(1).max(20),
-  expires_at: Instant.nullish().meta({ description: "When it ends by itself; never, if left out" }),
+  expires_at: Instant.meta({ description: "When it ends by itself: at most a year from now" }),
 });
 
 export const ApiKey = z.strictObject({
@@ -22,8 +23,13 @@ export const ApiKey = z.strictObject({
   name: z.string(),
   hint: z.string().nullable().meta({ description: "The last four characters of the key" }),
   scopes: z.array(z.string()),
+  effective_scopes: z.array(z.string()).meta({
+    description: "Those that the person who answers for the key has now: all it may do",
+  }),
   status: z.enum(statuses),
-  created_by: PersonRef.nullable(),
+  created_by: PersonRef.nullable().meta({
+    description: "The person who answers for it: its maker, or who took it over",
+  }),
   expires_at: Timestamp.nullable(),
   revoked_at: Timestamp.nullable(),
   last_used_at: Timestamp.nullable().meta({

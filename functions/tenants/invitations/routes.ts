@@ -19,6 +19,7 @@ export const tenantInvitations: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/:tenantId/users",
+    person: true,
     summary: "Invite a person; every address gets the same answer, with an account or without",
     access: can("manage:tenant"),
     tenant: "path",
@@ -50,6 +51,7 @@ export const tenantInvitations: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/:tenantId/invitations/:invitation_id/resend",
+    person: true,
     summary: "Send an open or expired invitation again, for another 14 days",
     access: can("manage:tenant"),
     tenant: "path",

@@ -8,6 +8,7 @@ import {
   PermissionsResponse,
   RolesResponse,
   UpdateUser,
+  UserChangedResponse,
   UserResponse,
   users,
   UsersResponse,
@@ -32,6 +33,7 @@ export const tenantUsers: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/:tenantId/members",
+    person: true,
     summary: "Make a person with an account at once; the system's own call, which also needs " +
       "permission manage:system",
     access: can("manage:user_access:system"),
@@ -53,12 +55,13 @@ export const tenantUsers: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/:tenantId/users/:userId",
+    person: true,
     summary: "Change a user",
     access: can("manage:tenant"),
     tenant: "path",
     params: ids("tenantId", "userId"),
     body: UpdateUser,
-    response: UserResponse,
+    response: UserChangedResponse,
     errors: [
       "user_not_found",
       "user_field_fixed",
@@ -72,11 +75,12 @@ export const tenantUsers: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/:tenantId/users/:userId/deactivate",
+    person: true,
     summary: "Shut a user out of the tenant",
     access: can("manage:tenant"),
     tenant: "path",
     params: ids("tenantId", "userId"),
-    response: UserResponse,
+    response: UserChangedResponse,
     errors: ["user_not_found", "cannot_deactivate_self", "last_tenant_admin"],
     run: ({ db, params }) =>
       db.call("tenancy.user_update", { user_id: params.userId, is_active: false }),

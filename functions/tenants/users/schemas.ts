@@ -68,6 +68,14 @@ const User = z.object({
 });
 
 export const UserResponse = z.object({ user: User });
+export const UserChangedResponse = UserResponse.extend({
+  stopped_api_keys: z.array(
+    z.object({ id: Id, name: z.string(), hint: z.string().nullable() }),
+  ).meta({
+    description: "Keys that the person answers for and that do nothing any more; another " +
+      "administrator can take one over (`POST /tenants/me/api-keys/{api_key_id}/take-over`)",
+  }),
+});
 export const UsersResponse = z.object({ users: z.array(User), pagination: Pagination });
 
 const Named = z.object({ key: z.string(), name: z.record(z.string(), z.string()) });

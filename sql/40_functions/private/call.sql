@@ -8,9 +8,10 @@ end $$;
 -- the code and `detail` its params (app.fail) in state RULE0; else a constraint or PostgreSQL itself refused, and only
 -- then `context` says where, for the log of the functions.
 create or replace function private.refusal(refused private.refused, claims jsonb) returns jsonb
-language plpgsql immutable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
-  return jsonb_build_object('call_id', claims ->> 'call_id', 'refused', jsonb_strip_nulls(jsonb_build_object(
+  return jsonb_build_object('call_id', claims ->> 'call_id',
+    'api_key', case when claims ? 'api_key_hash' then private.api_key_id(claims) end, 'refused', jsonb_strip_nulls(jsonb_build_object(
     'state', refused.state, 'message', refused.message, 'detail', nullif(refused.detail, ''),
     'constraint', nullif(refused.constraint_name, ''),
     'context', case when refused.state <> 'RULE0' then refused.context end)));
@@ -25,7 +26,7 @@ end $$;
 -- attempt, so it is no part of what a key stands for.
 -- rule.version names the row the endpoint is about: its version is told, and when `expected` lists the versions that
 -- the client knows, the row must have one of them from before the work until its first change.
--- Answers {data, replayed, jobs, events, language, tenant, version}; jobs tells that background work waits for a runner,
+-- Answers {data, replayed, jobs, events, language, tenant, api_key, version}; jobs tells that background work waits for a runner,
 -- events that somebody listens to what happened.
 -- A refusal is an answer too, {refused, call_id} (see private.refusal): everything the call did is undone with its
 -- subtransaction, and PostgreSQL, which logs the statement of every error, does not log what the caller sent.
@@ -45,7 +46,8 @@ begin
     perform set_config('app.idempotency_key', v_key, true);
     v_answer := private.idempotency_claim(claims ->> 'operation', v_key, input - 'made', coalesce(rule ->> 'conflict', 'idempotency_conflict'));
     if v_answer is not null then
-      return jsonb_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id');
+      return jsonb_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'tenant', app.tenant_id(),
+      'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id');
     end if;
   end if;
   if rule #> '{version,expected}' is not null then
@@ -59,7 +61,8 @@ begin
     -- What a constraint finds at the commit would be an error outside of this block.
     set constraints all immediate;
   end if;
-  return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id',
+  return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(),
+      'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id',
     'version', case when rule ? 'version' then private.version_of(rule -> 'version') end,
     'jobs', coalesce(nullif(current_setting('app.jobs_queued', true), ''), 'off') = 'on',
     'events', coalesce(nullif(current_setting('app.events_queued', true), ''), 'off') = 'on');
@@ -94,7 +97,8 @@ begin
       execute format('execute %I (%L)', v_plan, params) into v_answer;
     end;
   end if;
-  return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id',
+  return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(),
+      'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id',
     'version', case when rule ? 'version' then private.version_of(rule -> 'version') end);
 exception when sqlstate 'RULE0' or integrity_constraint_violation or data_exception or insufficient_privilege then
   get stacked diagnostics v_refused.state = returned_sqlstate, v_refused.message = message_text, v_refused.detail = pg_exception_detail,
@@ -129,7 +133,8 @@ declare
   v_refused private.refused;
 begin
   v_language := private.enter(claims, rule);
-  return jsonb_build_object('language', v_language, 'tenant', app.tenant_id(), 'call_id', claims ->> 'call_id');
+  return jsonb_build_object('language', v_language, 'tenant', app.tenant_id(),
+      'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id');
 exception when sqlstate 'RULE0' or integrity_constraint_violation or data_exception or insufficient_privilege then
   get stacked diagnostics v_refused.state = returned_sqlstate, v_refused.message = message_text, v_refused.detail = pg_exception_detail,
     v_refused.constraint_name = constraint_name, v_refused.context = pg_exception_context;

@@ -1,3 +1,11 @@
+-- The id of the key that a call came with, for the log line of a refusal; null when there is no such key.
+create or replace function private.api_key_id(claims jsonb) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select k.id from tenancy.api_keys k where k.key_hash = decode(claims ->> 'api_key_hash', 'hex'));
+end $$;
+grant execute on function private.api_key_id(jsonb) to barid_api, barid_caller;
+
 -- Who a verified token (or service key, or API key) stands for, in which tenant, with which grants.
 --
 -- claims: sub (user id), tenant_id (the token's active tenant), asked_tenant_id (?tenant_id=),
@@ -5,10 +13,12 @@
 --         issued_at (of the token, seconds), mailbox (the bearer signed in by a mail to his address).
 -- Reads roles and permissions afresh, so taking a role away holds from the next request on.
 -- Security definer: it must see memberships before there is a tenant. Callable by the entry points only.
+-- api_key_id names the key of the call, is_company_key says that it is one company's.
 -- Fails: unauthorized, forbidden, tenant_id_required, tenant_inactive; tenant_not_found only for those who
 -- may reach every tenant, since others must not learn which ids exist.
 create or replace function private.identify(
-  claims jsonb, out user_id uuid, out tenant_id uuid, out grants text[], out sees_tenant boolean, out language text
+  claims jsonb, out user_id uuid, out tenant_id uuid, out grants text[], out sees_tenant boolean, out language text,
+  out api_key_id uuid, out is_company_key boolean
 )
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
@@ -26,12 +36,15 @@ declare
   v_key record;
 begin
   if claims ? 'api_key_hash' then
-    select k.id, k.tenant_id, k.scopes, k.is_system_capable, coalesce(k.last_used_at < now() - interval '1 hour', true) as is_news
+    -- A key of one tenant never acts for the system, whatever its scopes say, and does what its maker may do now: one that may
+    -- do nothing any more has stopped.
+    select k.id, k.tenant_id, k.is_system_capable, coalesce(k.last_used_at < now() - interval '1 hour', true) as is_news,
+      case when k.tenant_id is null then k.scopes else private.api_key_scopes(k.tenant_id, k.created_by, k.scopes) end as scopes
     into v_key
     from tenancy.api_keys k
     where k.key_hash = decode(claims ->> 'api_key_hash', 'hex') and k.revoked_at is null
       and (k.expires_at is null or k.expires_at > now());
-    if not found or (v_key.tenant_id is null and not v_key.is_system_capable) then
+    if not found or (v_key.tenant_id is null and not v_key.is_system_capable) or v_key.scopes = '{}' then
       perform app.fail('unauthorized');
     end if;
     if v_key.tenant_id is not null and v_asked is not null and v_asked <> v_key.tenant_id then
@@ -45,10 +58,9 @@ begin
     v_tenant := coalesce(v_key.tenant_id, v_tenant);
     v_system := v_key.tenant_id is null;
     v_type := 'staff';
-    -- A key of one tenant never acts for the system, whatever its scopes say.
-    v_grants := v_grants || (
-      select coalesce(array_agg('permission:' || s), '{}') from unnest(v_key.scopes) s
-      where v_key.is_system_capable or s not in ('manage:system', 'manage:user_access:system'));
+    v_grants := v_grants || array(select 'permission:' || s from unnest(v_key.scopes) s);
+    api_key_id := v_key.id;
+    is_company_key := v_key.tenant_id is not null;
   elsif v_user is not null then
     -- What was issued before its owner proved the account may be in the hands of whoever made it. Tokens name seconds.
     if not exists (select from tenancy.profiles p where p.id = v_user and (p.proven_at is null or v_mailbox or v_service

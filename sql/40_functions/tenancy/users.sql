@@ -149,7 +149,8 @@ end $$;
 
 -- Changes what is sent; e-mail and kind may be sent as they are, for clients that send whole rows.
 -- {user_id, email?, tenant_user_type?, full_name?, phone?, roles?, is_business?, employee_id?, is_active?}
--- -> {user}. Fails: user_not_found, invalid_roles, user_field_fixed (e-mail, kind, and the profile of
+-- -> {user, stopped_api_keys [{id, name, hint}]}: keys the person answers for, which do nothing any more.
+-- Fails: user_not_found, invalid_roles, user_field_fixed (e-mail, kind, and the profile of
 -- somebody whom others know as well), cannot_deactivate_self, last_tenant_admin.
 create or replace function tenancy.user_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -199,7 +200,7 @@ begin
   if v_was_admin and not tenancy.is_active_admin(v_user) then
     perform tenancy.keep_an_admin();
   end if;
-  return jsonb_build_object('user', tenancy.user_shown(v_user));
+  return jsonb_build_object('user', tenancy.user_shown(v_user), 'stopped_api_keys', tenancy.api_keys_stopped(v_user));
 end $$;
 
 -- The roles a tenant can give, each with its permissions. -> [{key, name, permissions}]

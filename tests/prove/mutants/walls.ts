@@ -201,7 +201,7 @@ export const walls: Mutant[] = [
     to: "where false",
     test: [
       "tests/tenants/api-keys.test.ts",
-      "a key makes no key that may do more than itself",
+      "a person makes no key that may do more than they may",
     ],
   },
 ];

@@ -29,6 +29,8 @@ export interface ListDeclaration {
   limit: { default: number; max: number };
   /** A time that every row has: what the whole list is read by; `created_at` unless said. */
   readBy?: string;
+  /** The type of the view's `id`; uuid unless said. */
+  idType?: "bigint";
   /** Columns of the view that only this engine reads. */
   hidden?: readonly string[];
   /** The table of the rows, where it is `app.followed`: who keeps a copy of them can ask for what changed. */

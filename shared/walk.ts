@@ -72,7 +72,7 @@ function readCursor(cursor: string): Place {
   return { at, id };
 }
 
-type Walked = { view: string; readBy?: string; changes?: string };
+type Walked = { view: string; readBy?: string; changes?: string; idType?: string };
 
 /** What the rows are read from: for changes also their table, which alone knows them. */
 export function walkFrom({ view, changes }: Walked, { by }: Walk): string {
@@ -92,7 +92,7 @@ export function walkOrder(list: Walked, walk: Walk): string {
 
 /** Which rows lie beyond the place. Values stand under `after` and `since` of the statement's input. */
 export function walkCondition(list: Walked, walk: Walk): string {
-  const id = "($1 #>> '{after,id}')::uuid";
+  const id = `($1 #>> '{after,id}')::${list.idType ?? "uuid"}`;
   if (walk.by === "created") {
     if (!walk.after) return "true";
     return `(${placeOf(list, walk)}, r.id) < (($1 #>> '{after,at}')::timestamptz, ${id})`;

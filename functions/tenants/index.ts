@@ -11,6 +11,7 @@ export default serve(
       ...(await import("./me/notifications.ts")).myNotifications,
       ...(await import("./api-keys/routes.ts")).apiKeys,
       ...(await import("./users/routes.ts")).tenantUsers,
+      ...(await import("./audit/routes.ts")).auditLog,
       ...(await import("./invitations/routes.ts")).tenantInvitations,
       ...(await import("./settings/routes.ts")).settings,
       ...(await import("./modules/routes.ts")).modules,

@@ -3636,6 +3636,106 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/tenants/{tenantId}/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the tenant's invitations
+         * @description Who: permission manage:tenant.
+         */
+        get: operations["get_tenants_tenantId_invitations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tenants/{tenantId}/invitations/{invitation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an open invitation
+         * @description Who: permission manage:tenant.
+         */
+        delete: operations["delete_tenants_tenantId_invitations_invitation_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tenants/{tenantId}/invitations/{invitation_id}/resend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send an open or expired invitation again, for another 14 days
+         * @description Who: permission manage:tenant.
+         */
+        post: operations["post_tenants_tenantId_invitations_invitation_id_resend"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tenants/{tenantId}/leave": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Leave a company; only an invitation, or a store that I join, brings me back
+         * @description Who: any signed-in user.
+         */
+        post: operations["post_tenants_tenantId_leave"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tenants/{tenantId}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a person with an account at once; the system's own call, which also needs permission manage:system
+         * @description Who: permission manage:user_access:system.
+         */
+        post: operations["post_tenants_tenantId_members"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tenants/{tenantId}/modules": {
         parameters: {
             query?: never;
@@ -3822,7 +3922,7 @@ export interface paths {
         get: operations["get_tenants_tenantId_users"];
         put?: never;
         /**
-         * Add a user; one whose account is his own joins with it
+         * Invite a person; every address gets the same answer, with an account or without
          * @description Who: permission manage:tenant.
          */
         post: operations["post_tenants_tenantId_users"];
@@ -3936,6 +4036,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/tenants/me/api-keys/{api_key_id}/take-over": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer for an API key in its maker's place, so that it works on when they go
+         * @description Who: permission manage:tenant.
+         */
+        post: operations["post_tenants_me_api_keys_api_key_id_take_over"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tenants/me/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what changed in my tenant: who, what, before and after, by which key
+         * @description Who: permission manage:tenant.
+         */
+        get: operations["get_tenants_me_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tenants/me/confirm": {
         parameters: {
             query?: never;
@@ -3950,6 +4090,66 @@ export interface paths {
          * @description Who: any user who signed in by the link or the code in a mail to his address.
          */
         post: operations["post_tenants_me_confirm"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tenants/me/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The open invitations to my address
+         * @description Who: any signed-in user.
+         */
+        get: operations["get_tenants_me_invitations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tenants/me/invitations/{invitation_id}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept an invitation and become a member of its company
+         * @description Who: any signed-in user.
+         */
+        post: operations["post_tenants_me_invitations_invitation_id_accept"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tenants/me/invitations/{invitation_id}/decline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decline an invitation
+         * @description Who: any signed-in user.
+         */
+        post: operations["post_tenants_me_invitations_invitation_id_decline"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5746,6 +5946,42 @@ export interface components {
                 };
             };
         };
+        /**
+         * @description `invalid_roles`: These roles do not fit this kind of user.
+         *
+         *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+         *
+         *     `validation_failed`: {field} {reason}.
+         *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+         *
+         *     `invalid_uuid`: {field} is not a valid id.
+         *
+         *     `invalid_json`: The body is not valid JSON.
+         *
+         *     `unknown_field`: There is no field {field} here: use {expected_field}.
+         *
+         *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+         *
+         *     `tenant_id_required`: Choose a company first: send tenant_id.
+         */
+        "400_19": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    bytes_max?: string;
+                    /** @enum {unknown} */
+                    code: "invalid_roles" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    expected_field?: string;
+                    field?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
         /** @description `unauthorized`: Please sign in. */
         401: {
             headers: {
@@ -5830,11 +6066,32 @@ export interface components {
             };
         };
         /**
+         * @description `api_key_not_a_person`: A person does this: an API key may neither make keys or people, nor move money by itself.
+         *
+         *     `forbidden`: You are not allowed to do this.
+         *
+         *     `tenant_inactive`: This company's account is not active.
+         */
+        "403_3": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "api_key_not_a_person" | "forbidden" | "tenant_inactive";
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
          * @description You are not allowed to do this.
          *
          *     This company's account is not active.
          */
-        "403_3": {
+        "403_4": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5847,13 +6104,38 @@ export interface components {
             };
         };
         /**
+         * @description `api_key_scope_not_held`: A key may do nothing that you may not do yourself: {scopes}.
+         *
+         *     `api_key_not_a_person`: A person does this: an API key may neither make keys or people, nor move money by itself.
+         *
+         *     `forbidden`: You are not allowed to do this.
+         *
+         *     `tenant_inactive`: This company's account is not active.
+         */
+        "403_5": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "api_key_scope_not_held" | "api_key_not_a_person" | "forbidden" | "tenant_inactive";
+                    field?: string;
+                    message: string;
+                    scopes?: string[];
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
          * @description `tenant_subscription_disabled`: Subscriptions are turned off in this system.
          *
          *     `forbidden`: You are not allowed to do this.
          *
          *     `tenant_inactive`: This company's account is not active.
          */
-        "403_4": {
+        "403_6": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6482,11 +6764,30 @@ export interface components {
             };
         };
         /**
-         * @description `user_not_found`: This user does not exist.
+         * @description `api_key_not_found`: The API key was not found.
          *
          *     `tenant_not_found`: This company does not exist.
          */
         "404_31": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "api_key_not_found" | "tenant_not_found";
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
+         * @description `user_not_found`: This user does not exist.
+         *
+         *     `tenant_not_found`: This company does not exist.
+         */
+        "404_32": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6501,11 +6802,30 @@ export interface components {
             };
         };
         /**
+         * @description `invitation_not_found`: The invitation was not found.
+         *
+         *     `tenant_not_found`: This company does not exist.
+         */
+        "404_33": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "invitation_not_found" | "tenant_not_found";
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
          * @description `carrier_not_found`: The carrier was not found.
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_32": {
+        "404_34": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6524,7 +6844,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_33": {
+        "404_35": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6543,7 +6863,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_34": {
+        "404_36": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6562,7 +6882,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_35": {
+        "404_37": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6581,7 +6901,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_36": {
+        "404_38": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6871,6 +7191,26 @@ export interface components {
                     code: "cart_not_active" | "idempotency_conflict";
                     field?: string;
                     message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
+         * @description `invitation_not_pending`: This invitation is not open any more; its status is {status}.
+         *
+         *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+         */
+        "409_14": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "invitation_not_pending" | "idempotency_conflict";
+                    message: string;
+                    status?: string;
                     /** @constant */
                     success: false;
                 };
@@ -7451,7 +7791,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_32"];
+            404: components["responses"]["404_34"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -7775,8 +8115,8 @@ export interface operations {
                 };
             };
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
-            404: components["responses"]["404_32"];
+            403: components["responses"]["403_3"];
+            404: components["responses"]["404_34"];
             /**
              * @description `remittance_exceeds_owed`: The carrier owes {owed} {currency} of this, less than the amount.
              *
@@ -7888,7 +8228,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_33"];
+            404: components["responses"]["404_35"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -7974,8 +8314,8 @@ export interface operations {
             };
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
-            404: components["responses"]["404_33"];
+            403: components["responses"]["403_3"];
+            404: components["responses"]["404_35"];
             /**
              * @description `remittance_already_reversed`: This payment has already been taken back.
              *
@@ -8063,7 +8403,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_32"];
+            404: components["responses"]["404_34"];
             /**
              * @description `carrier_not_enabled`: The carrier is not enabled.
              *
@@ -9238,7 +9578,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["401_2"];
-            403: components["responses"]["403_3"];
+            403: components["responses"]["403_4"];
             404: components["responses"]["404_17"];
             429: components["responses"]["429_2"];
             500: components["responses"]["500_2"];
@@ -9836,7 +10176,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["401_2"];
-            403: components["responses"]["403_3"];
+            403: components["responses"]["403_4"];
             404: components["responses"]["404_17"];
             /** @description This Idempotency-Key was already used with other input. */
             409: {
@@ -10295,7 +10635,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
+            403: components["responses"]["403_3"];
             /**
              * @description `cash_desk_not_found`: There is no cash desk of this person in this currency.
              *
@@ -10457,7 +10797,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
+            403: components["responses"]["403_3"];
             /**
              * @description `cash_transfer_not_found`: This transfer of cash does not exist.
              *
@@ -10931,7 +11271,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
+            403: components["responses"]["403_3"];
             /**
              * @description `driver_not_found`: This driver does not exist.
              *
@@ -11148,7 +11488,7 @@ export interface operations {
             };
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
+            403: components["responses"]["403_3"];
             404: components["responses"]["404_14"];
             /**
              * @description `handover_not_cancellable`: This cash handover can no longer be taken back.
@@ -11252,7 +11592,7 @@ export interface operations {
             };
             400: components["responses"]["400_12"];
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
+            403: components["responses"]["403_3"];
             404: components["responses"]["404_14"];
             /**
              * @description `handover_not_declared`: This cash has already been counted.
@@ -11400,7 +11740,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
+            403: components["responses"]["403_3"];
             404: components["responses"]["404_14"];
             /**
              * @description `handover_not_in_discrepancy`: This cash handover has no open difference.
@@ -11557,7 +11897,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
+            403: components["responses"]["403_3"];
             404: components["responses"]["404_12"];
             /**
              * @description `settlement_idempotency_conflict`: This key was already used for another settlement.
@@ -11722,7 +12062,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
+            403: components["responses"]["403_3"];
             404: components["responses"]["404_12"];
             /**
              * @description `settlement_idempotency_conflict`: This key was already used for another settlement.
@@ -12364,7 +12704,7 @@ export interface operations {
             };
             400: components["responses"]["400_9"];
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
+            403: components["responses"]["403_3"];
             404: components["responses"]["404_13"];
             /**
              * @description `settlement_already_reversed`: This settlement has already been taken back.
@@ -20264,6 +20604,8 @@ export interface operations {
              *
              *     `validation_failed`: {field} {reason}.
              *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
              *     `invalid_uuid`: {field} is not a valid id.
              *
              *     `invalid_json`: The body is not valid JSON.
@@ -20280,8 +20622,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "one_destination_required" | "delivery_service_not_available" | "precondition_not_supported" | "validation_failed" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "one_destination_required" | "delivery_service_not_available" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -23911,7 +24254,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
+            403: components["responses"]["403_3"];
             404: components["responses"]["404_15"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
@@ -24041,7 +24384,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
+            403: components["responses"]["403_3"];
             /**
              * @description `wallet_not_found`: This wallet does not exist.
              *
@@ -24187,7 +24530,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
+            403: components["responses"]["403_3"];
             /**
              * @description `wallet_not_found`: This wallet does not exist.
              *
@@ -24986,7 +25329,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_36"];
+            404: components["responses"]["404_38"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -25151,7 +25494,7 @@ export interface operations {
             };
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
+            403: components["responses"]["403_3"];
             /**
              * @description `payment_event_not_found`: There is no such gateway event.
              *
@@ -25273,7 +25616,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401_3"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_36"];
+            404: components["responses"]["404_38"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -29133,7 +29476,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
+            403: components["responses"]["403_3"];
             404: components["responses"]["404_29"];
             /**
              * @description `order_not_paid`: The order is not paid in full.
@@ -32290,6 +32633,394 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    get_tenants_tenantId_invitations: {
+        parameters: {
+            query?: {
+                format?: "json" | "csv";
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                limit?: number;
+                page?: number;
+                search?: string;
+                sort_by?: "created_at" | "email" | "expires_at";
+                sort_order?: "asc" | "desc";
+                status?: "pending" | "accepted" | "declined" | "revoked" | "expired";
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path: {
+                tenantId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success; with `format=csv` the rows as text/csv */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        invitations: {
+                            answered_at: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            email: string;
+                            /** Format: date-time */
+                            expires_at: string;
+                            full_name: string;
+                            /** Format: uuid */
+                            id: string;
+                            invited_by: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            roles: string[];
+                            /** @enum {string} */
+                            status: "pending" | "accepted" | "declined" | "revoked" | "expired";
+                            /** @enum {string} */
+                            tenant_user_type: "staff" | "driver" | "institution" | "customer";
+                        }[];
+                        message: string;
+                        pagination: {
+                            limit: number;
+                            page: number;
+                            total: number;
+                            total_pages: number;
+                        };
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    delete_tenants_tenantId_invitations_invitation_id: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path: {
+                invitation_id: string;
+                tenantId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            invitation: {
+                                email: string;
+                                /** Format: date-time */
+                                expires_at: string;
+                                /** Format: uuid */
+                                id: string;
+                                /** @enum {string} */
+                                status: "pending" | "accepted" | "declined" | "revoked" | "expired";
+                            };
+                        };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            400: components["responses"]["400_3"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_33"];
+            409: components["responses"]["409_14"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_tenants_tenantId_invitations_invitation_id_resend: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path: {
+                invitation_id: string;
+                tenantId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            invitation: {
+                                email: string;
+                                /** Format: date-time */
+                                expires_at: string;
+                                /** Format: uuid */
+                                id: string;
+                                /** @enum {string} */
+                                status: "pending" | "accepted" | "declined" | "revoked" | "expired";
+                            };
+                        };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            400: components["responses"]["400_3"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_3"];
+            404: components["responses"]["404_33"];
+            409: components["responses"]["409_14"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_tenants_tenantId_leave: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path: {
+                tenantId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        /** Format: date-time */
+                        left_at: string;
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        /** Format: uuid */
+                        tenant_id: string;
+                    };
+                };
+            };
+            400: components["responses"]["400_3"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            /**
+             * @description `last_tenant_admin`: The company needs at least one active administrator.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "last_tenant_admin" | "idempotency_conflict";
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_tenants_tenantId_members: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path: {
+                tenantId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    email: string;
+                    employee_id?: string | null;
+                    full_name: string;
+                    is_business?: boolean | null;
+                    password?: string | null;
+                    phone?: string | null;
+                    roles?: ("tenant_admin" | "operations_manager" | "dispatcher" | "warehouse_manager" | "warehouse_staff" | "driver" | "institution" | "customer")[] | null;
+                    /** @enum {string} */
+                    tenant_user_type: "staff" | "driver" | "institution" | "customer";
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        user: {
+                            avatar_url: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            email: string | null;
+                            employee_id: string | null;
+                            first_name: string | null;
+                            full_name: string;
+                            /** Format: uuid */
+                            id: string;
+                            is_active: boolean;
+                            is_business: boolean;
+                            last_name: string | null;
+                            phone: string | null;
+                            roles: string[];
+                            /** @enum {string} */
+                            tenant_user_type: "staff" | "driver" | "institution" | "customer";
+                            /** Format: date-time */
+                            updated_at: string;
+                        };
+                    };
+                };
+            };
+            /**
+             * @description `invalid_roles`: These roles do not fit this kind of user.
+             *
+             *     `weak_password`: This password is too weak. Choose another one.
+             *
+             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+             *
+             *     `validation_failed`: {field} {reason}.
+             *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
+             *     `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        bytes_max?: string;
+                        /** @enum {unknown} */
+                        code: "invalid_roles" | "weak_password" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            401: components["responses"]["401"];
+            403: components["responses"]["403_3"];
+            404: components["responses"]["404"];
+            /**
+             * @description `user_already_member`: A user with this e-mail already belongs to the company.
+             *
+             *     `account_exists`: This e-mail has an account. Invite its owner instead: nobody who has an account joins without accepting.
+             *
+             *     `user_being_added`: This user is being added right now. Please try again in a moment.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "user_already_member" | "account_exists" | "user_being_added" | "idempotency_conflict";
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     get_tenants_tenantId_modules: {
         parameters: {
             query?: {
@@ -33069,7 +33800,7 @@ export interface operations {
             };
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
-            403: components["responses"]["403_4"];
+            403: components["responses"]["403_6"];
             404: components["responses"]["404"];
             409: components["responses"]["409_3"];
             413: components["responses"]["413"];
@@ -33132,7 +33863,7 @@ export interface operations {
             };
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
-            403: components["responses"]["403_4"];
+            403: components["responses"]["403_6"];
             /**
              * @description `subscription_not_found`: The company has no subscription to cancel.
              *
@@ -33406,87 +34137,37 @@ export interface operations {
         };
         responses: {
             /** @description Success */
-            201: {
+            202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
+                        data: {
+                            invitation: {
+                                email: string;
+                                /** Format: date-time */
+                                expires_at: string;
+                                /** Format: uuid */
+                                id: string;
+                                /** @enum {string} */
+                                status: "pending" | "accepted" | "declined" | "revoked" | "expired";
+                            };
+                        };
                         /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
                         ignored?: string[];
                         message: string;
                         /** @constant */
                         success: true;
-                        user: {
-                            avatar_url: string | null;
-                            /** Format: date-time */
-                            created_at: string;
-                            email: string | null;
-                            employee_id: string | null;
-                            first_name: string | null;
-                            full_name: string;
-                            /** Format: uuid */
-                            id: string;
-                            is_active: boolean;
-                            is_business: boolean;
-                            last_name: string | null;
-                            phone: string | null;
-                            roles: string[];
-                            /** @enum {string} */
-                            tenant_user_type: "staff" | "driver" | "institution" | "customer";
-                            /** Format: date-time */
-                            updated_at: string;
-                        };
                     };
                 };
             };
-            /**
-             * @description `invalid_roles`: These roles do not fit this kind of user.
-             *
-             *     `weak_password`: This password is too weak. Choose another one.
-             *
-             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
-             *
-             *     `validation_failed`: {field} {reason}.
-             *
-             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
-             *
-             *     `invalid_uuid`: {field} is not a valid id.
-             *
-             *     `invalid_json`: The body is not valid JSON.
-             *
-             *     `unknown_field`: There is no field {field} here: use {expected_field}.
-             *
-             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
-             *
-             *     `tenant_id_required`: Choose a company first: send tenant_id.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        bytes_max?: string;
-                        /** @enum {unknown} */
-                        code: "invalid_roles" | "weak_password" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
-                        expected_field?: string;
-                        field?: string;
-                        message: string;
-                        /** @constant */
-                        success: false;
-                    };
-                };
-            };
+            400: components["responses"]["400_19"];
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
+            403: components["responses"]["403_3"];
             404: components["responses"]["404"];
             /**
              * @description `user_already_member`: A user with this e-mail already belongs to the company.
-             *
-             *     `account_not_confirmed`: An account with this e-mail exists, but its owner has not confirmed it. Ask him to sign in by the link in a password-recovery mail and to confirm the account with a new password, then try again.
-             *
-             *     `user_being_added`: This user is being added right now. Please try again in a moment.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -33497,8 +34178,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "user_already_member" | "account_not_confirmed" | "user_being_added" | "idempotency_conflict";
-                        field?: string;
+                        code: "user_already_member" | "idempotency_conflict";
                         message: string;
                         /** @constant */
                         success: false;
@@ -33554,6 +34234,13 @@ export interface operations {
                         /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
                         ignored?: string[];
                         message: string;
+                        /** @description Keys that the person answers for and that do nothing any more; another administrator can take one over (`POST /tenants/me/api-keys/{api_key_id}/take-over`) */
+                        stopped_api_keys: {
+                            hint: string | null;
+                            /** Format: uuid */
+                            id: string;
+                            name: string;
+                        }[];
                         /** @constant */
                         success: true;
                         user: {
@@ -33579,45 +34266,10 @@ export interface operations {
                     };
                 };
             };
-            /**
-             * @description `invalid_roles`: These roles do not fit this kind of user.
-             *
-             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
-             *
-             *     `validation_failed`: {field} {reason}.
-             *
-             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
-             *
-             *     `invalid_uuid`: {field} is not a valid id.
-             *
-             *     `invalid_json`: The body is not valid JSON.
-             *
-             *     `unknown_field`: There is no field {field} here: use {expected_field}.
-             *
-             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
-             *
-             *     `tenant_id_required`: Choose a company first: send tenant_id.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        bytes_max?: string;
-                        /** @enum {unknown} */
-                        code: "invalid_roles" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
-                        expected_field?: string;
-                        field?: string;
-                        message: string;
-                        /** @constant */
-                        success: false;
-                    };
-                };
-            };
+            400: components["responses"]["400_19"];
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
-            404: components["responses"]["404_31"];
+            403: components["responses"]["403_3"];
+            404: components["responses"]["404_32"];
             /**
              * @description `user_field_fixed`: {field} of this user cannot be changed here.
              *
@@ -33677,6 +34329,13 @@ export interface operations {
                         /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
                         ignored?: string[];
                         message: string;
+                        /** @description Keys that the person answers for and that do nothing any more; another administrator can take one over (`POST /tenants/me/api-keys/{api_key_id}/take-over`) */
+                        stopped_api_keys: {
+                            hint: string | null;
+                            /** Format: uuid */
+                            id: string;
+                            name: string;
+                        }[];
                         /** @constant */
                         success: true;
                         user: {
@@ -33704,8 +34363,8 @@ export interface operations {
             };
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
-            403: components["responses"]["403_2"];
-            404: components["responses"]["404_31"];
+            403: components["responses"]["403_3"];
+            404: components["responses"]["404_32"];
             /**
              * @description `cannot_deactivate_self`: You cannot deactivate yourself.
              *
@@ -33800,6 +34459,7 @@ export interface operations {
     get_tenants_me_api_keys: {
         parameters: {
             query?: {
+                created_by?: string;
                 format?: "json" | "csv";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
@@ -33807,7 +34467,7 @@ export interface operations {
                 page?: number;
                 sort_by?: "created_at" | "name";
                 sort_order?: "asc" | "desc";
-                status?: "active" | "expired" | "revoked";
+                status?: "active" | "stopped" | "expired" | "revoked";
                 /** @description Another tenant of yours than the token's */
                 tenant_id?: components["parameters"]["tenant_id"];
             };
@@ -33832,11 +34492,14 @@ export interface operations {
                         api_keys: {
                             /** Format: date-time */
                             created_at: string;
+                            /** @description The person who answers for it: its maker, or who took it over */
                             created_by: {
                                 full_name: string;
                                 /** Format: uuid */
                                 id: string;
                             } | null;
+                            /** @description Those that the person who answers for the key has now: all it may do */
+                            effective_scopes: string[];
                             expires_at: string | null;
                             /** @description The last four characters of the key */
                             hint: string | null;
@@ -33848,7 +34511,7 @@ export interface operations {
                             revoked_at: string | null;
                             scopes: string[];
                             /** @enum {string} */
-                            status: "active" | "expired" | "revoked";
+                            status: "active" | "stopped" | "expired" | "revoked";
                         }[];
                         /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
                         ignored?: string[];
@@ -33892,8 +34555,11 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description When it ends by itself; never, if left out */
-                    expires_at?: string | null;
+                    /**
+                     * Format: date-time
+                     * @description When it ends by itself: at most a year from now
+                     */
+                    expires_at: string;
                     /** @description What uses it, so that people know it again */
                     name: string;
                     scopes: ("view:tenant" | "manage:tenant" | "manage:operations:tenant" | "manage:module:warehouse")[];
@@ -33911,11 +34577,14 @@ export interface operations {
                         api_key: {
                             /** Format: date-time */
                             created_at: string;
+                            /** @description The person who answers for it: its maker, or who took it over */
                             created_by: {
                                 full_name: string;
                                 /** Format: uuid */
                                 id: string;
                             } | null;
+                            /** @description Those that the person who answers for the key has now: all it may do */
+                            effective_scopes: string[];
                             expires_at: string | null;
                             /** @description The last four characters of the key */
                             hint: string | null;
@@ -33927,7 +34596,7 @@ export interface operations {
                             revoked_at: string | null;
                             scopes: string[];
                             /** @enum {string} */
-                            status: "active" | "expired" | "revoked";
+                            status: "active" | "stopped" | "expired" | "revoked";
                         };
                         /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
                         ignored?: string[];
@@ -33940,6 +34609,8 @@ export interface operations {
             };
             /**
              * @description `api_key_expiry_past`: {field} is not in the future.
+             *
+             *     `api_key_expiry_too_far`: {field} is more than a year away. A key ends within a year.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
@@ -33965,7 +34636,7 @@ export interface operations {
                     "application/json": {
                         bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "api_key_expiry_past" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "api_key_expiry_past" | "api_key_expiry_too_far" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         message: string;
@@ -33975,29 +34646,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["401"];
-            /**
-             * @description `api_key_scope_not_held`: A key may do nothing that you may not do yourself: {scopes}.
-             *
-             *     `forbidden`: You are not allowed to do this.
-             *
-             *     `tenant_inactive`: This company's account is not active.
-             */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code: "api_key_scope_not_held" | "forbidden" | "tenant_inactive";
-                        field?: string;
-                        message: string;
-                        scopes?: string[];
-                        /** @constant */
-                        success: false;
-                    };
-                };
-            };
+            403: components["responses"]["403_5"];
             404: components["responses"]["404"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
@@ -34036,11 +34685,14 @@ export interface operations {
                         api_key: {
                             /** Format: date-time */
                             created_at: string;
+                            /** @description The person who answers for it: its maker, or who took it over */
                             created_by: {
                                 full_name: string;
                                 /** Format: uuid */
                                 id: string;
                             } | null;
+                            /** @description Those that the person who answers for the key has now: all it may do */
+                            effective_scopes: string[];
                             expires_at: string | null;
                             /** @description The last four characters of the key */
                             hint: string | null;
@@ -34052,7 +34704,7 @@ export interface operations {
                             revoked_at: string | null;
                             scopes: string[];
                             /** @enum {string} */
-                            status: "active" | "expired" | "revoked";
+                            status: "active" | "stopped" | "expired" | "revoked";
                         };
                         /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
                         ignored?: string[];
@@ -34065,26 +34717,184 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
+            404: components["responses"]["404_31"];
+            409: components["responses"]["409"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_tenants_me_api_keys_api_key_id_take_over: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path: {
+                api_key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        api_key: {
+                            /** Format: date-time */
+                            created_at: string;
+                            /** @description The person who answers for it: its maker, or who took it over */
+                            created_by: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            /** @description Those that the person who answers for the key has now: all it may do */
+                            effective_scopes: string[];
+                            expires_at: string | null;
+                            /** @description The last four characters of the key */
+                            hint: string | null;
+                            /** Format: uuid */
+                            id: string;
+                            /** @description When a call with it last succeeded, to the hour; null: never */
+                            last_used_at: string | null;
+                            name: string;
+                            revoked_at: string | null;
+                            scopes: string[];
+                            /** @enum {string} */
+                            status: "active" | "stopped" | "expired" | "revoked";
+                        };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            400: components["responses"]["400_3"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_5"];
+            404: components["responses"]["404_31"];
             /**
-             * @description `api_key_not_found`: The API key was not found.
+             * @description `api_key_ended`: This API key has ended. Make another.
              *
-             *     `tenant_not_found`: This company does not exist.
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
-            404: {
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "api_key_not_found" | "tenant_not_found";
+                        code: "api_key_ended" | "idempotency_conflict";
                         message: string;
                         /** @constant */
                         success: false;
                     };
                 };
             };
-            409: components["responses"]["409"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_tenants_me_audit: {
+        parameters: {
+            query?: {
+                action?: "insert" | "update" | "delete";
+                actor_id?: string;
+                actor_key_id?: string;
+                entity_id?: string;
+                entity_type?: string;
+                format?: "json" | "csv";
+                from?: string;
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                limit?: number;
+                page?: number;
+                request_id?: string;
+                sort_by?: "created_at";
+                sort_order?: "asc" | "desc";
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+                to?: string;
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success; with `format=csv` the rows as text/csv */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        changes: {
+                            /** @enum {string} */
+                            action: "insert" | "update" | "delete";
+                            actor_id: string | null;
+                            /** @description The API key that the call came with */
+                            actor_key_id: string | null;
+                            actor_key_name: string | null;
+                            /** @description Null for people outside the company, and where a program or the clock did it */
+                            actor_name: string | null;
+                            after: {
+                                [key: string]: unknown;
+                            } | null;
+                            /** @description What the change replaced */
+                            before: {
+                                [key: string]: unknown;
+                            } | null;
+                            client_request_id: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            entity_id: string | null;
+                            /** @description The table, `delivery.deliveries` for instance */
+                            entity_type: string;
+                            id: number;
+                            /** @description The call that did it; null: no call */
+                            operation: string | null;
+                            request_id: string | null;
+                        }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        pagination: {
+                            limit: number;
+                            page: number;
+                            total: number;
+                            total_pages: number;
+                        };
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -34195,6 +35005,201 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    get_tenants_me_invitations: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        invitations: {
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: date-time */
+                            expires_at: string;
+                            /** Format: uuid */
+                            id: string;
+                            invited_by: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            roles: string[];
+                            /** @enum {string} */
+                            status: "pending";
+                            tenant: {
+                                /** Format: uuid */
+                                id: string;
+                                logo_url: string | null;
+                                name: {
+                                    [key: string]: unknown;
+                                };
+                                slug: string;
+                            };
+                            /** @enum {string} */
+                            tenant_user_type: "staff" | "driver" | "institution" | "customer";
+                        }[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_tenants_me_invitations_invitation_id_accept: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path: {
+                invitation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            invitation: {
+                                /** Format: uuid */
+                                id: string;
+                                /** @enum {string} */
+                                status: "accepted" | "declined";
+                                /** Format: uuid */
+                                tenant_id: string;
+                            };
+                        };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            400: components["responses"]["400_3"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_33"];
+            /**
+             * @description `invitation_not_pending`: This invitation is not open any more; its status is {status}.
+             *
+             *     `account_not_confirmed`: Another company made your account, or its address was never confirmed. Sign in by the link in a password-recovery mail, confirm the account with a new password, then accept again.
+             *
+             *     `user_already_member`: A user with this e-mail already belongs to the company.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "invitation_not_pending" | "account_not_confirmed" | "user_already_member" | "idempotency_conflict";
+                        message: string;
+                        status?: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_tenants_me_invitations_invitation_id_decline: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path: {
+                invitation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            invitation: {
+                                /** Format: uuid */
+                                id: string;
+                                /** @enum {string} */
+                                status: "accepted" | "declined";
+                                /** Format: uuid */
+                                tenant_id: string;
+                            };
+                        };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            400: components["responses"]["400_3"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_33"];
+            409: components["responses"]["409_14"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     get_tenants_me_notifications: {
         parameters: {
             query?: {
@@ -34207,7 +35212,7 @@ export interface operations {
                 sort_order?: "asc" | "desc";
                 /** @description Another tenant of yours than the token's */
                 tenant_id?: components["parameters"]["tenant_id"];
-                type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected";
+                type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "tenant_invitation";
                 unread?: boolean | ("true" | "false");
             };
             header?: {
@@ -34243,7 +35248,7 @@ export interface operations {
                             read_at: string | null;
                             tenant_id: string | null;
                             /** @enum {string} */
-                            type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected";
+                            type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "tenant_invitation";
                         }[];
                         pagination: {
                             limit: number;
@@ -34503,8 +35508,11 @@ export interface operations {
                         steps: {
                             /** @description Fields of the body that were not saved: a new tenant has no services, so `default_delivery_service_id` of `return_requests` is set later, by its settings */
                             left_out?: string[];
-                            /** @enum {string} */
-                            status: "done" | "skipped" | "joined" | "pending";
+                            /**
+                             * @description `invited`: the administrator's address has an account, whose owner has yet to accept; `POST /tenants/{tenantId}/users` invites again, or another person
+                             * @enum {string}
+                             */
+                            status: "done" | "skipped" | "invited" | "pending";
                             /** @enum {string} */
                             step: "tenant" | "settings" | "modules" | "subscription" | "admin_user" | "activation";
                         }[];
@@ -34585,9 +35593,7 @@ export interface operations {
             };
             404: components["responses"]["404"];
             /**
-             * @description `account_not_confirmed`: An account with this e-mail exists, but its owner has not confirmed it. Ask him to sign in by the link in a password-recovery mail and to confirm the account with a new password, then try again.
-             *
-             *     `user_being_added`: This user is being added right now. Please try again in a moment.
+             * @description `user_being_added`: This user is being added right now. Please try again in a moment.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -34598,8 +35604,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "account_not_confirmed" | "user_being_added" | "idempotency_conflict";
-                        field?: string;
+                        code: "user_being_added" | "idempotency_conflict";
                         message: string;
                         /** @constant */
                         success: false;
@@ -42957,7 +43962,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_35"];
+            404: components["responses"]["404_37"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -43005,7 +44010,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_35"];
+            404: components["responses"]["404_37"];
             /**
              * @description `webhook_event_not_failed`: Only a failed event can be retried, and nobody else may be retrying it.
              *
@@ -43408,7 +44413,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_34"];
+            404: components["responses"]["404_36"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -43456,7 +44461,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_34"];
+            404: components["responses"]["404_36"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -43509,7 +44514,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_34"];
+            404: components["responses"]["404_36"];
             /**
              * @description `webhook_subscription_inactive`: The subscription is not active.
              *
@@ -43598,7 +44603,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_34"];
+            404: components["responses"]["404_36"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];

@@ -18,9 +18,11 @@ create table if not exists app.audit_log (
   after jsonb,
   created_at timestamptz not null default now()
 );
-create index if not exists audit_log_entity on app.audit_log (tenant_id, entity, entity_id, id);
+create index if not exists audit_log_entity on app.audit_log (tenant_id, entity_id, entity, id);
 create index if not exists audit_log_request on app.audit_log (request_id);
 create index if not exists audit_log_recent on app.audit_log (tenant_id, created_at desc nulls last, id desc);
+create index if not exists audit_log_key on app.audit_log (tenant_id, actor_key_id, created_at desc nulls last, id desc)
+  where actor_key_id is not null;
 create index if not exists audit_log_actor on app.audit_log (tenant_id, actor_id, created_at desc nulls last, id desc);
 
 -- Trigger arguments: 1 = columns never copied (secrets), comma separated.

@@ -4,7 +4,7 @@ create table if not exists tenancy.invitations (
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
   email text not null check (email = lower(email)),
   -- What the member is to be: {full_name, phone?, avatar_url?, tenant_user_type, roles, is_business, employee_id?}.
-  person jsonb not null check (jsonb_typeof(person) = 'object'),
+  person jsonb not null check (jsonb_typeof(person) = 'object' and octet_length(person::text) <= 8192),
   -- Pending and past expires_at is shown as expired.
   status text not null default 'pending' check (status in ('pending', 'accepted', 'declined', 'revoked')),
   -- The account that the invitation makes for an address without one: its id is chosen before Auth makes it.

@@ -177,9 +177,11 @@ create table if not exists app.audit_log (
   after jsonb,
   created_at timestamptz not null default now()
 );
-create index if not exists audit_log_entity on app.audit_log (tenant_id, entity, entity_id, id);
+create index if not exists audit_log_entity on app.audit_log (tenant_id, entity_id, entity, id);
 create index if not exists audit_log_request on app.audit_log (request_id);
 create index if not exists audit_log_recent on app.audit_log (tenant_id, created_at desc nulls last, id desc);
+create index if not exists audit_log_key on app.audit_log (tenant_id, actor_key_id, created_at desc nulls last, id desc)
+  where actor_key_id is not null;
 create index if not exists audit_log_actor on app.audit_log (tenant_id, actor_id, created_at desc nulls last, id desc);
 
 -- Trigger arguments: 1 = columns never copied (secrets), comma separated.
@@ -637,7 +639,7 @@ create table if not exists tenancy.invitations (
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
   email text not null check (email = lower(email)),
   -- What the member is to be: {full_name, phone?, avatar_url?, tenant_user_type, roles, is_business, employee_id?}.
-  person jsonb not null check (jsonb_typeof(person) = 'object'),
+  person jsonb not null check (jsonb_typeof(person) = 'object' and octet_length(person::text) <= 8192),
   -- Pending and past expires_at is shown as expired.
   status text not null default 'pending' check (status in ('pending', 'accepted', 'declined', 'revoked')),
   -- The account that the invitation makes for an address without one: its id is chosen before Auth makes it.
@@ -4489,6 +4491,20 @@ select i.id, i.email,
 from tenancy.invitations i;
 
 grant select on tenancy.invitations_list to barid_caller;
+
+-- sql/30_views/tenancy/50_audit.sql
+
+drop view if exists tenancy.audit_list cascade;
+
+-- What changed in the tenant and who did it, row by row: entity_type is the table, before and after what changed of a row.
+create view tenancy.audit_list with (security_invoker = true) as
+select l.id, l.entity as entity_type, l.entity_id, l.action, l.before, l.after, l.operation, l.request_id, l.client_request_id,
+  l.actor_id, (select p.full_name from tenancy.profiles p where p.id = l.actor_id) as actor_name,
+  l.actor_key_id, (select k.name from tenancy.api_keys k where k.id = l.actor_key_id) as actor_key_name,
+  l.created_at
+from app.audit_log l;
+
+grant select on tenancy.audit_list to barid_caller;
 
 -- sql/30_views/warehousing/10_warehouses.sql
 
@@ -15585,14 +15601,31 @@ begin
   return v_id;
 end $$;
 
+-- Refuses whoever reaches the ledger by another way than a core that private.call runs, which applied the call's rule before:
+-- what lies outermost on the stack of functions, nobody can pretend. Jobs, cron and the database's owner are not the caller's
+-- role. Fails: forbidden.
+create or replace function private.require_core() returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_stack text;
+begin
+  if current_setting('role', true) = 'barid_caller' then
+    get diagnostics v_stack = pg_context;
+    if v_stack !~ '(^|\n)PL/pgSQL function private\.call\(jsonb,jsonb,text,jsonb\) line \d+ at EXECUTE$' then
+      perform app.fail('forbidden');
+    end if;
+  end if;
+end $$;
+grant execute on function private.require_core() to barid_caller;
+
 -- Books journals. `postings` is one row per entry:
 --   [{journal, kind, reference_type, reference_id, description, account_id, amount}, ...]
 -- `journal` is any text that groups the entries of one journal; the first entry of each says its kind,
 -- reference and description. Amounts are signed, not zero, and have at most three decimals.
 -- Locks the accounts in the order of their ids, then books in the order given: balances and versions
 -- run through the whole list. The floor holds for the balance at the end. All or nothing.
--- Fails: wallet_not_found, insufficient_wallet_balance, journal_already_booked; unbalanced journals fail
--- at commit.
+-- Fails: forbidden (see private.require_core), wallet_not_found, insufficient_wallet_balance, journal_already_booked;
+-- unbalanced journals fail at commit.
 create or replace function money.post(postings jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -15602,6 +15635,7 @@ declare
   v_locked money.accounts[];
   v_booked integer;
 begin
+  perform private.require_core();
   select array_agg(distinct (p ->> 'account_id')::uuid) into v_accounts from jsonb_array_elements(postings) p;
   if v_accounts is null then
     return;
@@ -15678,6 +15712,7 @@ declare
   v_account record;
   v_short money.accounts;
 begin
+  perform private.require_core();
   perform private.amounts_exact(amounts);
   insert into money.ledger_transactions (id, tenant_id, kind, reference_type, reference_id, description, actor_id)
   values (v_journal, v_tenant, kind, reference_type, reference_id, description, app.user_id());
@@ -15707,6 +15742,7 @@ declare
   v_accounts uuid[];
   v_amounts numeric[];
 begin
+  perform private.require_core();
   select array_agg(m.account_id), array_agg(-m.amount) into v_accounts, v_amounts
   from (
     select e.account_id, sum(e.amount) as amount
@@ -15796,6 +15832,7 @@ grant execute on function money.account_of(text, text, uuid, text, text), money.
 create or replace function money.balances_locked(account_ids uuid[]) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 begin
+  perform private.require_core();
   return (
     select coalesce(jsonb_object_agg(a.id, a.balance), '{}') from (
       select l.id, l.balance from money.accounts l
@@ -25014,7 +25051,7 @@ end $$;
 -- sql/50_policies/15_invitations.sql
 
 -- Invitations are made and seen by a tenant's administrators; the password never enters the log.
-select app.tenant_table('tenancy.invitations', own => '{}', writes => 'insert, update', hidden => 'sealed_password',
+select app.tenant_table('tenancy.invitations', own => '{}', writes => 'insert, update', hidden => 'sealed_password,account_id',
   writers => $$app.has_permission('manage:tenant')$$);
 drop policy if exists administrators on tenancy.invitations;
 create policy administrators on tenancy.invitations as restrictive for all to barid_caller

@@ -32,14 +32,31 @@ begin
   return v_id;
 end $$;
 
+-- Refuses whoever reaches the ledger by another way than a core that private.call runs, which applied the call's rule before:
+-- what lies outermost on the stack of functions, nobody can pretend. Jobs, cron and the database's owner are not the caller's
+-- role. Fails: forbidden.
+create or replace function private.require_core() returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_stack text;
+begin
+  if current_setting('role', true) = 'barid_caller' then
+    get diagnostics v_stack = pg_context;
+    if v_stack !~ '(^|\n)PL/pgSQL function private\.call\(jsonb,jsonb,text,jsonb\) line \d+ at EXECUTE$' then
+      perform app.fail('forbidden');
+    end if;
+  end if;
+end $$;
+grant execute on function private.require_core() to barid_caller;
+
 -- Books journals. `postings` is one row per entry:
 --   [{journal, kind, reference_type, reference_id, description, account_id, amount}, ...]
 -- `journal` is any text that groups the entries of one journal; the first entry of each says its kind,
 -- reference and description. Amounts are signed, not zero, and have at most three decimals.
 -- Locks the accounts in the order of their ids, then books in the order given: balances and versions
 -- run through the whole list. The floor holds for the balance at the end. All or nothing.
--- Fails: wallet_not_found, insufficient_wallet_balance, journal_already_booked; unbalanced journals fail
--- at commit.
+-- Fails: forbidden (see private.require_core), wallet_not_found, insufficient_wallet_balance, journal_already_booked;
+-- unbalanced journals fail at commit.
 create or replace function money.post(postings jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -49,6 +66,7 @@ declare
   v_locked money.accounts[];
   v_booked integer;
 begin
+  perform private.require_core();
   select array_agg(distinct (p ->> 'account_id')::uuid) into v_accounts from jsonb_array_elements(postings) p;
   if v_accounts is null then
     return;
@@ -125,6 +143,7 @@ declare
   v_account record;
   v_short money.accounts;
 begin
+  perform private.require_core();
   perform private.amounts_exact(amounts);
   insert into money.ledger_transactions (id, tenant_id, kind, reference_type, reference_id, description, actor_id)
   values (v_journal, v_tenant, kind, reference_type, reference_id, description, app.user_id());
@@ -154,6 +173,7 @@ declare
   v_accounts uuid[];
   v_amounts numeric[];
 begin
+  perform private.require_core();
   select array_agg(m.account_id), array_agg(-m.amount) into v_accounts, v_amounts
   from (
     select e.account_id, sum(e.amount) as amount
@@ -243,6 +263,7 @@ grant execute on function money.account_of(text, text, uuid, text, text), money.
 create or replace function money.balances_locked(account_ids uuid[]) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 begin
+  perform private.require_core();
   return (
     select coalesce(jsonb_object_agg(a.id, a.balance), '{}') from (
       select l.id, l.balance from money.accounts l

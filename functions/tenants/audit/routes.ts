@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { can } from "../../../shared/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import {
+  defineList,
+  equal,
+  id,
+  of,
+  oneOf,
+  pagination,
+  since,
+  until,
+} from "../../../shared/list.ts";
+import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas.ts";
+
+const actions = ["insert", "update", "delete"] as const;
+
+const audit = defineList({
+  view: "tenancy.audit_list",
+  idType: "bigint",
+  sort: ["created_at"],
+  params: {
+    entity_type: equal("entity_type"),
+    entity_id: equal("entity_id"),
+    actor_id: id("actor_id"),
+    actor_key_id: id("actor_key_id"),
+    request_id: equal("request_id"),
+    action: oneOf("action", actions),
+    from: of("created_at", since("created_at")),
+    to: of("created_at", until("created_at")),
+  },
+  limit: { default: 50, max: 200 },
+});
+
+const Change = z.strictObject({
+  id: z.int(),
+  created_at: Timestamp,
+  entity_type: z.string().meta({ description: "The table, `delivery.deliveries` for instance" }),
+  entity_id: z.string().nullable(),
+  action: z.enum(actions),
+  before: JsonObject.nullable().meta({ description: "What the change replaced" }),
+  after: JsonObject.nullable(),
+  operation: z.string().nullable().meta({ description: "The call that did it; null: no call" }),
+  actor_id: Id.nullable(),
+  actor_name: z.string().nullable().meta({
+    description: "Null for people outside the company, and where a program or the clock did it",
+  }),
+  actor_key_id: Id.nullable().meta({ description: "The API key that the call came with" }),
+  actor_key_name: z.string().nullable(),
+  request_id: z.string().nullable(),
+  client_request_id: z.string().nullable(),
+});
+
+/** Who changed what in a company. */
+export const auditLog: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/me/audit",
+    summary: "List what changed in my tenant: who, what, before and after, by which key",
+    access: can("manage:tenant"),
+    query: audit.query,
+    response: z.object({ changes: z.array(Change), pagination: Pagination }),
+    async run({ db, query }) {
+      const page = await audit.run(db, query);
+      return { changes: page.rows, pagination: pagination(page) };
+    },
+  }),
+];

@@ -166,6 +166,9 @@ function reason(issue: z.core.$ZodIssue): Record<string, unknown> {
     case "invalid_union":
       // Of what may be one of several things, none fits nothing at all.
       return { reason_key: issue.input === undefined ? "reason_required" : "reason_invalid" };
+    case "custom":
+      // A rule between fields may name what it wants of them: refine(…, { params: { reason_key, … } }).
+      return { reason_key: "reason_invalid", ...issue.params };
     default:
       return { reason_key: "reason_invalid" };
   }

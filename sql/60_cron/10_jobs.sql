@@ -42,6 +42,7 @@ begin
   perform cron.schedule('barid_payments_reconcile', '*/5 * * * *', 'select private.payments_reconcile()');
   perform cron.schedule('barid_orders_expire', '*/10 * * * *', 'select private.orders_expire()');
   perform cron.schedule('barid_orders_complete', '11 2 * * *', 'select private.orders_complete()');
+  perform cron.schedule('barid_manifests_complete', '27 * * * *', 'select private.manifests_complete()');
   perform cron.schedule('barid_package_transfers_backfill', '47 2 * * *', 'select private.package_transfers_backfill()');
   -- pg_cron never forgets a run by itself.
   perform cron.schedule('barid_cron_history_purge', '41 3 * * *',

@@ -1562,8 +1562,8 @@ create table if not exists delivery.transfer_manifest_events (
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete restrict,
   foreign key (tenant_id, manifest_item_id) references delivery.transfer_manifest_items (tenant_id, id) on delete restrict
 );
--- Receiving starts and completes once, and an item is received once, however often a call is repeated.
-create unique index if not exists receiving_event_once on delivery.transfer_manifest_events (manifest_id, event_type)
+-- Receiving starts once, completes once a round, and an item is received once, however often a call is repeated.
+create unique index if not exists receiving_event_once on delivery.transfer_manifest_events (manifest_id, event_type, (payload ->> 'round')) nulls not distinct
   where event_type in ('receiving_started', 'receiving_completed');
 create unique index if not exists item_received_once on delivery.transfer_manifest_events (manifest_item_id)
   where event_type = 'item_received';
@@ -8267,15 +8267,15 @@ begin
   if not found then
     perform app.fail('branch_not_found');
   end if;
-  if exists (select from delivery.transfer_manifests m
-      where m.tenant_id = app.tenant_id() and branch_id in (m.source_branch_id, m.destination_branch_id)
-        and m.status not in ('completed', 'cancelled'))
-    or exists (select from delivery.transfer_manifest_items i
-      join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
-      where i.tenant_id = app.tenant_id() and i.destination_branch_id = branch_id and i.status not in ('order_created', 'void')
-        and m.status not in ('completed', 'cancelled')) then
-    perform app.fail('branch_in_use');
-  end if;
+  perform delivery.refuse_open_manifests('branch_in_use', array(
+    select m.id from delivery.transfer_manifests m
+    where m.tenant_id = app.tenant_id() and branch_id in (m.source_branch_id, m.destination_branch_id)
+      and m.status not in ('completed', 'cancelled')
+    union
+    select m.id from delivery.transfer_manifest_items i
+    join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+    where i.tenant_id = app.tenant_id() and i.destination_branch_id = branch_id and i.status not in ('order_created', 'void')
+      and m.status not in ('completed', 'cancelled')));
 end $$;
 
 -- Changes what is sent; default_processing_point_id null takes the default away, is_active takes the branch out
@@ -8428,11 +8428,17 @@ begin
     'draft>picked_up', 'draft>cancelled',
     'picked_up>in_transit', 'picked_up>awaiting_receipt', 'picked_up>cancelled',
     'in_transit>awaiting_receipt', 'in_transit>cancelled',
-    'awaiting_receipt>receiving',
+    'awaiting_receipt>receiving', 'awaiting_receipt>cancelled',
+    'received>receiving', 'received_with_exceptions>receiving', 'processing>receiving',
     'receiving>received', 'receiving>received_with_exceptions',
     'received>received_with_exceptions', 'received_with_exceptions>received',
     'received>processing', 'received_with_exceptions>processing',
     'processing>completed', 'completed>processing']) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
+  end if;
+  -- Receiving is over until an item is about to be received again.
+  if new.status = 'receiving' and old.status in ('received', 'received_with_exceptions', 'processing')
+    and delivery.manifest_remaining(new.id) = 0 then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
   -- It ended with all of its items; only one that came back from a cancelled order opens it again.
@@ -8594,6 +8600,50 @@ begin
         where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open'));
 end $$;
 
+-- The items that a manifest which is being received waits for, at most twenty: [{item_id, barcode_value}]
+create or replace function delivery.manifest_waiting_for(m delivery.transfer_manifests) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('item_id', w.id, 'barcode_value', w.barcode_value) order by w.position), '[]')
+    from (
+      select i.id, i.barcode_value, i.position from delivery.transfer_manifest_items i
+      where m.status = 'receiving' and i.tenant_id = m.tenant_id and i.manifest_id = m.id and i.status in ('picked_up', 'in_transit')
+        and not exists (select from delivery.transfer_manifest_exceptions x
+          where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open')
+      order by i.position limit 20) w);
+end $$;
+
+-- received, received_with_exceptions, processing -> receiving for those of these locked manifests that wait for an item
+-- again, with receiving_resumed. What was recorded of the receipt is recorded anew when it ends.
+create or replace function delivery.manifests_resume_receiving(manifest_ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_resumed jsonb;
+begin
+  with resumed as (
+    update delivery.transfer_manifests m set status = 'receiving', received_at = null, received_by = null, received_count = null,
+      processing_started_at = null, receiver_id = coalesce(m.receiver_id, app.user_id())
+    where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) and m.status in ('received', 'received_with_exceptions', 'processing')
+      and delivery.manifest_remaining(m.id) > 0
+    returning m.id
+  )
+  select jsonb_agg(jsonb_build_object('manifest_id', r.id, 'event_type', 'receiving_resumed') order by r.id)
+  into v_resumed from resumed r;
+  perform delivery.manifest_events_add(coalesce(v_resumed, '[]'));
+end $$;
+
+-- Ends the receiving of those of these locked manifests that were being received once more and wait for nothing now.
+create or replace function delivery.manifests_free(manifest_ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.manifests_complete_receiving(array(
+    select m.id from delivery.transfer_manifests m
+    where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) and m.status = 'receiving' and exists (
+      select from delivery.transfer_manifest_events e
+      where e.tenant_id = m.tenant_id and e.manifest_id = m.id and e.event_type = 'receiving_resumed')), 'receiving');
+end $$;
+
 -- receiving -> received (or received_with_exceptions while one is open) for those of these manifests
 -- whose every item is accounted for, with received_at, received_by, the count and receiving_completed.
 create or replace function delivery.manifests_complete_receiving(manifest_ids uuid[], source text) returns void
@@ -8613,7 +8663,9 @@ begin
     returning m.id, m.received_count
   )
   select jsonb_agg(jsonb_build_object('manifest_id', c.id, 'event_type', 'receiving_completed',
-    'payload', jsonb_build_object('source', source, 'received_count', c.received_count)) order by c.id)
+    'payload', jsonb_build_object('source', source, 'received_count', c.received_count) || (
+      select case when count(*) > 0 then jsonb_build_object('round', count(*) + 1) else '{}' end from delivery.transfer_manifest_events e
+      where e.tenant_id = app.tenant_id() and e.manifest_id = c.id and e.event_type = 'receiving_resumed')) order by c.id)
   into v_completed from completed c;
   perform delivery.manifest_events_add(coalesce(v_completed, '[]'));
 end $$;
@@ -9011,7 +9063,7 @@ begin
       'ready_item_ids', coalesce((select jsonb_agg(j.id order by j.position) from judged j where j.received and j.complete), '[]'),
       'manifests', coalesce((select jsonb_agg(jsonb_build_object('manifest_id', m.manifest_id,
           'manifest_number', (m.manifest).manifest_number, 'status', (m.manifest).status,
-          'remaining_count', delivery.manifest_remaining(m.manifest_id),
+          'remaining_count', delivery.manifest_remaining(m.manifest_id), 'waiting_for', delivery.manifest_waiting_for(m.manifest),
           'ready', (m.manifest).status in ('received', 'received_with_exceptions', 'processing', 'completed'),
           'item_ids', m.item_ids) order by m.position) from manifests m), '[]')),
     'code', case when exists (select from manifests m where (m.manifest).status = 'receiving') then 'manifest_receiving_incomplete' end)
@@ -9748,6 +9800,19 @@ begin
   end if;
 end $$;
 
+-- Refuses to take out of use what these open manifests need: names the first twenty, oldest first, and says how many.
+create or replace function delivery.refuse_open_manifests(code text, manifest_ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if manifest_ids <> '{}' then
+    perform app.fail(code, (
+      select jsonb_build_object('count', cardinality(manifest_ids), 'manifests', jsonb_agg(delivery.manifest_named(m) order by m.created_at, m.id),
+        'numbers', string_agg(m.manifest_number, ', ' order by m.created_at, m.id))
+      from (select x.* from delivery.transfer_manifests x where x.tenant_id = app.tenant_id() and x.id = any (manifest_ids)
+        order by x.created_at, x.id limit 20) m));
+  end if;
+end $$;
+
 -- Adds one event to a manifest's history.
 create or replace function delivery.manifest_event(
   manifest_id uuid, event_type text, payload jsonb default '{}', manifest_item_id uuid default null
@@ -10273,7 +10338,7 @@ begin
   return delivery.manifest_row(m.id);
 end $$;
 
--- draft, picked_up, in_transit -> cancelled; its items become void, their exceptions close with them and
+-- draft, picked_up, in_transit, awaiting_receipt -> cancelled; its items become void, their exceptions close with them and
 -- their barcodes can be used again. {id, reason}
 -- A driver calls off his drafts only; once he has the parcels, operations decide.
 -- Fails: manifest_not_found, invalid_status_transition, forbidden.
@@ -10283,7 +10348,7 @@ declare
   m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
   v_barcodes text[];
 begin
-  perform delivery.manifest_require_move(m, '{draft,picked_up,in_transit}', 'cancelled');
+  perform delivery.manifest_require_move(m, '{draft,picked_up,in_transit,awaiting_receipt}', 'cancelled');
   if m.status <> 'draft' and not app.has_permission('manage:operations:tenant') then
     perform app.fail('forbidden');
   end if;
@@ -10434,6 +10499,62 @@ begin
   return delivery.manifest_row(m.id);
 end $$;
 
+-- sql/40_functions/delivery/manifests/77_move.sql
+
+-- Sends a manifest to another processing point, until its first item is received. {id, destination_processing_point_id}
+-- -> the manifest as lists show it. What has arrived stays so: it is the paper that was wrong. The same point changes nothing.
+-- Locks the manifest, then the point against being taken out of use meanwhile.
+-- Fails: manifest_not_found, manifest_action_not_allowed, processing_point_not_found, processing_point_inactive.
+create or replace function delivery.manifest_move(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
+  v_point uuid := (input ->> 'destination_processing_point_id')::uuid;
+begin
+  perform delivery.manifest_require_status(m, '{draft,picked_up,in_transit,awaiting_receipt,receiving}');
+  if exists (select from delivery.transfer_manifest_items i
+      where i.tenant_id = m.tenant_id and i.manifest_id = m.id and i.received_at is not null) then
+    perform app.fail('manifest_action_not_allowed', delivery.manifest_named(m) || '{"text_key": "reason_manifest_received"}');
+  end if;
+  if v_point <> m.processing_point_id then
+    perform delivery.require_point(v_point);
+    update delivery.transfer_manifests set processing_point_id = v_point where tenant_id = m.tenant_id and id = m.id;
+    perform delivery.manifest_event(m.id, 'processing_point_changed', jsonb_build_object('from', m.processing_point_id, 'to', v_point));
+  end if;
+  return delivery.manifest_row(m.id);
+end $$;
+
+-- Completes manifests whose every item has its order or is void, and has since a day. Answers how many. Run by cron.
+create or replace function private.manifests_complete() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_done record;
+  v_count bigint := 0;
+begin
+  for v_done in
+    select m.tenant_id, m.id, m.status from delivery.transfer_manifests m
+    where m.status in ('received', 'processing') and m.updated_at < now() - interval '24 hours'
+      and not exists (select from delivery.transfer_manifest_items i where i.tenant_id = m.tenant_id and i.manifest_id = m.id
+        and (i.status not in ('order_created', 'void') or i.updated_at >= now() - interval '24 hours'))
+      and not exists (select from delivery.transfer_manifest_exceptions x
+        where x.tenant_id = m.tenant_id and x.manifest_id = m.id and x.status = 'open')
+    order by m.tenant_id, m.id limit 5000 for no key update skip locked
+  loop
+    perform set_config('app.tenant_id', v_done.tenant_id::text, true);
+    if v_done.status = 'received' then
+      update delivery.transfer_manifests m set status = 'processing', processing_started_at = now()
+      where m.tenant_id = v_done.tenant_id and m.id = v_done.id;
+      perform delivery.manifest_event(v_done.id, 'processing_started', '{"source": "clock"}');
+    end if;
+    update delivery.transfer_manifests m set status = 'completed', completed_at = now()
+    where m.tenant_id = v_done.tenant_id and m.id = v_done.id;
+    perform delivery.manifest_event(v_done.id, 'manifest_completed', '{"source": "clock"}');
+    v_count := v_count + 1;
+  end loop;
+  perform set_config('app.tenant_id', '', true);
+  return v_count;
+end $$;
+
 -- sql/40_functions/delivery/manifests/80_exceptions.sql
 
 -- The exception queue: items that somebody has to look at. An item keeps its status in the queue.
@@ -10464,7 +10585,8 @@ begin
   return coalesce(v_ids, '{}');
 end $$;
 
--- Puts an item into the queue; a manifest that was received becomes received_with_exceptions.
+-- Puts an item into the queue; a manifest that was received becomes received_with_exceptions, and so does one that was
+-- being received again because of this item.
 -- {manifest_item_id | barcode_value, reason, notes?, photo_urls?} -> the exception as lists show it
 -- Locks the manifest, then the item. Fails: invalid_exception_reason, invalid_barcode, item_not_found,
 -- manifest_action_not_allowed, item_void, item_already_has_order, exception_already_open, invalid_proof_url.
@@ -10513,6 +10635,7 @@ begin
   perform delivery.manifest_require_status(m,
     '{picked_up,in_transit,awaiting_receipt,receiving,received,received_with_exceptions,processing}');
   v_id := (delivery.exceptions_open(array[v_item.id], input ->> 'reason', input ->> 'notes', v_photos))[1];
+  perform delivery.manifests_free(array[m.id]);
   if m.status = 'received' then
     update delivery.transfer_manifests set status = 'received_with_exceptions' where tenant_id = m.tenant_id and id = m.id;
   end if;
@@ -10523,11 +10646,12 @@ end $$;
 
 -- Takes items out of the exception queue, many at once.
 -- {item_ids | manifest_id, outcome: 'reprocess' | 'void', notes?}; an entry is the id of an item or of an exception.
--- reprocess: an item that has been received is `received` again, any other stays where it is.
+-- reprocess: an item that has been received is `received` again, any other is about to be received: its manifest, when its
+-- receiving was over, is receiving again until the item is received, void or an exception anew.
 -- void: the item is void and its barcode free. An item that has an order is never voided.
 -- The last open exception of a manifest closed: received_with_exceptions -> received.
 -- -> {resolved_count, failed_count, resolved: [{item_id, outcome, status}], failed: [{item_id, error_key}],
---     manifests: [{manifest_id, manifest_number, status}]}, in the order sent
+--     manifests: [{manifest_id, manifest_number, status, remaining_count, waiting_for}]}, in the order sent
 -- error_key: item_not_found, exception_not_open, item_already_has_order. Entries that fail change nothing.
 -- Locks the manifests by id, then the items by id. Fails: manifest_not_found.
 create or replace function delivery.exceptions_resolve(input jsonb) returns jsonb
@@ -10587,6 +10711,8 @@ begin
       'event_type', 'exception_resolved', 'payload', jsonb_build_object('exception_id', a -> 'exception_id',
         'reason', a -> 'reason', 'outcome', v_outcome)) order by (a ->> 'position')::integer)
     from jsonb_array_elements(v_asked) a where a ->> 'error_key' is null), '[]'));
+  perform delivery.manifests_resume_receiving(v_manifests);
+  perform delivery.manifests_free(v_manifests);
   perform delivery.manifests_clear_exceptions(v_manifests);
 
   return jsonb_build_object(
@@ -10599,7 +10725,8 @@ begin
         order by (a ->> 'position')::integer), '[]')
       from jsonb_array_elements(v_asked) a where a ->> 'error_key' is not null),
     'manifests', (select coalesce(jsonb_agg(jsonb_build_object('manifest_id', m.id, 'manifest_number', m.manifest_number,
-        'status', m.status) order by f.first), '[]')
+        'status', m.status, 'remaining_count', delivery.manifest_remaining(m.id), 'waiting_for', delivery.manifest_waiting_for(m))
+        order by f.first), '[]')
       from (select (a ->> 'manifest_id')::uuid as id, min((a ->> 'position')::integer) as first
         from jsonb_array_elements(v_asked) a where a ->> 'error_key' is null group by 1) f
       join delivery.transfer_manifests m on m.tenant_id = app.tenant_id() and m.id = f.id));
@@ -11285,10 +11412,8 @@ begin
   if not found then
     perform app.fail('processing_point_not_found');
   end if;
-  if exists (select from delivery.transfer_manifests m
-      where m.tenant_id = app.tenant_id() and m.processing_point_id = point_id and m.status not in ('completed', 'cancelled')) then
-    perform app.fail('processing_point_in_use');
-  end if;
+  perform delivery.refuse_open_manifests('processing_point_in_use', array(select m.id from delivery.transfer_manifests m
+    where m.tenant_id = app.tenant_id() and m.processing_point_id = point_id and m.status not in ('completed', 'cancelled')));
   update delivery.institution_branches b set default_processing_point_id = null
   where b.tenant_id = app.tenant_id() and b.default_processing_point_id = point_id;
 end $$;
@@ -11625,6 +11750,7 @@ end $$;
 -- Changes what is sent; null clears what may be empty. {id, any field of service_create} -> {}
 -- Fails: service_not_found, delivery_type_not_found, service_code_already_exists, invalid_unit_range,
 -- invalid_delivery_time_range, delivery_service_type_change_blocked_by_settings (setting_references),
+-- delivery_service_in_use_by_settings (the default of manifests is not switched off),
 -- and what service_set_users and service_set_zones fail with.
 create or replace function delivery.service_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -11641,6 +11767,13 @@ begin
     v_references := delivery.service_setting_references(v_service.id);
     if v_references <> '[]' then
       perform app.fail('delivery_service_type_change_blocked_by_settings', jsonb_build_object('setting_references', v_references));
+    end if;
+  end if;
+  if v_service.active and not v_wanted.active then
+    v_references := jsonb_path_query_array(delivery.service_setting_references(v_service.id),
+      '$[*] ? (@.source == "delivery.transfer_manifest" && @.setting_key == "default_delivery_service_id")');
+    if v_references <> '[]' then
+      perform app.fail('delivery_service_in_use_by_settings', jsonb_build_object('setting_references', v_references));
     end if;
   end if;
   update delivery.delivery_services s set
@@ -25423,6 +25556,7 @@ begin
   perform cron.schedule('barid_payments_reconcile', '*/5 * * * *', 'select private.payments_reconcile()');
   perform cron.schedule('barid_orders_expire', '*/10 * * * *', 'select private.orders_expire()');
   perform cron.schedule('barid_orders_complete', '11 2 * * *', 'select private.orders_complete()');
+  perform cron.schedule('barid_manifests_complete', '27 * * * *', 'select private.manifests_complete()');
   perform cron.schedule('barid_package_transfers_backfill', '47 2 * * *', 'select private.package_transfers_backfill()');
   -- pg_cron never forgets a run by itself.
   perform cron.schedule('barid_cron_history_purge', '41 3 * * *',

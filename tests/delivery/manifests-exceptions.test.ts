@@ -182,7 +182,13 @@ describe("taking items out of the queue", () => {
       ],
       failed: [],
       manifests: [
-        { manifest_id: manifest.id, manifest_number: manifest.number, status: "received" },
+        {
+          manifest_id: manifest.id,
+          manifest_number: manifest.number,
+          status: "receiving",
+          remaining_count: 1,
+          waiting_for: [{ item_id: manifest.itemIds[2], barcode_value: manifest.barcodes[2] }],
+        },
       ],
     });
     expect(await exceptionOf(manifest.itemIds[0])).toMatchObject({
@@ -197,7 +203,7 @@ describe("taking items out of the queue", () => {
       "exception_resolved",
       "exception_resolved",
       "exception_resolved",
-      "exceptions_cleared",
+      "receiving_resumed",
     ]);
     expect(events[0].payload).toMatchObject({ outcome: "reprocess", reason: "damaged" });
   });

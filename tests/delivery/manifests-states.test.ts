@@ -32,7 +32,7 @@ const moves = `
   draft                     picked_up  .           .                 .                .                   .                 .          cancelled
   picked_up                 .          in_transit  awaiting_receipt  .                .                   .                 .          cancelled
   in_transit                .          .           awaiting_receipt  .                .                   .                 .          cancelled
-  awaiting_receipt          .          .           .                 receiving        .                   .                 .          .
+  awaiting_receipt          .          .           .                 receiving        .                   .                 .          cancelled
   receiving                 .          .           .                 .                received            .                 .          .
   received                  .          .           .                 .                .                   processing        .          .
   received_with_exceptions  .          .           .                 .                .                   processing        .          .
@@ -214,7 +214,7 @@ describe("the database keeps the moves by itself", () => {
       draft: ["picked_up", "cancelled"],
       picked_up: ["in_transit", "awaiting_receipt", "cancelled"],
       in_transit: ["awaiting_receipt", "cancelled"],
-      awaiting_receipt: ["receiving"],
+      awaiting_receipt: ["receiving", "cancelled"],
       receiving: ["received", "received_with_exceptions"],
       received: ["received_with_exceptions", "processing"],
       received_with_exceptions: ["received", "processing"],

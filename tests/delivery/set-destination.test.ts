@@ -53,6 +53,7 @@ describe("one action receives and orders", () => {
         manifest_number: manifest.number,
         status: "received",
         remaining_count: 0,
+        waiting_for: [],
         ready: true,
         item_ids: ids,
       }],

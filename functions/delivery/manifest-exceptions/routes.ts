@@ -14,6 +14,12 @@ import {
 
 const feature = "transfer_manifest";
 
+interface Resolved {
+  resolved_count: number;
+  failed_count: number;
+  failed: { error_key: string }[];
+}
+
 /** The exception queue: items that somebody has to look at before they become orders. */
 export const manifestExceptions: AnyEndpoint[] = [
   endpoint({
@@ -67,15 +73,25 @@ export const manifestExceptions: AnyEndpoint[] = [
     response: ExceptionsResolved,
     errors: ["manifest_not_found"],
     async run(context) {
-      const answer = await context.db.call<{ failed: { error_key: string }[] }>(
-        "delivery.exceptions_resolve",
-        context.body,
-      );
+      const answer = await context.db.call<Resolved>("delivery.exceptions_resolve", context.body);
       const failed = answer.failed.map((entry) => ({
         ...entry,
         error_message: translate(context.language(), entry.error_key),
       }));
-      return { data: { ...answer, failed } };
+      const { resolved_count, failed_count } = answer;
+      return {
+        // Nothing to resolve in a manifest is no failure: what was asked for holds.
+        success: resolved_count > 0 || failed_count === 0,
+        ...(failed_count > 0
+          ? {
+            message: translate(context.language(), "exceptions_not_resolved", {
+              resolved_count,
+              failed_count,
+            }),
+          }
+          : {}),
+        data: { ...answer, failed },
+      };
     },
   }),
 ];

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineList, type Filter, id, oneOf, since, until } from "../../../shared/list.ts";
 import { Id, LongText, Pagination, PersonRef, Timestamp } from "../../../shared/schemas.ts";
-import { PhotoUrls } from "../manifests/schemas.ts";
+import { PhotoUrls, WaitingItem } from "../manifests/schemas.ts";
 import { itemStatuses, manifestStatuses } from "../statuses.ts";
 
 const outcomes = ["reprocess", "void"] as const;
@@ -14,7 +14,10 @@ export const CreateException = z.object({
   photo_urls: PhotoUrls.optional(),
 }).refine(
   (value) => (value.manifest_item_id === undefined) !== (value.barcode_value === undefined),
-  { path: ["manifest_item_id"], error: "an item or a barcode, one of them" },
+  {
+    path: ["manifest_item_id"],
+    params: { reason_key: "reason_one_of_two", other: "barcode_value" },
+  },
 );
 
 export const ResolveExceptions = z.object({
@@ -24,7 +27,7 @@ export const ResolveExceptions = z.object({
   notes: LongText.optional(),
 }).refine(
   (value) => (value.item_ids === undefined) !== (value.manifest_id === undefined),
-  { path: ["item_ids"], error: "items or a manifest, one of them" },
+  { path: ["item_ids"], params: { reason_key: "reason_one_of_two", other: "manifest_id" } },
 );
 
 export const ExceptionRow = z.object({
@@ -73,6 +76,9 @@ export const ExceptionsResolved = z.object({
       manifest_id: Id,
       manifest_number: z.string(),
       status: z.enum(manifestStatuses),
+      /** Items it waits for before it is received. */
+      remaining_count: z.int(),
+      waiting_for: z.array(WaitingItem),
     })),
   }),
 });

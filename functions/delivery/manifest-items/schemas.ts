@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { clamp } from "../../../shared/list.ts";
 import { Id, JsonObject, PersonRef } from "../../../shared/schemas.ts";
+import { WaitingItem } from "../manifests/schemas.ts";
 import { itemStatuses } from "../statuses.ts";
 
 /** Manifest statuses from which orders can be made. */
@@ -151,6 +152,7 @@ export const Receipt = z.object({
     manifest_number: z.string(),
     status: z.string(),
     remaining_count: z.int(),
+    waiting_for: z.array(WaitingItem),
     ready: z.boolean(),
     item_ids: z.array(Id),
   })),

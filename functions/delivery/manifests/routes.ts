@@ -1,8 +1,8 @@
 import { can, either, role } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { pagination } from "../../../shared/list.ts";
 import { ids } from "../../../shared/schemas.ts";
-import { itsDriver, staffOrManifestPeople } from "../people.ts";
+import { itsDriver, scanners, staffOrManifestPeople } from "../people.ts";
 import { withLinks } from "./proofs.ts";
 import {
   AddItems,
@@ -12,12 +12,15 @@ import {
   ItemRemoved,
   ItemsAdded,
   ManifestDetailResponse,
+  ManifestResponse,
   manifestsList,
   ManifestsResponse,
+  MoveManifest,
 } from "./schemas.ts";
 
 const feature = "transfer_manifest";
 const params = ids("manifest_id");
+const version = row("delivery.transfer_manifests", "manifest_id");
 const operations = can("manage:operations:tenant");
 
 /** Making, reading and filling manifests. What happens to them then: steps.ts, proofs.ts. */
@@ -65,6 +68,7 @@ export const manifests: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/transfer-manifests/:manifest_id",
+    version,
     summary: "Read a manifest with items, counts, proofs and the proofs it needs",
     access: staffOrManifestPeople,
     feature,
@@ -82,6 +86,26 @@ export const manifests: AnyEndpoint[] = [
       if (!wanted.includes("proof_links")) return { data: manifest };
       return { data: { ...manifest, proofs: await withLinks(manifest.proofs) } };
     },
+  }),
+  endpoint({
+    method: "patch",
+    path: "/transfer-manifests/:manifest_id",
+    version,
+    summary: "Send a manifest to another processing point, until its first item is received",
+    access: scanners,
+    feature,
+    params,
+    body: MoveManifest,
+    response: ManifestResponse,
+    errors: [
+      "manifest_not_found",
+      "manifest_action_not_allowed",
+      "processing_point_not_found",
+      "processing_point_inactive",
+    ],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("delivery.manifest_move", { ...body, id: params.manifest_id }),
+    }),
   }),
   endpoint({
     method: "get",

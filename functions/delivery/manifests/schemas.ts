@@ -24,6 +24,9 @@ import { itemStatuses, manifestStatuses } from "../statuses.ts";
 const stages = ["pickup", "delivery"] as const;
 const kinds = ["photo", "signature"] as const;
 
+/** An item that its manifest waits for; of many the first twenty are named. */
+export const WaitingItem = z.object({ item_id: Id, barcode_value: z.string() });
+
 /** Items of one call. */
 export const itemsMax = 500;
 
@@ -123,6 +126,7 @@ export const StartReceiving = z.object({ receive_all: z.boolean().optional() });
 export const ReceiveItems = z.object({ item_ids: z.array(Id).min(1).max(itemsMax) });
 export const CompleteReceiving = z.object({ missing: z.literal("exception").optional() });
 export const Cancel = z.object({ reason: Text });
+export const MoveManifest = z.object({ destination_processing_point_id: Id });
 /** What a detail brings along when asked: `events`, `proof_links`, or both with a comma. */
 export const DetailQuery = z.object({
   include: z.string().regex(/^(events|proof_links)(,(events|proof_links))*$/).optional(),

@@ -133,7 +133,7 @@ export const manifestSteps: AnyEndpoint[] = [
   endpoint({
     ...step,
     path: "/transfer-manifests/:manifest_id/cancel",
-    summary: "Call a manifest off before it arrives; a driver only his drafts",
+    summary: "Cancel a manifest until receiving begins; a driver only their drafts",
     access: itsDriver,
     body: Cancel,
     errors: ["manifest_not_found", "invalid_status_transition"],

@@ -68,7 +68,12 @@ export const services: AnyEndpoint[] = [
     params: ids("serviceId"),
     body: UpdateService,
     response: Done,
-    errors: ["service_not_found", "delivery_service_type_change_blocked_by_settings", ...refusals],
+    errors: [
+      "service_not_found",
+      "delivery_service_type_change_blocked_by_settings",
+      "delivery_service_in_use_by_settings",
+      ...refusals,
+    ],
     run: ({ db, params, body }) =>
       db.call("delivery.service_update", { ...body, id: params.serviceId }),
   }),

@@ -115,15 +115,15 @@ begin
   if not found then
     perform app.fail('branch_not_found');
   end if;
-  if exists (select from delivery.transfer_manifests m
-      where m.tenant_id = app.tenant_id() and branch_id in (m.source_branch_id, m.destination_branch_id)
-        and m.status not in ('completed', 'cancelled'))
-    or exists (select from delivery.transfer_manifest_items i
-      join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
-      where i.tenant_id = app.tenant_id() and i.destination_branch_id = branch_id and i.status not in ('order_created', 'void')
-        and m.status not in ('completed', 'cancelled')) then
-    perform app.fail('branch_in_use');
-  end if;
+  perform delivery.refuse_open_manifests('branch_in_use', array(
+    select m.id from delivery.transfer_manifests m
+    where m.tenant_id = app.tenant_id() and branch_id in (m.source_branch_id, m.destination_branch_id)
+      and m.status not in ('completed', 'cancelled')
+    union
+    select m.id from delivery.transfer_manifest_items i
+    join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+    where i.tenant_id = app.tenant_id() and i.destination_branch_id = branch_id and i.status not in ('order_created', 'void')
+      and m.status not in ('completed', 'cancelled')));
 end $$;
 
 -- Changes what is sent; default_processing_point_id null takes the default away, is_active takes the branch out

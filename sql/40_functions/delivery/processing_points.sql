@@ -43,10 +43,8 @@ begin
   if not found then
     perform app.fail('processing_point_not_found');
   end if;
-  if exists (select from delivery.transfer_manifests m
-      where m.tenant_id = app.tenant_id() and m.processing_point_id = point_id and m.status not in ('completed', 'cancelled')) then
-    perform app.fail('processing_point_in_use');
-  end if;
+  perform delivery.refuse_open_manifests('processing_point_in_use', array(select m.id from delivery.transfer_manifests m
+    where m.tenant_id = app.tenant_id() and m.processing_point_id = point_id and m.status not in ('completed', 'cancelled')));
   update delivery.institution_branches b set default_processing_point_id = null
   where b.tenant_id = app.tenant_id() and b.default_processing_point_id = point_id;
 end $$;

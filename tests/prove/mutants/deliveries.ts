@@ -61,11 +61,31 @@ export const deliveries: Mutant[] = [
   {
     name: "a manifest jumps over a step",
     file: "sql/40_functions/delivery/manifests/20_guards.sql",
-    from: "'processing>completed']) then",
-    to: "'processing>completed', 'draft>received']) then",
+    from: "'completed>processing']) then",
+    to: "'completed>processing', 'draft>received']) then",
     test: [
       "tests/delivery/manifests-states.test.ts",
       "a manifest cannot jump over a step or leave its end",
+    ],
+  },
+  {
+    name: "an item leaves an order that stands",
+    file: "sql/40_functions/delivery/manifests/20_guards.sql",
+    from: "d.id = old.delivery_id and d.status = 'cancelled')) then",
+    to: "d.id = old.delivery_id)) then",
+    test: [
+      "tests/delivery/item-return.test.ts",
+      "only a cancelled order lets its item go, also below the cores",
+    ],
+  },
+  {
+    name: "what gets cheaper pays for what gets dearer",
+    file: "sql/40_functions/delivery/manifests/63_change_write.sql",
+    from: "(v_left ->> v_from)::numeric < abs(v_difference)",
+    to: "(v_left ->> v_from)::numeric + 800 < abs(v_difference)",
+    test: [
+      "tests/delivery/change-destination.test.ts",
+      "a wallet that is short fails its item only, and credits of the part pay for nothing",
     ],
   },
   {

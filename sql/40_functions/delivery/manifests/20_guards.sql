@@ -7,11 +7,17 @@ begin
     'draft>picked_up', 'draft>cancelled',
     'picked_up>in_transit', 'picked_up>awaiting_receipt', 'picked_up>cancelled',
     'in_transit>awaiting_receipt', 'in_transit>cancelled',
-    'awaiting_receipt>receiving',
+    'awaiting_receipt>receiving', 'awaiting_receipt>cancelled',
+    'received>receiving', 'received_with_exceptions>receiving', 'processing>receiving',
     'receiving>received', 'receiving>received_with_exceptions',
     'received>received_with_exceptions', 'received_with_exceptions>received',
     'received>processing', 'received_with_exceptions>processing',
     'processing>completed', 'completed>processing']) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
+  end if;
+  -- Receiving is over until an item is about to be received again.
+  if new.status = 'receiving' and old.status in ('received', 'received_with_exceptions', 'processing')
+    and delivery.manifest_remaining(new.id) = 0 then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
   -- It ended with all of its items; only one that came back from a cancelled order opens it again.

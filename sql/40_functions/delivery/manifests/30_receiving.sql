@@ -100,6 +100,50 @@ begin
         where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open'));
 end $$;
 
+-- The items that a manifest which is being received waits for, at most twenty: [{item_id, barcode_value}]
+create or replace function delivery.manifest_waiting_for(m delivery.transfer_manifests) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('item_id', w.id, 'barcode_value', w.barcode_value) order by w.position), '[]')
+    from (
+      select i.id, i.barcode_value, i.position from delivery.transfer_manifest_items i
+      where m.status = 'receiving' and i.tenant_id = m.tenant_id and i.manifest_id = m.id and i.status in ('picked_up', 'in_transit')
+        and not exists (select from delivery.transfer_manifest_exceptions x
+          where x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open')
+      order by i.position limit 20) w);
+end $$;
+
+-- received, received_with_exceptions, processing -> receiving for those of these locked manifests that wait for an item
+-- again, with receiving_resumed. What was recorded of the receipt is recorded anew when it ends.
+create or replace function delivery.manifests_resume_receiving(manifest_ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_resumed jsonb;
+begin
+  with resumed as (
+    update delivery.transfer_manifests m set status = 'receiving', received_at = null, received_by = null, received_count = null,
+      processing_started_at = null, receiver_id = coalesce(m.receiver_id, app.user_id())
+    where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) and m.status in ('received', 'received_with_exceptions', 'processing')
+      and delivery.manifest_remaining(m.id) > 0
+    returning m.id
+  )
+  select jsonb_agg(jsonb_build_object('manifest_id', r.id, 'event_type', 'receiving_resumed') order by r.id)
+  into v_resumed from resumed r;
+  perform delivery.manifest_events_add(coalesce(v_resumed, '[]'));
+end $$;
+
+-- Ends the receiving of those of these locked manifests that were being received once more and wait for nothing now.
+create or replace function delivery.manifests_free(manifest_ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.manifests_complete_receiving(array(
+    select m.id from delivery.transfer_manifests m
+    where m.tenant_id = app.tenant_id() and m.id = any (manifest_ids) and m.status = 'receiving' and exists (
+      select from delivery.transfer_manifest_events e
+      where e.tenant_id = m.tenant_id and e.manifest_id = m.id and e.event_type = 'receiving_resumed')), 'receiving');
+end $$;
+
 -- receiving -> received (or received_with_exceptions while one is open) for those of these manifests
 -- whose every item is accounted for, with received_at, received_by, the count and receiving_completed.
 create or replace function delivery.manifests_complete_receiving(manifest_ids uuid[], source text) returns void
@@ -119,7 +163,9 @@ begin
     returning m.id, m.received_count
   )
   select jsonb_agg(jsonb_build_object('manifest_id', c.id, 'event_type', 'receiving_completed',
-    'payload', jsonb_build_object('source', source, 'received_count', c.received_count)) order by c.id)
+    'payload', jsonb_build_object('source', source, 'received_count', c.received_count) || (
+      select case when count(*) > 0 then jsonb_build_object('round', count(*) + 1) else '{}' end from delivery.transfer_manifest_events e
+      where e.tenant_id = app.tenant_id() and e.manifest_id = c.id and e.event_type = 'receiving_resumed')) order by c.id)
   into v_completed from completed c;
   perform delivery.manifest_events_add(coalesce(v_completed, '[]'));
 end $$;

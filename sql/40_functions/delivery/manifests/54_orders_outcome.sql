@@ -61,7 +61,7 @@ begin
       'ready_item_ids', coalesce((select jsonb_agg(j.id order by j.position) from judged j where j.received and j.complete), '[]'),
       'manifests', coalesce((select jsonb_agg(jsonb_build_object('manifest_id', m.manifest_id,
           'manifest_number', (m.manifest).manifest_number, 'status', (m.manifest).status,
-          'remaining_count', delivery.manifest_remaining(m.manifest_id),
+          'remaining_count', delivery.manifest_remaining(m.manifest_id), 'waiting_for', delivery.manifest_waiting_for(m.manifest),
           'ready', (m.manifest).status in ('received', 'received_with_exceptions', 'processing', 'completed'),
           'item_ids', m.item_ids) order by m.position) from manifests m), '[]')),
     'code', case when exists (select from manifests m where (m.manifest).status = 'receiving') then 'manifest_receiving_incomplete' end)

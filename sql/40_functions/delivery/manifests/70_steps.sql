@@ -44,6 +44,19 @@ begin
   end if;
 end $$;
 
+-- Refuses to take out of use what these open manifests need: names the first twenty, oldest first, and says how many.
+create or replace function delivery.refuse_open_manifests(code text, manifest_ids uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if manifest_ids <> '{}' then
+    perform app.fail(code, (
+      select jsonb_build_object('count', cardinality(manifest_ids), 'manifests', jsonb_agg(delivery.manifest_named(m) order by m.created_at, m.id),
+        'numbers', string_agg(m.manifest_number, ', ' order by m.created_at, m.id))
+      from (select x.* from delivery.transfer_manifests x where x.tenant_id = app.tenant_id() and x.id = any (manifest_ids)
+        order by x.created_at, x.id limit 20) m));
+  end if;
+end $$;
+
 -- Adds one event to a manifest's history.
 create or replace function delivery.manifest_event(
   manifest_id uuid, event_type text, payload jsonb default '{}', manifest_item_id uuid default null

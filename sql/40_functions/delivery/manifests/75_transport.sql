@@ -55,7 +55,7 @@ begin
   return delivery.manifest_row(m.id);
 end $$;
 
--- draft, picked_up, in_transit -> cancelled; its items become void, their exceptions close with them and
+-- draft, picked_up, in_transit, awaiting_receipt -> cancelled; its items become void, their exceptions close with them and
 -- their barcodes can be used again. {id, reason}
 -- A driver calls off his drafts only; once he has the parcels, operations decide.
 -- Fails: manifest_not_found, invalid_status_transition, forbidden.
@@ -65,7 +65,7 @@ declare
   m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
   v_barcodes text[];
 begin
-  perform delivery.manifest_require_move(m, '{draft,picked_up,in_transit}', 'cancelled');
+  perform delivery.manifest_require_move(m, '{draft,picked_up,in_transit,awaiting_receipt}', 'cancelled');
   if m.status <> 'draft' and not app.has_permission('manage:operations:tenant') then
     perform app.fail('forbidden');
   end if;

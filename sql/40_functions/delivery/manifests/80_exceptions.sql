@@ -26,7 +26,8 @@ begin
   return coalesce(v_ids, '{}');
 end $$;
 
--- Puts an item into the queue; a manifest that was received becomes received_with_exceptions.
+-- Puts an item into the queue; a manifest that was received becomes received_with_exceptions, and so does one that was
+-- being received again because of this item.
 -- {manifest_item_id | barcode_value, reason, notes?, photo_urls?} -> the exception as lists show it
 -- Locks the manifest, then the item. Fails: invalid_exception_reason, invalid_barcode, item_not_found,
 -- manifest_action_not_allowed, item_void, item_already_has_order, exception_already_open, invalid_proof_url.
@@ -75,6 +76,7 @@ begin
   perform delivery.manifest_require_status(m,
     '{picked_up,in_transit,awaiting_receipt,receiving,received,received_with_exceptions,processing}');
   v_id := (delivery.exceptions_open(array[v_item.id], input ->> 'reason', input ->> 'notes', v_photos))[1];
+  perform delivery.manifests_free(array[m.id]);
   if m.status = 'received' then
     update delivery.transfer_manifests set status = 'received_with_exceptions' where tenant_id = m.tenant_id and id = m.id;
   end if;

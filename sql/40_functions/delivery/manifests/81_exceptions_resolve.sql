@@ -1,10 +1,11 @@
 -- Takes items out of the exception queue, many at once.
 -- {item_ids | manifest_id, outcome: 'reprocess' | 'void', notes?}; an entry is the id of an item or of an exception.
--- reprocess: an item that has been received is `received` again, any other stays where it is.
+-- reprocess: an item that has been received is `received` again, any other is about to be received: its manifest, when its
+-- receiving was over, is receiving again until the item is received, void or an exception anew.
 -- void: the item is void and its barcode free. An item that has an order is never voided.
 -- The last open exception of a manifest closed: received_with_exceptions -> received.
 -- -> {resolved_count, failed_count, resolved: [{item_id, outcome, status}], failed: [{item_id, error_key}],
---     manifests: [{manifest_id, manifest_number, status}]}, in the order sent
+--     manifests: [{manifest_id, manifest_number, status, remaining_count, waiting_for}]}, in the order sent
 -- error_key: item_not_found, exception_not_open, item_already_has_order. Entries that fail change nothing.
 -- Locks the manifests by id, then the items by id. Fails: manifest_not_found.
 create or replace function delivery.exceptions_resolve(input jsonb) returns jsonb
@@ -64,6 +65,8 @@ begin
       'event_type', 'exception_resolved', 'payload', jsonb_build_object('exception_id', a -> 'exception_id',
         'reason', a -> 'reason', 'outcome', v_outcome)) order by (a ->> 'position')::integer)
     from jsonb_array_elements(v_asked) a where a ->> 'error_key' is null), '[]'));
+  perform delivery.manifests_resume_receiving(v_manifests);
+  perform delivery.manifests_free(v_manifests);
   perform delivery.manifests_clear_exceptions(v_manifests);
 
   return jsonb_build_object(
@@ -76,7 +79,8 @@ begin
         order by (a ->> 'position')::integer), '[]')
       from jsonb_array_elements(v_asked) a where a ->> 'error_key' is not null),
     'manifests', (select coalesce(jsonb_agg(jsonb_build_object('manifest_id', m.id, 'manifest_number', m.manifest_number,
-        'status', m.status) order by f.first), '[]')
+        'status', m.status, 'remaining_count', delivery.manifest_remaining(m.id), 'waiting_for', delivery.manifest_waiting_for(m))
+        order by f.first), '[]')
       from (select (a ->> 'manifest_id')::uuid as id, min((a ->> 'position')::integer) as first
         from jsonb_array_elements(v_asked) a where a ->> 'error_key' is null group by 1) f
       join delivery.transfer_manifests m on m.tenant_id = app.tenant_id() and m.id = f.id));

@@ -1897,7 +1897,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Send a manifest to another processing point, until its first item is received
+         * @description Who: permission manage:operations:tenant or manage:module:warehouse. Needs the tenant setting `transfer_manifest.enabled`.
+         */
+        patch: operations["patch_delivery_transfer_manifests_manifest_id"];
         trace?: never;
     };
     "/delivery/transfer-manifests/{manifest_id}/arrive": {
@@ -1930,7 +1934,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Call a manifest off before it arrives; a driver only his drafts
+         * Cancel a manifest until receiving begins; a driver only their drafts
          * @description Who: permission manage:operations:tenant, or role driver. Needs the tenant setting `transfer_manifest.enabled`.
          */
         post: operations["post_delivery_transfer_manifests_manifest_id_cancel"];
@@ -5360,6 +5364,38 @@ export interface components {
             };
         };
         /**
+         * @description `validation_failed`: {field} {reason}.
+         *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+         *
+         *     `invalid_uuid`: {field} is not a valid id.
+         *
+         *     `invalid_json`: The body is not valid JSON.
+         *
+         *     `unknown_field`: There is no field {field} here: use {expected_field}.
+         *
+         *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+         *
+         *     `tenant_id_required`: Choose a company first: send tenant_id.
+         */
+        "400_3": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    bytes_max?: string;
+                    /** @enum {unknown} */
+                    code: "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    expected_field?: string;
+                    field?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
          * @description `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
          *
          *     `validation_failed`: {field} {reason}.
@@ -5374,7 +5410,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_3": {
+        "400_4": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5409,38 +5445,6 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_4": {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": {
-                    bytes_max?: string;
-                    /** @enum {unknown} */
-                    code: "invalid_proof_url" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
-                    expected_field?: string;
-                    field?: string;
-                    message: string;
-                    /** @constant */
-                    success: false;
-                };
-            };
-        };
-        /**
-         * @description `validation_failed`: {field} {reason}.
-         *
-         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
-         *
-         *     `invalid_uuid`: {field} is not a valid id.
-         *
-         *     `invalid_json`: The body is not valid JSON.
-         *
-         *     `unknown_field`: There is no field {field} here: use {expected_field}.
-         *
-         *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
-         *
-         *     `tenant_id_required`: Choose a company first: send tenant_id.
-         */
         "400_5": {
             headers: {
                 [name: string]: unknown;
@@ -5449,7 +5453,7 @@ export interface components {
                 "application/json": {
                     bytes_max?: string;
                     /** @enum {unknown} */
-                    code: "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    code: "invalid_proof_url" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                     expected_field?: string;
                     field?: string;
                     message: string;
@@ -7600,7 +7604,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
@@ -8400,7 +8404,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_34"];
@@ -8463,7 +8467,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401_3"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -8796,7 +8800,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
@@ -12595,7 +12599,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_13"];
@@ -18692,7 +18696,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             /**
@@ -18718,7 +18722,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `branch_in_use`: Manifests that are still open use this branch.
+             * @description `branch_in_use`: Manifests that are still open use this branch ({count}): {numbers}.
              *
              *     `processing_point_inactive`: This processing point is no longer in use.
              *
@@ -18732,6 +18736,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "branch_in_use" | "processing_point_inactive" | "idempotency_conflict";
+                        count?: number;
+                        manifests?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -18787,12 +18793,12 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_8"];
             /**
-             * @description `branch_in_use`: Manifests that are still open use this branch.
+             * @description `branch_in_use`: Manifests that are still open use this branch ({count}): {numbers}.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -18804,6 +18810,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "branch_in_use" | "idempotency_conflict";
+                        count?: number;
+                        manifests?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -19820,6 +19828,8 @@ export interface operations {
             /**
              * @description `delivery_service_type_change_blocked_by_settings`: The delivery type cannot be changed while settings name this service.
              *
+             *     `delivery_service_in_use_by_settings`: The service cannot be deleted or switched off while settings name it.
+             *
              *     `service_code_already_exists`: A delivery service with this code already exists.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -19831,7 +19841,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "delivery_service_type_change_blocked_by_settings" | "service_code_already_exists" | "idempotency_conflict";
+                        code: "delivery_service_type_change_blocked_by_settings" | "delivery_service_in_use_by_settings" | "service_code_already_exists" | "idempotency_conflict";
                         message: string;
                         setting_references?: unknown[];
                         /** @constant */
@@ -19912,7 +19922,7 @@ export interface operations {
             /**
              * @description `delivery_service_in_use`: The service cannot be deleted while orders of the store wait for approval with it or drafts name it. Switch it off instead.
              *
-             *     `delivery_service_in_use_by_settings`: The service cannot be deleted while settings name it.
+             *     `delivery_service_in_use_by_settings`: The service cannot be deleted or switched off while settings name it.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -20691,8 +20701,14 @@ export interface operations {
                                 /** Format: uuid */
                                 manifest_id: string;
                                 manifest_number: string;
+                                remaining_count: number;
                                 /** @enum {string} */
                                 status: "draft" | "picked_up" | "in_transit" | "awaiting_receipt" | "receiving" | "received" | "received_with_exceptions" | "processing" | "completed" | "cancelled";
+                                waiting_for: {
+                                    barcode_value: string;
+                                    /** Format: uuid */
+                                    item_id: string;
+                                }[];
                             }[];
                             resolved: {
                                 /** Format: uuid */
@@ -20799,6 +20815,11 @@ export interface operations {
                                     ready: boolean;
                                     remaining_count: number;
                                     status: string;
+                                    waiting_for: {
+                                        barcode_value: string;
+                                        /** Format: uuid */
+                                        item_id: string;
+                                    }[];
                                 }[];
                                 ready_item_ids: string[];
                                 received_count: number;
@@ -21751,6 +21772,168 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    patch_delivery_transfer_manifests_manifest_id: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+                /** @description ETag of what you read: refused when the row has changed since */
+                "If-Match"?: components["parameters"]["if_match"];
+            };
+            path: {
+                manifest_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** Format: uuid */
+                    destination_processing_point_id: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            cancel_reason: string | null;
+                            cancelled_at: string | null;
+                            completed_at: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            created_by: string | null;
+                            /** @enum {string} */
+                            creation_source: "form" | "institution_qr" | "item_scan";
+                            departed_at: string | null;
+                            destination_address_id: string | null;
+                            destination_branch_id: string | null;
+                            driver: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            driver_arrived_at: string | null;
+                            driver_id: string | null;
+                            /** Format: uuid */
+                            id: string;
+                            institution: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                                phone: string | null;
+                            };
+                            /** Format: uuid */
+                            institution_user_id: string;
+                            items_count: number;
+                            manifest_number: string;
+                            notes: string | null;
+                            open_exceptions_count: number;
+                            picked_up_at: string | null;
+                            processing_point: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            };
+                            /** Format: uuid */
+                            processing_point_id: string;
+                            processing_started_at: string | null;
+                            received_at: string | null;
+                            received_by: string | null;
+                            received_count: number;
+                            receiver_id: string | null;
+                            receiving_started_at: string | null;
+                            /** Format: uuid */
+                            source_address_id: string;
+                            source_branch: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            };
+                            /** @enum {string} */
+                            status: "draft" | "picked_up" | "in_transit" | "awaiting_receipt" | "receiving" | "received" | "received_with_exceptions" | "processing" | "completed" | "cancelled";
+                            /** Format: date-time */
+                            updated_at: string;
+                        };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            400: components["responses"]["400_3"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            /**
+             * @description `manifest_not_found`: This manifest does not exist.
+             *
+             *     `processing_point_not_found`: This processing point does not exist.
+             *
+             *     `tenant_not_found`: This company does not exist.
+             */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "manifest_not_found" | "processing_point_not_found" | "tenant_not_found";
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            /**
+             * @description `manifest_action_not_allowed`: Manifest {manifest_number} is {manifest_status}; this is not possible now.
+             *
+             *     `processing_point_inactive`: This processing point is no longer in use.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "manifest_action_not_allowed" | "processing_point_inactive" | "idempotency_conflict";
+                        manifest_id?: string;
+                        manifest_number?: string;
+                        manifest_status?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            412: components["responses"]["412"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     post_delivery_transfer_manifests_manifest_id_arrive: {
         parameters: {
             query?: {
@@ -21858,7 +22041,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_4"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_3"];
@@ -22078,7 +22261,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_3"];
@@ -22350,7 +22533,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_3"];
@@ -22658,7 +22841,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_4"];
@@ -22775,7 +22958,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_4"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_3"];
@@ -22938,7 +23121,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_4"];
+            400: components["responses"]["400_5"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_3"];
@@ -23186,7 +23369,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_3"];
@@ -23685,7 +23868,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             /**
@@ -23713,7 +23896,7 @@ export interface operations {
             /**
              * @description `processing_point_code_exists`: Another processing point already has this code.
              *
-             *     `processing_point_in_use`: Manifests that are still open use this processing point.
+             *     `processing_point_in_use`: Manifests that are still open use this processing point ({count}): {numbers}.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -23725,6 +23908,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "processing_point_code_exists" | "processing_point_in_use" | "idempotency_conflict";
+                        count?: number;
+                        manifests?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -23779,12 +23964,12 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404_6"];
             /**
-             * @description `processing_point_in_use`: Manifests that are still open use this processing point.
+             * @description `processing_point_in_use`: Manifests that are still open use this processing point ({count}): {numbers}.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -23796,6 +23981,8 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "processing_point_in_use" | "idempotency_conflict";
+                        count?: number;
+                        manifests?: string;
                         message: string;
                         /** @constant */
                         success: false;
@@ -26351,7 +26538,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_30"];
@@ -26674,7 +26861,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_27"];
@@ -27610,7 +27797,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_25"];
@@ -28021,7 +28208,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_25"];
@@ -29145,7 +29332,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
@@ -29745,7 +29932,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
@@ -31082,7 +31269,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_25"];
@@ -32530,7 +32717,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -32623,7 +32810,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -32755,7 +32942,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_33"];
@@ -32809,7 +32996,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
             404: components["responses"]["404_33"];
@@ -32855,7 +33042,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -33861,7 +34048,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_6"];
             /**
@@ -33972,7 +34159,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -34016,7 +34203,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -34361,7 +34548,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
             404: components["responses"]["404_32"];
@@ -34714,7 +34901,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_31"];
@@ -34782,7 +34969,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_5"];
             404: components["responses"]["404_31"];
@@ -35115,7 +35302,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_33"];
@@ -35190,7 +35377,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_33"];
@@ -36137,7 +36324,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
@@ -40724,7 +40911,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
@@ -41831,7 +42018,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_5"];
+            400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_19"];
@@ -41988,7 +42175,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_18"];
@@ -42243,7 +42430,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**
@@ -42887,7 +43074,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_24"];
@@ -43034,7 +43221,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_24"];
@@ -44007,7 +44194,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_37"];
@@ -44458,7 +44645,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_36"];
@@ -44600,7 +44787,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_36"];
@@ -44649,7 +44836,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_3"];
+            400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             /**

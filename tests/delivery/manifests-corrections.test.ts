@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody } from "../support/api.ts";
 import { sql } from "../support/db.ts";
-import { newBranch, newProcessingPoint } from "../support/make.ts";
+import { newAddress, newBranch, newProcessingPoint } from "../support/make.ts";
 import { newManifest } from "../support/manifests.ts";
 import { newService } from "../support/money.ts";
 import { newTenant, saveSettings, type Tenant } from "../support/people.ts";
@@ -267,5 +267,20 @@ test("the clock completes what is done for a day", async () => {
   expect(await eventsOf(done.manifest)).toMatchObject({
     processing_started: 1,
     manifest_completed: 1,
+  });
+});
+
+test("a processing point at a customer's address is refused with the field, and says why", async () => {
+  const address_id = await newAddress(tenant);
+  await sql`update delivery.addresses set owner_user_id = ${tenant.customer.id} where id = ${address_id}`;
+  const refused = await tenant.ops.post("/delivery/transfer-processing-points", {
+    name: "Hub",
+    code: "HUB",
+    address_id,
+  });
+  expect(refused).toFailWith(404, "address_not_found");
+  expect(refused.body).toMatchObject({
+    field: "address_id",
+    message: "This address is a person's own; choose one of the company's addresses.",
   });
 });

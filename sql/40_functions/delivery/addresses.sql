@@ -18,7 +18,9 @@ begin
   perform from delivery.addresses a
   where a.id = require_public_address.address_id and (a.owner_user_id is null or a.owner_user_id = person);
   if not found then
-    perform app.fail('address_not_found');
+    perform app.fail('address_not_found', '{"field": "address_id"}' || case when exists (
+      select from delivery.addresses a where a.id = require_public_address.address_id)
+      then '{"text_key": "reason_address_of_a_person"}'::jsonb else '{}' end);
   end if;
 end $$;
 

@@ -170,6 +170,7 @@ const definitions = {
   delivery_ended: { status: 409, fields: ["status"] },
   receiving_order_not_found: 404,
   bin_id_required_for_received_items: { status: 400, fields: ["field"] },
+  damaged_too_much: { status: 400, fields: ["field"] },
   received_too_much: { status: 400, fields: ["field", "expected"] },
 
   // Services and prices
@@ -279,6 +280,7 @@ const definitions = {
   picking_order_not_found: 404,
   picking_reference_exists: { status: 409, fields: ["field"] },
   picking_items_fixed: { status: 409, fields: ["field"] },
+  picking_belongs_to_order: { status: 409, fields: ["field", "order_id"] },
   picking_incomplete: { status: 409, fields: ["field"] },
   picked_too_much: { status: 400, fields: ["field"] },
   assignee_not_found: { status: 404, fields: ["field"] },

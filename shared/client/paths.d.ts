@@ -3052,6 +3052,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/storefront/orders/{order_id}/accept-short": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send an order without what was not found; it costs as much less
+         * @description Who: permission manage:tenant.
+         */
+        post: operations["post_storefront_orders_order_id_accept_short"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/storefront/orders/{order_id}/approve": {
         parameters: {
             query?: never;
@@ -3061,7 +3081,7 @@ export interface paths {
         };
         get?: never;
         /**
-         * Approve a pending order: its goods are set aside, its delivery is made
+         * Approve a pending order: its goods are set aside to be picked, its deliveries are made
          * @description Who: permission manage:tenant.
          */
         put: operations["put_storefront_orders_order_id_approve"];
@@ -3181,7 +3201,7 @@ export interface paths {
         };
         get?: never;
         /**
-         * Send a confirmed order by our own means
+         * Send a confirmed order, once it is picked, by our own means
          * @description Who: permission manage:tenant.
          */
         put: operations["put_storefront_orders_order_id_ship"];
@@ -14832,7 +14852,32 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_9"];
-            409: components["responses"]["409_5"];
+            /**
+             * @description `assignment_ended`: This assignment has ended and can no longer be changed.
+             *
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
+             *
+             *     `goods_not_picked`: The goods have not all been picked yet. Pick them first; if some are missing, accept the order with what there is or cancel it.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "assignment_ended" | "invalid_status_transition" | "goods_not_picked" | "idempotency_conflict";
+                        from?: string;
+                        message: string;
+                        picking_order_id?: string;
+                        /** @constant */
+                        success: false;
+                        to?: string;
+                    };
+                };
+            };
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -15692,6 +15737,8 @@ export interface operations {
              *
              *     `pickup_by_handoff`: This parcel waits in a warehouse: pick it up by its handoff.
              *
+             *     `goods_not_picked`: The goods have not all been picked yet. Pick them first; if some are missing, accept the order with what there is or cancel it.
+             *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
             409: {
@@ -15701,10 +15748,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "assignment_ended" | "invalid_status_transition" | "assignment_not_accepted" | "pickup_by_handoff" | "idempotency_conflict";
+                        code: "assignment_ended" | "invalid_status_transition" | "assignment_not_accepted" | "pickup_by_handoff" | "goods_not_picked" | "idempotency_conflict";
                         from?: string;
                         handoff_id?: string | null;
                         message: string;
+                        picking_order_id?: string;
                         status?: string;
                         /** @constant */
                         success: false;
@@ -28596,6 +28644,8 @@ export interface operations {
                             deliveryFee: number;
                             discountAmount: number;
                             finalAmount: number;
+                            /** @enum {string} */
+                            fulfilment: "none" | "partial" | "full" | "returned";
                             /** Format: uuid */
                             id: string;
                             order_number: string;
@@ -28687,6 +28737,23 @@ export interface operations {
                                 } | null;
                                 customer_notes: string | null;
                                 delivered_at: string | null;
+                                deliveries: {
+                                    /** Format: uuid */
+                                    delivery_id: string;
+                                    items: {
+                                        /** Format: uuid */
+                                        id: string;
+                                        product_name: {
+                                            [key: string]: string;
+                                        };
+                                        quantity: number;
+                                        sku: string;
+                                    }[];
+                                    status: string;
+                                    tracking_number: string;
+                                    /** Format: uuid */
+                                    warehouse_id: string;
+                                }[];
                                 delivery_assignment: {
                                     delivery_code: number;
                                     /** Format: uuid */
@@ -28704,6 +28771,8 @@ export interface operations {
                                 delivery_service_id: string;
                                 discount_amount: number;
                                 estimated_delivery: string | null;
+                                /** @enum {string} */
+                                fulfilment: "none" | "partial" | "full" | "returned";
                                 /** Format: uuid */
                                 id: string;
                                 items: {
@@ -28759,6 +28828,19 @@ export interface operations {
                                     [key: string]: unknown;
                                 };
                                 shipping_cost: number;
+                                short: {
+                                    accepted: boolean;
+                                    item: {
+                                        /** Format: uuid */
+                                        id: string;
+                                        product_name: {
+                                            [key: string]: string;
+                                        };
+                                        sku: string;
+                                    };
+                                    ordered: number;
+                                    picked: number;
+                                }[];
                                 /** @enum {string} */
                                 status: "pending" | "awaiting_approval" | "approved" | "confirmed" | "shipped" | "delivered" | "completed" | "cancelled";
                                 status_history: {
@@ -28791,6 +28873,263 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_storefront_orders_order_id_accept_short: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+                /** @description ETag of what you read: refused when the row has changed since */
+                "If-Match"?: components["parameters"]["if_match"];
+            };
+            path: {
+                order_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            order: {
+                                address_id: string | null;
+                                admin_notes: string | null;
+                                approved_at: string | null;
+                                approved_by: string | null;
+                                cancel_reason: ("customer_request" | "out_of_stock" | "fraud" | "payment_failed" | "other") | null;
+                                cancelled_at: string | null;
+                                /** Format: date-time */
+                                created_at: string;
+                                currency: string;
+                                customer: {
+                                    email: string | null;
+                                    full_name: string | null;
+                                    /** Format: uuid */
+                                    id: string;
+                                    phone: string | null;
+                                } | null;
+                                customer_notes: string | null;
+                                delivered_at: string | null;
+                                deliveries: {
+                                    /** Format: uuid */
+                                    delivery_id: string;
+                                    items: {
+                                        /** Format: uuid */
+                                        id: string;
+                                        product_name: {
+                                            [key: string]: string;
+                                        };
+                                        quantity: number;
+                                        sku: string;
+                                    }[];
+                                    status: string;
+                                    tracking_number: string;
+                                    /** Format: uuid */
+                                    warehouse_id: string;
+                                }[];
+                                delivery_assignment: {
+                                    delivery_code: number;
+                                    /** Format: uuid */
+                                    delivery_id: string;
+                                    driver: {
+                                        full_name: string | null;
+                                        /** Format: uuid */
+                                        id: string;
+                                    } | null;
+                                    driver_assigned: boolean;
+                                    status: string;
+                                    tracking_number: string;
+                                } | null;
+                                /** Format: uuid */
+                                delivery_service_id: string;
+                                discount_amount: number;
+                                estimated_delivery: string | null;
+                                /** @enum {string} */
+                                fulfilment: "none" | "partial" | "full" | "returned";
+                                /** Format: uuid */
+                                id: string;
+                                items: {
+                                    /** Format: uuid */
+                                    id: string;
+                                    images: string[];
+                                    /** Format: uuid */
+                                    product_id: string;
+                                    product_name: {
+                                        [key: string]: string;
+                                    };
+                                    quantity: number;
+                                    total: number;
+                                    unit_price: number;
+                                    variant: {
+                                        attributes: {
+                                            [key: string]: unknown;
+                                        };
+                                        /** Format: uuid */
+                                        id: string;
+                                        sku: string;
+                                    };
+                                    warehouse_item: {
+                                        /** Format: uuid */
+                                        id: string;
+                                        name: string;
+                                        sku: string;
+                                    } | null;
+                                }[];
+                                /** Format: uuid */
+                                market_id: string;
+                                order_number: string;
+                                /** @enum {string} */
+                                payment_method: "wallet" | "cash_on_delivery" | "gateway";
+                                /** @enum {string} */
+                                payment_status: "pending" | "paid" | "failed";
+                                payments: {
+                                    amount: number;
+                                    /** Format: date-time */
+                                    created_at: string;
+                                    gateway_code: string | null;
+                                    gateway_transaction_id: string | null;
+                                    /** Format: uuid */
+                                    id: string;
+                                    payment_method: string;
+                                    processed_at: string | null;
+                                    /** @enum {string} */
+                                    status: "pending" | "SUCCESS" | "FAILED" | "CANCELLED";
+                                    type: string;
+                                }[];
+                                shipped_at: string | null;
+                                shipping_address: {
+                                    [key: string]: unknown;
+                                };
+                                shipping_cost: number;
+                                short: {
+                                    accepted: boolean;
+                                    item: {
+                                        /** Format: uuid */
+                                        id: string;
+                                        product_name: {
+                                            [key: string]: string;
+                                        };
+                                        sku: string;
+                                    };
+                                    ordered: number;
+                                    picked: number;
+                                }[];
+                                /** @enum {string} */
+                                status: "pending" | "awaiting_approval" | "approved" | "confirmed" | "shipped" | "delivered" | "completed" | "cancelled";
+                                status_history: {
+                                    note: string | null;
+                                    status: string;
+                                    /** Format: date-time */
+                                    timestamp: string;
+                                    updated_by: string | null;
+                                }[];
+                                subtotal: number;
+                                tax_amount: number;
+                                total_items: number;
+                                total_price: number;
+                                /** Format: date-time */
+                                updated_at: string;
+                                /** Format: uuid */
+                                user_id: string;
+                            };
+                            refund: {
+                                amount: number;
+                                method: string;
+                                /** Format: uuid */
+                                payment_id: string;
+                                processed: boolean;
+                            } | null;
+                        };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            /**
+             * @description `insufficient_wallet_balance`: The wallet balance is not enough.
+             *
+             *     `validation_failed`: {field} {reason}.
+             *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
+             *     `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        balance?: string;
+                        bytes_max?: string;
+                        /** @enum {unknown} */
+                        code: "insufficient_wallet_balance" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        currency?: string;
+                        field?: string;
+                        message: string;
+                        required?: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_29"];
+            /**
+             * @description `order_not_short`: The warehouse found all goods of this order, or has not finished picking them.
+             *
+             *     `order_nothing_picked`: Nothing of this order was found. Cancel the order.
+             *
+             *     `invalid_status_transition`: A change from {from} to {to} is not possible.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "order_not_short" | "order_nothing_picked" | "invalid_status_transition" | "idempotency_conflict";
+                        from?: string;
+                        message: string;
+                        status?: string;
+                        /** @constant */
+                        success: false;
+                        to?: string;
+                    };
+                };
+            };
+            412: components["responses"]["412"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -28834,6 +29173,23 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            deliveries: {
+                                /** Format: uuid */
+                                delivery_id: string;
+                                items: {
+                                    /** Format: uuid */
+                                    id: string;
+                                    product_name: {
+                                        [key: string]: string;
+                                    };
+                                    quantity: number;
+                                    sku: string;
+                                }[];
+                                status: string;
+                                tracking_number: string;
+                                /** Format: uuid */
+                                warehouse_id: string;
+                            }[];
                             delivery_assigned: {
                                 delivery_id: string | null;
                                 driver_assigned: boolean;
@@ -28860,6 +29216,23 @@ export interface operations {
                                 } | null;
                                 customer_notes: string | null;
                                 delivered_at: string | null;
+                                deliveries: {
+                                    /** Format: uuid */
+                                    delivery_id: string;
+                                    items: {
+                                        /** Format: uuid */
+                                        id: string;
+                                        product_name: {
+                                            [key: string]: string;
+                                        };
+                                        quantity: number;
+                                        sku: string;
+                                    }[];
+                                    status: string;
+                                    tracking_number: string;
+                                    /** Format: uuid */
+                                    warehouse_id: string;
+                                }[];
                                 delivery_assignment: {
                                     delivery_code: number;
                                     /** Format: uuid */
@@ -28877,6 +29250,8 @@ export interface operations {
                                 delivery_service_id: string;
                                 discount_amount: number;
                                 estimated_delivery: string | null;
+                                /** @enum {string} */
+                                fulfilment: "none" | "partial" | "full" | "returned";
                                 /** Format: uuid */
                                 id: string;
                                 items: {
@@ -28932,6 +29307,19 @@ export interface operations {
                                     [key: string]: unknown;
                                 };
                                 shipping_cost: number;
+                                short: {
+                                    accepted: boolean;
+                                    item: {
+                                        /** Format: uuid */
+                                        id: string;
+                                        product_name: {
+                                            [key: string]: string;
+                                        };
+                                        sku: string;
+                                    };
+                                    ordered: number;
+                                    picked: number;
+                                }[];
                                 /** @enum {string} */
                                 status: "pending" | "awaiting_approval" | "approved" | "confirmed" | "shipped" | "delivered" | "completed" | "cancelled";
                                 status_history: {
@@ -29233,6 +29621,23 @@ export interface operations {
                                 } | null;
                                 customer_notes: string | null;
                                 delivered_at: string | null;
+                                deliveries: {
+                                    /** Format: uuid */
+                                    delivery_id: string;
+                                    items: {
+                                        /** Format: uuid */
+                                        id: string;
+                                        product_name: {
+                                            [key: string]: string;
+                                        };
+                                        quantity: number;
+                                        sku: string;
+                                    }[];
+                                    status: string;
+                                    tracking_number: string;
+                                    /** Format: uuid */
+                                    warehouse_id: string;
+                                }[];
                                 delivery_assignment: {
                                     delivery_code: number;
                                     /** Format: uuid */
@@ -29250,6 +29655,8 @@ export interface operations {
                                 delivery_service_id: string;
                                 discount_amount: number;
                                 estimated_delivery: string | null;
+                                /** @enum {string} */
+                                fulfilment: "none" | "partial" | "full" | "returned";
                                 /** Format: uuid */
                                 id: string;
                                 items: {
@@ -29305,6 +29712,19 @@ export interface operations {
                                     [key: string]: unknown;
                                 };
                                 shipping_cost: number;
+                                short: {
+                                    accepted: boolean;
+                                    item: {
+                                        /** Format: uuid */
+                                        id: string;
+                                        product_name: {
+                                            [key: string]: string;
+                                        };
+                                        sku: string;
+                                    };
+                                    ordered: number;
+                                    picked: number;
+                                }[];
                                 /** @enum {string} */
                                 status: "pending" | "awaiting_approval" | "approved" | "confirmed" | "shipped" | "delivered" | "completed" | "cancelled";
                                 status_history: {
@@ -29383,6 +29803,8 @@ export interface operations {
                             customerNotes: string | null;
                             deliveryFee: number;
                             discountAmount: number;
+                            /** @enum {string} */
+                            fulfilment: "none" | "partial" | "full" | "returned";
                             /** Format: uuid */
                             id: string;
                             items: {
@@ -29511,6 +29933,23 @@ export interface operations {
                                 } | null;
                                 customer_notes: string | null;
                                 delivered_at: string | null;
+                                deliveries: {
+                                    /** Format: uuid */
+                                    delivery_id: string;
+                                    items: {
+                                        /** Format: uuid */
+                                        id: string;
+                                        product_name: {
+                                            [key: string]: string;
+                                        };
+                                        quantity: number;
+                                        sku: string;
+                                    }[];
+                                    status: string;
+                                    tracking_number: string;
+                                    /** Format: uuid */
+                                    warehouse_id: string;
+                                }[];
                                 delivery_assignment: {
                                     delivery_code: number;
                                     /** Format: uuid */
@@ -29528,6 +29967,8 @@ export interface operations {
                                 delivery_service_id: string;
                                 discount_amount: number;
                                 estimated_delivery: string | null;
+                                /** @enum {string} */
+                                fulfilment: "none" | "partial" | "full" | "returned";
                                 /** Format: uuid */
                                 id: string;
                                 items: {
@@ -29583,6 +30024,19 @@ export interface operations {
                                     [key: string]: unknown;
                                 };
                                 shipping_cost: number;
+                                short: {
+                                    accepted: boolean;
+                                    item: {
+                                        /** Format: uuid */
+                                        id: string;
+                                        product_name: {
+                                            [key: string]: string;
+                                        };
+                                        sku: string;
+                                    };
+                                    ordered: number;
+                                    picked: number;
+                                }[];
                                 /** @enum {string} */
                                 status: "pending" | "awaiting_approval" | "approved" | "confirmed" | "shipped" | "delivered" | "completed" | "cancelled";
                                 status_history: {
@@ -29833,6 +30287,23 @@ export interface operations {
                                 } | null;
                                 customer_notes: string | null;
                                 delivered_at: string | null;
+                                deliveries: {
+                                    /** Format: uuid */
+                                    delivery_id: string;
+                                    items: {
+                                        /** Format: uuid */
+                                        id: string;
+                                        product_name: {
+                                            [key: string]: string;
+                                        };
+                                        quantity: number;
+                                        sku: string;
+                                    }[];
+                                    status: string;
+                                    tracking_number: string;
+                                    /** Format: uuid */
+                                    warehouse_id: string;
+                                }[];
                                 delivery_assignment: {
                                     delivery_code: number;
                                     /** Format: uuid */
@@ -29850,6 +30321,8 @@ export interface operations {
                                 delivery_service_id: string;
                                 discount_amount: number;
                                 estimated_delivery: string | null;
+                                /** @enum {string} */
+                                fulfilment: "none" | "partial" | "full" | "returned";
                                 /** Format: uuid */
                                 id: string;
                                 items: {
@@ -29905,6 +30378,19 @@ export interface operations {
                                     [key: string]: unknown;
                                 };
                                 shipping_cost: number;
+                                short: {
+                                    accepted: boolean;
+                                    item: {
+                                        /** Format: uuid */
+                                        id: string;
+                                        product_name: {
+                                            [key: string]: string;
+                                        };
+                                        sku: string;
+                                    };
+                                    ordered: number;
+                                    picked: number;
+                                }[];
                                 /** @enum {string} */
                                 status: "pending" | "awaiting_approval" | "approved" | "confirmed" | "shipped" | "delivered" | "completed" | "cancelled";
                                 status_history: {
@@ -29936,7 +30422,33 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_29"];
-            409: components["responses"]["409_3"];
+            /**
+             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+             *
+             *     `order_has_delivery`: A delivery brings this order and ends it itself.
+             *
+             *     `goods_not_picked`: The goods have not all been picked yet. Pick them first; if some are missing, accept the order with what there is or cancel it.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "invalid_status_transition" | "order_has_delivery" | "goods_not_picked" | "idempotency_conflict";
+                        delivery_id?: string;
+                        from?: string;
+                        message: string;
+                        picking_order_id?: string;
+                        /** @constant */
+                        success: false;
+                        to?: string;
+                    };
+                };
+            };
             412: components["responses"]["412"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -30016,6 +30528,8 @@ export interface operations {
                             customerNotes: string | null;
                             deliveryFee: number;
                             discountAmount: number;
+                            /** @enum {string} */
+                            fulfilment: "none" | "partial" | "full" | "returned";
                             /** Format: uuid */
                             id: string;
                             items: {
@@ -30106,6 +30620,8 @@ export interface operations {
                             customerNotes: string | null;
                             deliveryFee: number;
                             discountAmount: number;
+                            /** @enum {string} */
+                            fulfilment: "none" | "partial" | "full" | "returned";
                             /** Format: uuid */
                             id: string;
                             items: {
@@ -33726,6 +34242,7 @@ export interface operations {
                         };
                         storefront?: {
                             settings: {
+                                picking_required?: boolean | null;
                                 return_hosts?: string[] | null;
                                 review_auto_approval?: {
                                     auto_approve_ratings?: number[] | null;
@@ -35629,6 +36146,7 @@ export interface operations {
                             show_tenant_list_page?: boolean | null;
                         } | null;
                         storefront?: {
+                            picking_required?: boolean | null;
                             return_hosts?: string[] | null;
                             review_auto_approval?: {
                                 auto_approve_ratings?: number[] | null;
@@ -37585,7 +38103,7 @@ export interface operations {
                         message: string;
                         results: ({
                             /** @enum {string} */
-                            action: "open_receiving_order" | "open_handoff" | "open_delivery";
+                            action: "open_receiving_order" | "open_handoff" | "open_picking_order" | "open_delivery";
                             delivery: {
                                 barcode: string;
                                 cash_due: {
@@ -37610,7 +38128,7 @@ export interface operations {
                                 is_active: boolean;
                                 label_outdated: boolean;
                                 /** @enum {string} */
-                                next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                                next_action: "receive" | "execute" | "pick" | "assign" | "handoff" | "in_delivery" | "none";
                                 parcel: {
                                     barcode: string;
                                     delivery_code: number;
@@ -37628,7 +38146,7 @@ export interface operations {
                             };
                             delivery_target: {
                                 /** @enum {string} */
-                                action: "open_receiving_order" | "open_handoff" | "open_delivery";
+                                action: "open_receiving_order" | "open_handoff" | "open_picking_order" | "open_delivery";
                                 /** Format: uuid */
                                 entity_id: string;
                                 reason: string;
@@ -37675,7 +38193,7 @@ export interface operations {
                                 is_active: boolean;
                                 label_outdated: boolean;
                                 /** @enum {string} */
-                                next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                                next_action: "receive" | "execute" | "pick" | "assign" | "handoff" | "in_delivery" | "none";
                                 parcel: {
                                     barcode: string;
                                     delivery_code: number;
@@ -37726,6 +38244,7 @@ export interface operations {
                                     type: string;
                                 }[];
                                 quantity: number;
+                                sku: string | null;
                                 weight: number | null;
                                 width: number | null;
                             }[];
@@ -37754,7 +38273,7 @@ export interface operations {
                                 is_active: boolean;
                                 label_outdated: boolean;
                                 /** @enum {string} */
-                                next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                                next_action: "receive" | "execute" | "pick" | "assign" | "handoff" | "in_delivery" | "none";
                                 parcel: {
                                     barcode: string;
                                     delivery_code: number;
@@ -37772,7 +38291,7 @@ export interface operations {
                             };
                             original_target?: {
                                 /** @enum {string} */
-                                action: "open_receiving_order" | "open_handoff" | "open_delivery";
+                                action: "open_receiving_order" | "open_handoff" | "open_picking_order" | "open_delivery";
                                 /** Format: uuid */
                                 entity_id: string;
                                 reason: string;
@@ -37801,7 +38320,7 @@ export interface operations {
                                 is_active: boolean;
                                 label_outdated: boolean;
                                 /** @enum {string} */
-                                next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                                next_action: "receive" | "execute" | "pick" | "assign" | "handoff" | "in_delivery" | "none";
                                 parcel: {
                                     barcode: string;
                                     delivery_code: number;
@@ -37855,7 +38374,7 @@ export interface operations {
                                 is_active: boolean;
                                 label_outdated: boolean;
                                 /** @enum {string} */
-                                next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                                next_action: "receive" | "execute" | "pick" | "assign" | "handoff" | "in_delivery" | "none";
                                 parcel: {
                                     barcode: string;
                                     delivery_code: number;
@@ -37873,7 +38392,7 @@ export interface operations {
                             } | null;
                             return_target: {
                                 /** @enum {string} */
-                                action: "open_receiving_order" | "open_handoff" | "open_delivery";
+                                action: "open_receiving_order" | "open_handoff" | "open_picking_order" | "open_delivery";
                                 /** Format: uuid */
                                 entity_id: string;
                                 reason: string;
@@ -37941,7 +38460,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {string} */
-                        action: "open_receiving_order" | "open_handoff" | "open_delivery";
+                        action: "open_receiving_order" | "open_handoff" | "open_picking_order" | "open_delivery";
                         delivery: {
                             barcode: string;
                             cash_due: {
@@ -37966,7 +38485,7 @@ export interface operations {
                             is_active: boolean;
                             label_outdated: boolean;
                             /** @enum {string} */
-                            next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                            next_action: "receive" | "execute" | "pick" | "assign" | "handoff" | "in_delivery" | "none";
                             parcel: {
                                 barcode: string;
                                 delivery_code: number;
@@ -37984,7 +38503,7 @@ export interface operations {
                         };
                         delivery_target: {
                             /** @enum {string} */
-                            action: "open_receiving_order" | "open_handoff" | "open_delivery";
+                            action: "open_receiving_order" | "open_handoff" | "open_picking_order" | "open_delivery";
                             /** Format: uuid */
                             entity_id: string;
                             reason: string;
@@ -38033,7 +38552,7 @@ export interface operations {
                             is_active: boolean;
                             label_outdated: boolean;
                             /** @enum {string} */
-                            next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                            next_action: "receive" | "execute" | "pick" | "assign" | "handoff" | "in_delivery" | "none";
                             parcel: {
                                 barcode: string;
                                 delivery_code: number;
@@ -38084,6 +38603,7 @@ export interface operations {
                                 type: string;
                             }[];
                             quantity: number;
+                            sku: string | null;
                             weight: number | null;
                             width: number | null;
                         }[];
@@ -38112,7 +38632,7 @@ export interface operations {
                             is_active: boolean;
                             label_outdated: boolean;
                             /** @enum {string} */
-                            next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                            next_action: "receive" | "execute" | "pick" | "assign" | "handoff" | "in_delivery" | "none";
                             parcel: {
                                 barcode: string;
                                 delivery_code: number;
@@ -38130,7 +38650,7 @@ export interface operations {
                         };
                         original_target?: {
                             /** @enum {string} */
-                            action: "open_receiving_order" | "open_handoff" | "open_delivery";
+                            action: "open_receiving_order" | "open_handoff" | "open_picking_order" | "open_delivery";
                             /** Format: uuid */
                             entity_id: string;
                             reason: string;
@@ -38159,7 +38679,7 @@ export interface operations {
                             is_active: boolean;
                             label_outdated: boolean;
                             /** @enum {string} */
-                            next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                            next_action: "receive" | "execute" | "pick" | "assign" | "handoff" | "in_delivery" | "none";
                             parcel: {
                                 barcode: string;
                                 delivery_code: number;
@@ -38213,7 +38733,7 @@ export interface operations {
                             is_active: boolean;
                             label_outdated: boolean;
                             /** @enum {string} */
-                            next_action: "receive" | "execute" | "assign" | "handoff" | "in_delivery" | "none";
+                            next_action: "receive" | "execute" | "pick" | "assign" | "handoff" | "in_delivery" | "none";
                             parcel: {
                                 barcode: string;
                                 delivery_code: number;
@@ -38231,7 +38751,7 @@ export interface operations {
                         } | null;
                         return_target: {
                             /** @enum {string} */
-                            action: "open_receiving_order" | "open_handoff" | "open_delivery";
+                            action: "open_receiving_order" | "open_handoff" | "open_picking_order" | "open_delivery";
                             /** Format: uuid */
                             entity_id: string;
                             reason: string;
@@ -38875,6 +39395,7 @@ export interface operations {
                                 status: string;
                             }[];
                             notes: string | null;
+                            order_id: string | null;
                             /** @enum {string} */
                             order_type: "individual" | "batch" | "waybill";
                             picking_progress: {
@@ -39061,6 +39582,7 @@ export interface operations {
                                 status: string;
                             }[];
                             notes: string | null;
+                            order_id: string | null;
                             /** @enum {string} */
                             order_type: "individual" | "batch" | "waybill";
                             picking_progress: {
@@ -39261,6 +39783,7 @@ export interface operations {
                                 status: string;
                             }[];
                             notes: string | null;
+                            order_id: string | null;
                             /** @enum {string} */
                             order_type: "individual" | "batch" | "waybill";
                             picking_progress: {
@@ -39416,6 +39939,7 @@ export interface operations {
                                 status: string;
                             }[];
                             notes: string | null;
+                            order_id: string | null;
                             /** @enum {string} */
                             order_type: "individual" | "batch" | "waybill";
                             picking_progress: {
@@ -39520,6 +40044,8 @@ export interface operations {
              *
              *     `picking_items_fixed`: The items of this picking order can no longer be changed.
              *
+             *     `picking_belongs_to_order`: This picking order fetches the goods of a store's order. Change or cancel the store's order instead.
+             *
              *     `picking_incomplete`: Not everything of this picking order has been picked.
              *
              *     `item_of_parcel`: This item is part of a package and moves only with it.
@@ -39535,11 +40061,12 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "pnd_picking_handed_off_by_driver_pickup" | "picking_items_fixed" | "picking_incomplete" | "item_of_parcel" | "insufficient_stock" | "idempotency_conflict";
+                        code: "invalid_status_transition" | "pnd_picking_handed_off_by_driver_pickup" | "picking_items_fixed" | "picking_belongs_to_order" | "picking_incomplete" | "item_of_parcel" | "insufficient_stock" | "idempotency_conflict";
                         field?: string;
                         from?: string;
                         item_id?: string;
                         message: string;
+                        order_id?: string;
                         /** @constant */
                         success: false;
                         to?: string;
@@ -39613,6 +40140,7 @@ export interface operations {
                             item_details: {
                                 bin_id: string | null;
                                 condition: ("good" | "damaged") | null;
+                                damaged_quantity: number;
                                 item: {
                                     /** Format: uuid */
                                     id: string;
@@ -39714,6 +40242,7 @@ export interface operations {
                             item_details: {
                                 bin_id: string | null;
                                 condition: ("good" | "damaged") | null;
+                                damaged_quantity: number;
                                 item: {
                                     /** Format: uuid */
                                     id: string;
@@ -39809,6 +40338,7 @@ export interface operations {
                     item_details?: {
                         bin_id?: string | null;
                         condition?: ("good" | "damaged") | null;
+                        damaged_quantity?: number | null;
                         item_id?: string | null;
                         received_quantity?: number | null;
                     }[] | null;
@@ -39847,6 +40377,7 @@ export interface operations {
                             item_details: {
                                 bin_id: string | null;
                                 condition: ("good" | "damaged") | null;
+                                damaged_quantity: number;
                                 item: {
                                     /** Format: uuid */
                                     id: string;
@@ -39896,6 +40427,8 @@ export interface operations {
              *
              *     `received_too_much`: At most {expected} of this item were expected.
              *
+             *     `damaged_too_much`: More is said to be damaged than was received.
+             *
              *     `validation_failed`: {field} {reason}.
              *
              *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
@@ -39918,7 +40451,7 @@ export interface operations {
                     "application/json": {
                         bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "bin_id_required_for_received_items" | "item_named_twice" | "received_too_much" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "bin_id_required_for_received_items" | "item_named_twice" | "received_too_much" | "damaged_too_much" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected?: number;
                         expected_field?: string;
                         field?: string;

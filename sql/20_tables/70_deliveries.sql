@@ -49,7 +49,7 @@ create table if not exists delivery.deliveries (
   recipient jsonb not null default '{}' check (jsonb_typeof(recipient) = 'object'),
   notes text,
   service_snapshot jsonb not null,
-  -- The storefront order it brings: paid for there, and what is collected at the door is the shop's.
+  -- The storefront order it brings, or a part of it: paid for there, and what is collected at the door is the shop's.
   order_id uuid,
   manifest_id uuid,
   manifest_item_id uuid,
@@ -105,9 +105,6 @@ create unique index if not exists leg_sequence_taken on delivery.deliveries (ten
 -- What went out comes back once.
 create unique index if not exists return_already_exists on delivery.deliveries (tenant_id, original_delivery_id)
   where original_delivery_id is not null and status <> 'cancelled';
--- An order travels once.
-create unique index if not exists order_already_travels on delivery.deliveries (tenant_id, order_id)
-  where order_id is not null and status <> 'cancelled';
 create index if not exists deliveries_order on delivery.deliveries (tenant_id, order_id) where order_id is not null;
 create index if not exists deliveries_barcode on delivery.deliveries (tenant_id, barcode);
 create index if not exists deliveries_recent on delivery.deliveries (tenant_id, created_at desc nulls last, id desc);

@@ -188,17 +188,22 @@ create table if not exists warehousing.picking_orders (
   created_by uuid,
   -- Set: the pick of a delivery, whose hand-over is the driver's pick-up and nothing else.
   delivery_id uuid,
+  -- Set: the pick of a storefront order, whose reservation it uses and through which alone it is changed or cancelled.
+  order_id uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   -- The transaction that last changed the row: what readers of changes go by.
   changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
-  constraint picking_reference_exists unique (tenant_id, reference_number),
   foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, assigned_to) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
 create index if not exists picking_orders_changed on warehousing.picking_orders (tenant_id, changed, id);
+-- Those of an order have its number, one in each warehouse.
+create unique index if not exists picking_reference_exists on warehousing.picking_orders (tenant_id, reference_number) where order_id is null;
+create unique index if not exists order_picked_once_in_a_warehouse on warehousing.picking_orders (tenant_id, order_id, warehouse_id)
+  where order_id is not null;
 -- One pick of a delivery at a time; after its hand-over a returned parcel may be picked again.
 create unique index if not exists delivery_already_picked on warehousing.picking_orders (tenant_id, delivery_id)
   where delivery_id is not null and status not in ('cancelled', 'handed_off');

@@ -9,6 +9,8 @@ create table if not exists delivery.delivery_items (
   -- Known to a warehouse. Null until the parcel was received in one.
   item_id uuid,
   name text not null check (name <> ''),
+  -- Of what a store sold.
+  sku text,
   quantity bigint not null default 1 check (quantity > 0),
   weight numeric(12, 3),
   length numeric(12, 3),
@@ -105,6 +107,9 @@ create table if not exists warehousing.receiving_order_items (
   received_quantity bigint check (received_quantity >= 0),
   bin_id uuid,
   condition text check (condition in ('good', 'damaged')),
+  -- Of what was received.
+  damaged_quantity bigint not null default 0,
+  constraint damaged_of_received check (damaged_quantity between 0 and coalesce(received_quantity, 0)),
   unique (tenant_id, receiving_order_id, position),
   foreign key (tenant_id, receiving_order_id) references warehousing.receiving_orders (tenant_id, id) on delete cascade,
   foreign key (tenant_id, warehouse_id, bin_id) references warehousing.bins (tenant_id, warehouse_id, id) on delete restrict,

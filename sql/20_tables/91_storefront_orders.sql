@@ -88,7 +88,10 @@ create table if not exists storefront.storefront_orders (
   cancelled_at timestamptz,
   cancel_reason text check (cancel_reason in ('customer_request', 'out_of_stock', 'fraud', 'payment_failed', 'other')),
   estimated_delivery timestamptz,
+  -- The first of its deliveries; all of them stand in storefront_order_parts.
   delivery_id uuid,
+  -- What of it the customer got; returned: all that left came back.
+  fulfilment text not null default 'none' check (fulfilment in ('none', 'partial', 'full', 'returned')),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   -- The transaction that last changed the row: what readers of changes go by.
@@ -127,7 +130,7 @@ create index if not exists orders_service on storefront.storefront_orders (tenan
 create index if not exists orders_currency on storefront.storefront_orders (currency);
 create index if not exists orders_address on storefront.storefront_orders (tenant_id, address_id) where address_id is not null;
 create index if not exists orders_approved_by on storefront.storefront_orders (approved_by);
--- An order has one delivery and a delivery one order.
+-- A delivery is the first of one order.
 create unique index if not exists order_delivery_taken on storefront.storefront_orders (tenant_id, delivery_id) where delivery_id is not null;
 -- Gateway orders that nobody paid end after a day.
 create index if not exists orders_unpaid on storefront.storefront_orders (created_at)
@@ -161,6 +164,55 @@ create index if not exists order_items_variant on storefront.storefront_order_it
 create index if not exists order_items_product on storefront.storefront_order_items (tenant_id, product_id);
 create index if not exists order_items_inventory on storefront.storefront_order_items (tenant_id, inventory_item_id)
   where inventory_item_id is not null;
+
+-- What of an order leaves one warehouse: picked there by one picking order, and sent by one delivery or by the shop's own means.
+-- Written by definers alone.
+create table if not exists storefront.storefront_order_parts (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  order_id uuid not null,
+  position integer not null check (position > 0),
+  -- Null: a shop without a warehouse sends what is not kept in stock.
+  warehouse_id uuid,
+  -- Null: nothing of it is kept in stock.
+  picking_order_id uuid,
+  -- Null: it is sent by the shop's own means.
+  delivery_id uuid,
+  -- The receipt of what came back.
+  receiving_order_id uuid,
+  left_at timestamptz,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint order_part_position_taken unique (tenant_id, order_id, position),
+  constraint order_leaves_a_warehouse_once unique (tenant_id, order_id, warehouse_id),
+  foreign key (tenant_id, order_id) references storefront.storefront_orders (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, picking_order_id) references warehousing.picking_orders (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, receiving_order_id) references warehousing.receiving_orders (tenant_id, id) on delete restrict
+);
+create index if not exists order_parts_warehouse on storefront.storefront_order_parts (tenant_id, warehouse_id);
+create unique index if not exists order_part_picked_once on storefront.storefront_order_parts (tenant_id, picking_order_id) where picking_order_id is not null;
+create unique index if not exists order_part_travels_once on storefront.storefront_order_parts (tenant_id, delivery_id) where delivery_id is not null;
+create unique index if not exists order_part_comes_back_once on storefront.storefront_order_parts (tenant_id, receiving_order_id)
+  where receiving_order_id is not null;
+
+create table if not exists storefront.storefront_order_part_items (
+  tenant_id uuid not null,
+  part_id uuid not null,
+  -- The same in delivery.delivery_items and warehousing.receiving_order_items.
+  position integer not null check (position > 0),
+  order_item_id uuid not null,
+  -- What was set aside for it; short: of that, what was not found and the shop sends the order without.
+  quantity integer not null check (quantity > 0),
+  short integer not null default 0,
+  primary key (tenant_id, part_id, position),
+  constraint order_item_once_in_a_part unique (tenant_id, part_id, order_item_id),
+  constraint order_part_short_of_itself check (short between 0 and quantity),
+  foreign key (tenant_id, part_id) references storefront.storefront_order_parts (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, order_item_id) references storefront.storefront_order_items (tenant_id, id) on delete restrict
+);
+create index if not exists order_part_items_item on storefront.storefront_order_part_items (tenant_id, order_item_id);
 
 create table if not exists storefront.storefront_order_history (
   id bigint generated always as identity primary key,

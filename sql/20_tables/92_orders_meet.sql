@@ -6,5 +6,7 @@ begin
       foreign key (tenant_id, order_id) references storefront.storefront_orders (tenant_id, id) on delete restrict;
     alter table delivery.deliveries add constraint delivery_of_order
       foreign key (tenant_id, order_id) references storefront.storefront_orders (tenant_id, id) on delete restrict;
+    alter table warehousing.picking_orders add constraint pick_of_order
+      foreign key (tenant_id, order_id) references storefront.storefront_orders (tenant_id, id) on delete restrict;
   end if;
 end $$;

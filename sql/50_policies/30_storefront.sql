@@ -17,6 +17,10 @@ select app.tenant_table('storefront.storefront_orders', own => '{user_id}', writ
 select app.tenant_table('storefront.storefront_order_items', writes => 'insert', writers => 'true');
 select app.tenant_table('storefront.storefront_order_history', writes => 'insert', audit => false, writers => 'true');
 
+-- The parts of an order are written by the definers that send it.
+select app.tenant_table('storefront.storefront_order_parts', own => '{}', writes => '', audit => false);
+select app.tenant_table('storefront.storefront_order_part_items', own => '{}', writes => '', audit => false);
+
 select app.append_only('storefront.storefront_order_items');
 select app.append_only('storefront.storefront_order_history');
 

@@ -1634,7 +1634,7 @@ create table if not exists delivery.deliveries (
   recipient jsonb not null default '{}' check (jsonb_typeof(recipient) = 'object'),
   notes text,
   service_snapshot jsonb not null,
-  -- The storefront order it brings: paid for there, and what is collected at the door is the shop's.
+  -- The storefront order it brings, or a part of it: paid for there, and what is collected at the door is the shop's.
   order_id uuid,
   manifest_id uuid,
   manifest_item_id uuid,
@@ -1690,9 +1690,6 @@ create unique index if not exists leg_sequence_taken on delivery.deliveries (ten
 -- What went out comes back once.
 create unique index if not exists return_already_exists on delivery.deliveries (tenant_id, original_delivery_id)
   where original_delivery_id is not null and status <> 'cancelled';
--- An order travels once.
-create unique index if not exists order_already_travels on delivery.deliveries (tenant_id, order_id)
-  where order_id is not null and status <> 'cancelled';
 create index if not exists deliveries_order on delivery.deliveries (tenant_id, order_id) where order_id is not null;
 create index if not exists deliveries_barcode on delivery.deliveries (tenant_id, barcode);
 create index if not exists deliveries_recent on delivery.deliveries (tenant_id, created_at desc nulls last, id desc);
@@ -1936,17 +1933,22 @@ create table if not exists warehousing.picking_orders (
   created_by uuid,
   -- Set: the pick of a delivery, whose hand-over is the driver's pick-up and nothing else.
   delivery_id uuid,
+  -- Set: the pick of a storefront order, whose reservation it uses and through which alone it is changed or cancelled.
+  order_id uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   -- The transaction that last changed the row: what readers of changes go by.
   changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
-  constraint picking_reference_exists unique (tenant_id, reference_number),
   foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, assigned_to) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
 create index if not exists picking_orders_changed on warehousing.picking_orders (tenant_id, changed, id);
+-- Those of an order have its number, one in each warehouse.
+create unique index if not exists picking_reference_exists on warehousing.picking_orders (tenant_id, reference_number) where order_id is null;
+create unique index if not exists order_picked_once_in_a_warehouse on warehousing.picking_orders (tenant_id, order_id, warehouse_id)
+  where order_id is not null;
 -- One pick of a delivery at a time; after its hand-over a returned parcel may be picked again.
 create unique index if not exists delivery_already_picked on warehousing.picking_orders (tenant_id, delivery_id)
   where delivery_id is not null and status not in ('cancelled', 'handed_off');
@@ -2297,6 +2299,8 @@ create table if not exists delivery.delivery_items (
   -- Known to a warehouse. Null until the parcel was received in one.
   item_id uuid,
   name text not null check (name <> ''),
+  -- Of what a store sold.
+  sku text,
   quantity bigint not null default 1 check (quantity > 0),
   weight numeric(12, 3),
   length numeric(12, 3),
@@ -2393,6 +2397,9 @@ create table if not exists warehousing.receiving_order_items (
   received_quantity bigint check (received_quantity >= 0),
   bin_id uuid,
   condition text check (condition in ('good', 'damaged')),
+  -- Of what was received.
+  damaged_quantity bigint not null default 0,
+  constraint damaged_of_received check (damaged_quantity between 0 and coalesce(received_quantity, 0)),
   unique (tenant_id, receiving_order_id, position),
   foreign key (tenant_id, receiving_order_id) references warehousing.receiving_orders (tenant_id, id) on delete cascade,
   foreign key (tenant_id, warehouse_id, bin_id) references warehousing.bins (tenant_id, warehouse_id, id) on delete restrict,
@@ -3033,7 +3040,10 @@ create table if not exists storefront.storefront_orders (
   cancelled_at timestamptz,
   cancel_reason text check (cancel_reason in ('customer_request', 'out_of_stock', 'fraud', 'payment_failed', 'other')),
   estimated_delivery timestamptz,
+  -- The first of its deliveries; all of them stand in storefront_order_parts.
   delivery_id uuid,
+  -- What of it the customer got; returned: all that left came back.
+  fulfilment text not null default 'none' check (fulfilment in ('none', 'partial', 'full', 'returned')),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   -- The transaction that last changed the row: what readers of changes go by.
@@ -3072,7 +3082,7 @@ create index if not exists orders_service on storefront.storefront_orders (tenan
 create index if not exists orders_currency on storefront.storefront_orders (currency);
 create index if not exists orders_address on storefront.storefront_orders (tenant_id, address_id) where address_id is not null;
 create index if not exists orders_approved_by on storefront.storefront_orders (approved_by);
--- An order has one delivery and a delivery one order.
+-- A delivery is the first of one order.
 create unique index if not exists order_delivery_taken on storefront.storefront_orders (tenant_id, delivery_id) where delivery_id is not null;
 -- Gateway orders that nobody paid end after a day.
 create index if not exists orders_unpaid on storefront.storefront_orders (created_at)
@@ -3106,6 +3116,55 @@ create index if not exists order_items_variant on storefront.storefront_order_it
 create index if not exists order_items_product on storefront.storefront_order_items (tenant_id, product_id);
 create index if not exists order_items_inventory on storefront.storefront_order_items (tenant_id, inventory_item_id)
   where inventory_item_id is not null;
+
+-- What of an order leaves one warehouse: picked there by one picking order, and sent by one delivery or by the shop's own means.
+-- Written by definers alone.
+create table if not exists storefront.storefront_order_parts (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  order_id uuid not null,
+  position integer not null check (position > 0),
+  -- Null: a shop without a warehouse sends what is not kept in stock.
+  warehouse_id uuid,
+  -- Null: nothing of it is kept in stock.
+  picking_order_id uuid,
+  -- Null: it is sent by the shop's own means.
+  delivery_id uuid,
+  -- The receipt of what came back.
+  receiving_order_id uuid,
+  left_at timestamptz,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint order_part_position_taken unique (tenant_id, order_id, position),
+  constraint order_leaves_a_warehouse_once unique (tenant_id, order_id, warehouse_id),
+  foreign key (tenant_id, order_id) references storefront.storefront_orders (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, picking_order_id) references warehousing.picking_orders (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, receiving_order_id) references warehousing.receiving_orders (tenant_id, id) on delete restrict
+);
+create index if not exists order_parts_warehouse on storefront.storefront_order_parts (tenant_id, warehouse_id);
+create unique index if not exists order_part_picked_once on storefront.storefront_order_parts (tenant_id, picking_order_id) where picking_order_id is not null;
+create unique index if not exists order_part_travels_once on storefront.storefront_order_parts (tenant_id, delivery_id) where delivery_id is not null;
+create unique index if not exists order_part_comes_back_once on storefront.storefront_order_parts (tenant_id, receiving_order_id)
+  where receiving_order_id is not null;
+
+create table if not exists storefront.storefront_order_part_items (
+  tenant_id uuid not null,
+  part_id uuid not null,
+  -- The same in delivery.delivery_items and warehousing.receiving_order_items.
+  position integer not null check (position > 0),
+  order_item_id uuid not null,
+  -- What was set aside for it; short: of that, what was not found and the shop sends the order without.
+  quantity integer not null check (quantity > 0),
+  short integer not null default 0,
+  primary key (tenant_id, part_id, position),
+  constraint order_item_once_in_a_part unique (tenant_id, part_id, order_item_id),
+  constraint order_part_short_of_itself check (short between 0 and quantity),
+  foreign key (tenant_id, part_id) references storefront.storefront_order_parts (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, order_item_id) references storefront.storefront_order_items (tenant_id, id) on delete restrict
+);
+create index if not exists order_part_items_item on storefront.storefront_order_part_items (tenant_id, order_item_id);
 
 create table if not exists storefront.storefront_order_history (
   id bigint generated always as identity primary key,
@@ -3153,6 +3212,8 @@ begin
     alter table money.payments add constraint payment_order
       foreign key (tenant_id, order_id) references storefront.storefront_orders (tenant_id, id) on delete restrict;
     alter table delivery.deliveries add constraint delivery_of_order
+      foreign key (tenant_id, order_id) references storefront.storefront_orders (tenant_id, id) on delete restrict;
+    alter table warehousing.picking_orders add constraint pick_of_order
       foreign key (tenant_id, order_id) references storefront.storefront_orders (tenant_id, id) on delete restrict;
   end if;
 end $$;
@@ -4367,7 +4428,7 @@ end $$;
 
 -- What administrators see of an order in a list.
 create view storefront.orders_list with (security_invoker = true) as
-select o.id, o.order_number, o.market_id, o.user_id, o.status, o.status_group, o.payment_method, o.payment_status, o.city,
+select o.id, o.order_number, o.market_id, o.user_id, o.status, o.status_group, o.fulfilment, o.payment_method, o.payment_status, o.city,
   o.shipping_cost, o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at
 from storefront.storefront_orders o
 where o.tenant_id = (select app.tenant_id());
@@ -4392,6 +4453,71 @@ from storefront.storefront_orders o
 where o.tenant_id = (select app.tenant_id()) and o.user_id = (select app.user_id());
 
 grant select on storefront.orders_list, storefront.my_orders_list to barid_caller;
+
+-- sql/30_views/storefront/45_order_goods.sql
+
+drop view if exists storefront.order_goods cascade;
+drop view if exists storefront.order_part_goods cascade;
+
+-- The goods of orders that were approved, by the warehouse they leave. Of `quantity`, what was set aside, each unit is in one state:
+--   reserved   set aside, not yet picked          picked     fetched, waits for its driver
+--   out        on the way, there or back          delivered  with the customer
+--   back       came back and was received         lost       came back in name: the receipt did not find it
+--   short      not found, and sent without        released   set aside in vain: the order ended before it left
+-- A line of a picking order belongs to the order's lines of that item in their order.
+create view storefront.order_part_goods with (security_invoker = true) as
+select l.tenant_id, l.order_id, l.part_id, l.position, l.order_item_id, l.inventory_item_id, l.warehouse_id, l.quantity,
+  case when l.stage = 'here' then l.kept - l.fetched else 0 end as reserved,
+  case when l.stage = 'here' then l.fetched else 0 end as picked,
+  case when l.stage = 'out' then l.kept else 0 end as out,
+  case when l.stage = 'delivered' then l.kept else 0 end as delivered,
+  case when l.stage = 'back' then l.received else 0 end as back,
+  l.quantity - l.kept as short,
+  case when l.stage = 'released' then l.kept else 0 end as released,
+  case when l.stage = 'back' then l.kept - l.received else 0 end as lost
+from (
+  select g.tenant_id, p.order_id, g.part_id, g.position, g.order_item_id, i.inventory_item_id, p.warehouse_id, g.quantity,
+    g.quantity - g.short as kept,
+    least(g.quantity - g.short, greatest(0, k.picked - (sum(g.quantity - g.short) over earlier - (g.quantity - g.short)))) as fetched,
+    least(g.quantity - g.short, coalesce(c.received_quantity, 0)) as received,
+    case
+      when p.left_at is null and o.status in ('approved', 'confirmed', 'shipped') then 'here'
+      when p.left_at is null then 'released'
+      when r.status = 'received' then 'back'
+      when coalesce(d.status, o.status) in ('delivered', 'completed') then 'delivered'
+      else 'out' end as stage
+  from storefront.storefront_order_part_items g
+  join storefront.storefront_order_parts p on p.tenant_id = g.tenant_id and p.id = g.part_id
+  join storefront.storefront_orders o on o.tenant_id = p.tenant_id and o.id = p.order_id
+  join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
+  left join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+  left join warehousing.receiving_orders r on r.tenant_id = p.tenant_id and r.id = p.receiving_order_id
+  left join warehousing.receiving_order_items c on c.tenant_id = p.tenant_id and c.receiving_order_id = p.receiving_order_id and c.position = g.position
+  cross join lateral (
+    select coalesce(sum(x.picked_quantity), 0)::bigint as picked from warehousing.picking_order_items x
+    where x.tenant_id = p.tenant_id and x.picking_order_id = p.picking_order_id and x.item_id = i.inventory_item_id) k
+  window earlier as (partition by g.tenant_id, p.order_id, g.part_id, i.inventory_item_id order by g.position)
+) l;
+
+-- The goods of every order, line by line, whatever became of it:
+-- to_reserve + reserved + picked + out + delivered + back + short + released + lost = ordered.
+-- to_reserve: the order waits for its approval. A line that was never set aside and is not waited for is released.
+create view storefront.order_goods with (security_invoker = true) as
+select i.tenant_id, i.order_id, i.id as order_item_id, i.position, i.inventory_item_id, i.quantity as ordered,
+  case when o.status in ('pending', 'awaiting_approval') then i.quantity else 0 end as to_reserve,
+  g.reserved, g.picked, g.out, g.delivered, g.back, g.short,
+  case when g.parts = 0 and o.status not in ('pending', 'awaiting_approval') then i.quantity else g.released end as released,
+  g.lost
+from storefront.storefront_order_items i
+join storefront.storefront_orders o on o.tenant_id = i.tenant_id and o.id = i.order_id
+cross join lateral (
+  select count(*) as parts, coalesce(sum(x.reserved), 0) as reserved, coalesce(sum(x.picked), 0) as picked, coalesce(sum(x.out), 0) as out,
+    coalesce(sum(x.delivered), 0) as delivered, coalesce(sum(x.back), 0) as back, coalesce(sum(x.short), 0) as short,
+    coalesce(sum(x.released), 0) as released, coalesce(sum(x.lost), 0) as lost
+  from storefront.order_part_goods x
+  where x.tenant_id = i.tenant_id and x.order_id = i.order_id and x.order_item_id = i.id) g;
+
+grant select on storefront.order_part_goods, storefront.order_goods to barid_caller;
 
 -- sql/30_views/tenancy/10_users.sql
 
@@ -4615,7 +4741,7 @@ select o.id, o.tenant_id, o.warehouse_id, o.reference_number, o.external_referen
       'start_time', null, 'end_time', null, 'picker_notes', null)
     from warehousing.picking_order_items i where i.tenant_id = o.tenant_id and i.picking_order_id = o.id)
     || o.picking_progress as picking_progress,
-  o.notes, o.due_date, o.completed_date, o.assigned_to, o.created_by, o.delivery_id, o.created_at, o.updated_at,
+  o.notes, o.due_date, o.completed_date, o.assigned_to, o.created_by, o.delivery_id, o.order_id, o.created_at, o.updated_at,
   case when o.created_by is not null then jsonb_build_object('id', o.created_by, 'full_name', coalesce(c.full_name, '')) end as created_by_user,
   case when o.assigned_to is not null then jsonb_build_object('id', o.assigned_to, 'full_name', coalesce(a.full_name, '')) end as assigned_to_user,
   jsonb_build_object('id', o.warehouse_id, 'name', w.name, 'code', w.code) as warehouse
@@ -4640,7 +4766,8 @@ select r.id, r.tenant_id, r.reference_number, r.warehouse_id, r.source, r.status
     'status', d.status, 'delivery_flow', d.delivery_flow) end as delivery,
   case when p.id is not null then jsonb_build_object('id', p.id, 'full_name', p.full_name) end as receiver,
   (select coalesce(jsonb_agg(jsonb_build_object('item_id', i.item_id, 'item', jsonb_build_object('id', n.id, 'name', n.name, 'sku', n.sku),
-      'quantity', i.quantity, 'received_quantity', i.received_quantity, 'bin_id', i.bin_id, 'condition', i.condition) order by i.position), '[]')
+      'quantity', i.quantity, 'received_quantity', i.received_quantity, 'bin_id', i.bin_id, 'condition', i.condition,
+      'damaged_quantity', i.damaged_quantity) order by i.position), '[]')
     from warehousing.receiving_order_items i
     join warehousing.inventory_items n on n.tenant_id = i.tenant_id and n.id = i.item_id
     where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id) as item_details
@@ -6378,6 +6505,13 @@ begin
   return d.delivery_flow = 'pnd_outbound' or (d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null);
 end $$;
 
+-- True for what goes back into a warehouse when it does not come to its door: what left one as a parcel, or as goods of a store.
+create or replace function delivery.returns_to_warehouse(d delivery.deliveries) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return delivery.leaves_warehouse(d) or (d.order_id is not null and d.pickup_warehouse_id is not null);
+end $$;
+
 -- The warehouse its order ends in, whatever transfers have noted meanwhile; null: somebody's door.
 create or replace function delivery.ends_in(d delivery.deliveries) returns uuid
 language plpgsql immutable set search_path = '' as $$
@@ -6819,8 +6953,9 @@ end $$;
 
 -- Numbers a delivery whose terms are known, writes it and, unless it is a draft, orders it. From its number to the end of
 -- the transaction nobody else of the tenant gets one. -> its id
+-- contents: what is in it where that is known by item, [{item_id, name, sku, quantity}]; else its package says it.
 -- Fails: insufficient_wallet_balance, delivery_barcode_taken, return_already_exists.
-create or replace function delivery.delivery_write(d delivery.deliveries) returns uuid
+create or replace function delivery.delivery_write(d delivery.deliveries, contents jsonb default null) returns uuid
 language plpgsql set search_path = '' as $$
 begin
   d.id := gen_random_uuid();
@@ -6828,7 +6963,14 @@ begin
   d.delivery_code := app.take_numbers('delivery_code');
   d.barcode := coalesce(d.barcode, delivery.barcode_of_code(d.delivery_code));
   perform delivery.delivery_insert(d);
-  perform delivery.delivery_items_write(array[d]);
+  if contents is null then
+    perform delivery.delivery_items_write(array[d]);
+  else
+    insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, sku, quantity)
+    select d.tenant_id, d.id, c.position, c.item_id, c.name, c.sku, c.quantity
+    from rows from (jsonb_to_recordset(contents) as (item_id uuid, name text, sku text, quantity bigint)) with ordinality
+      c (item_id, name, sku, quantity, position);
+  end if;
   if d.status = 'pending' then
     perform delivery.delivery_order(d);
   end if;
@@ -7275,7 +7417,7 @@ begin
 end $$;
 
 -- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common. -> its cash_said
--- Fails: forbidden, invalid_status_transition, assignment_not_accepted, invalid_proof_url, delivery_proof_required.
+-- Fails: forbidden, invalid_status_transition, assignment_not_accepted, invalid_proof_url, delivery_proof_required, goods_not_picked.
 create or replace function delivery.delivery_taken(d delivery.deliveries, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -7334,7 +7476,7 @@ begin
 end $$;
 
 -- picked_up -> in_transit; what another company carries leaves from pending. {id, latitude?, longitude?} -> {delivery}
--- Fails: delivery_not_found, forbidden, invalid_status_transition.
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, goods_not_picked.
 create or replace function delivery.delivery_depart(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -7342,6 +7484,7 @@ declare
 begin
   perform delivery.require_carrier(d);
   perform delivery.require_move(d, case d.carrier_type when 'external' then '{pending,picked_up}'::text[] else '{picked_up}' end, 'in_transit');
+  perform private.require_order_picked(d.id);
   update delivery.deliveries x set status = 'in_transit', picked_up_at = coalesce(x.picked_up_at, clock_timestamp())
   where x.tenant_id = d.tenant_id and x.id = d.id;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id));
@@ -7399,6 +7542,7 @@ begin
   if v_warehouse is not null then
     perform private.parcel_arrives(d.id, v_warehouse);
   end if;
+  perform private.orders_settle();
   return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'cash', v_cash);
 end $$;
 
@@ -7476,7 +7620,8 @@ end $$;
 
 -- picked_up|in_transit|failed -> returned. {id, reason?, notes?, warehouse_id?} -> {delivery, receiving_order_id}
 -- What left a warehouse goes back there: its receipt is expected, its driver answers for it until then, and
--- received it waits for another one. Anything else is back with its sender, for good, unless warehouse_id names
+-- received it waits for another one. The goods of a store's order go back to the warehouse they came from, or to the one
+-- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good, unless warehouse_id names
 -- a warehouse that takes it in.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, warehouse_not_found.
 create or replace function delivery.delivery_return(input jsonb) returns jsonb
@@ -7497,13 +7642,14 @@ begin
   if not delivery.leaves_warehouse(d) then
     perform private.delivery_returned_for_good(d.id);
   end if;
-  if not (delivery.leaves_warehouse(d) or v_warehouse is not null) then
+  if not (delivery.returns_to_warehouse(d) or v_warehouse is not null) then
     perform delivery.assignment_end(a, 'returned');
   end if;
   perform delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return');
-  if delivery.leaves_warehouse(d) or v_warehouse is not null then
+  if delivery.returns_to_warehouse(d) or v_warehouse is not null then
     v_receipt := private.receipt_expect(d.id, v_warehouse, d.status = 'failed');
   end if;
+  perform private.orders_settle();
   return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'receiving_order_id', v_receipt);
 end $$;
 
@@ -7582,6 +7728,7 @@ begin
   v_refunded := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
   perform private.waybill_let_go(d.id);
+  perform private.orders_settle();
   return jsonb_build_object('refunded', v_refunded, 'delivery', delivery.delivery_row(d.id));
 end $$;
 
@@ -7597,10 +7744,15 @@ declare
 begin
   update delivery.package_handoffs h set status = 'cancelled'
   where h.tenant_id = v_tenant and h.delivery_id = any (v_family) and h.status = 'pending';
+  perform from warehousing.picking_orders p
+  where p.tenant_id = v_tenant and p.delivery_id = any (v_family) and p.status in ('pending', 'in_progress', 'completed')
+  order by p.id for no key update;
+  -- The goods of a store's order are the order's, which may be sent in another way.
+  update warehousing.picking_orders p set delivery_id = null
+  where p.tenant_id = v_tenant and p.delivery_id = any (v_family) and p.order_id is not null and p.status in ('pending', 'in_progress', 'completed');
   v_picks := array(
     select p from warehousing.picking_orders p
-    where p.tenant_id = v_tenant and p.delivery_id = any (v_family) and p.status in ('pending', 'in_progress', 'completed')
-    order by p.id for no key update);
+    where p.tenant_id = v_tenant and p.delivery_id = any (v_family) and p.status in ('pending', 'in_progress', 'completed') order by p.id);
   update warehousing.picking_orders p set status = 'cancelled'
   where p.tenant_id = v_tenant and p.id = any (array(select k.id from unnest(v_picks) k));
   perform warehousing.picking_tell(k, k.status, 'cancelled') from unnest(v_picks) k;
@@ -7657,7 +7809,7 @@ begin
     v_pick := gen_random_uuid();
     -- Somebody may have written the next number by hand.
     while v_reference is null or exists (select from warehousing.picking_orders p
-        where p.tenant_id = d.tenant_id and p.reference_number = v_reference) loop
+        where p.tenant_id = d.tenant_id and p.reference_number = v_reference and p.order_id is null) loop
       v_reference := 'PKO-' || app.padded(app.take_numbers('picking_order'), 6);
     end loop;
     -- The items of a parcel, where each lies; whatever is missing is one and the same refusal.
@@ -7890,8 +8042,8 @@ begin
         'allocations', jsonb_build_object('cod', c.cod_amount, 'delivery_fee', c.delivery_fee_amount), 'currency', c.currency,
         'status', c.status, 'collected_at', c.collected_at) order by c.collected_at), '[]')
       from money.cod_collections c where c.tenant_id = d.tenant_id and c.delivery_id = v_parcel),
-    'items', (select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'item_id', i.item_id, 'name', i.name, 'quantity', i.quantity,
-        'weight', i.weight, 'length', i.length, 'width', i.width, 'height', i.height) order by i.position), '[]')
+    'items', (select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'item_id', i.item_id, 'name', i.name, 'sku', i.sku,
+        'quantity', i.quantity, 'weight', i.weight, 'length', i.length, 'width', i.width, 'height', i.height) order by i.position), '[]')
       from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel),
     'history', (select coalesce(jsonb_agg(jsonb_build_object('id', h.id, 'from_status', h.from_status, 'to_status', h.to_status,
         'actor', case when h.actor_id is not null then jsonb_build_object('id', h.actor_id, 'full_name', coalesce(delivery.person_name(h.actor_id), '')) end,
@@ -13371,6 +13523,9 @@ begin
         delivered_at = case when v_move = 'delivered' then v_at else t.delivered_at end
       where t.tenant_id = tenant_id and t.id = d.id;
     end loop;
+    if v_status = 'returned' and delivery.returns_to_warehouse(d) then
+      perform private.receipt_expect(d.id, null, true);
+    end if;
     if v_status = 'delivered' and s.cash_due > 0 then
       perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);
     end if;
@@ -15328,7 +15483,6 @@ create or replace function private.order_refund(p_order uuid, p_amount numeric d
 language plpgsql security definer set search_path = '' as $$
 declare
   o storefront.storefront_orders;
-  p money.payments;
   v_left numeric;
 begin
   select * into o from storefront.storefront_orders x
@@ -15342,9 +15496,19 @@ begin
   elsif p_amount > v_left then
     perform app.fail('refund_too_high', jsonb_build_object('field', 'amount', 'amount', v_left, 'currency', o.currency));
   end if;
+  return private.order_give_back(o, coalesce(p_amount, v_left), p_note);
+end $$;
+
+-- Books what goes back to an order's customer. The order is locked. -> see order_refund()
+-- Fails: insufficient_wallet_balance.
+create or replace function private.order_give_back(o storefront.storefront_orders, p_amount numeric, p_note text) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  p money.payments;
+begin
   insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, order_id, reference,
     snapshot, actor_id, processed_at)
-  values (o.tenant_id, 'ORDER', 'REFUND', 'SUCCESS', 'wallet', coalesce(p_amount, v_left), o.currency,
+  values (o.tenant_id, 'ORDER', 'REFUND', 'SUCCESS', 'wallet', p_amount, o.currency,
     money.account_of('wallet', 'customer', o.user_id, o.currency), o.id, o.order_number,
     case when p_note is not null then jsonb_build_object('note', p_note) end, app.user_id(), now())
   returning * into p;
@@ -18743,14 +18907,19 @@ begin
   -- A shipped order that nobody brings any more may have come back.
   if new.status <> old.status and not storefront.order_move_is_legal(old.status, new.status)
       and not (new.status = 'cancelled' and old.status = 'shipped' and not exists (
-        select from delivery.deliveries d where d.tenant_id = old.tenant_id and d.id = old.delivery_id
+        select from delivery.deliveries d where d.tenant_id = old.tenant_id and d.order_id = old.id
           and d.status not in ('returned', 'cancelled'))) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
   if old.payment_status = 'paid' and new.payment_status <> 'paid' then
     raise exception 'order % was paid and stays so', old.id using errcode = 'integrity_constraint_violation';
   end if;
-  -- What was bought, by whom and for how much is agreed.
+  -- What was bought, by whom and for how much is agreed. The shop may send less than it promised, for as much less.
+  if new.total_price < old.total_price and new.subtotal - old.subtotal = new.total_price - old.total_price
+      and old.status in ('approved', 'confirmed', 'shipped') then
+    old.subtotal := new.subtotal;
+    old.total_price := new.total_price;
+  end if;
   if (new.tenant_id, new.order_number, new.market_id, new.user_id, new.cart_id, new.payment_method, new.payment_method_type_id, new.currency,
       new.subtotal, new.tax_amount, new.shipping_cost, new.discount_amount, new.total_price, new.total_items, new.created_at)
     is distinct from (old.tenant_id, old.order_number, old.market_id, old.user_id, old.cart_id, old.payment_method, old.payment_method_type_id,
@@ -18791,32 +18960,53 @@ drop trigger if exists orders_moved on storefront.storefront_orders;
 create trigger orders_moved after update on storefront.storefront_orders referencing old table as old_rows new table as new_rows
   for each statement execute function private.orders_moved();
 
--- An order leaves the house: what was set aside for it goes. The order is locked.
+-- An order is on its way. The order is locked.
 create or replace function private.order_shipped(o storefront.storefront_orders, p_note text default null) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   update storefront.storefront_orders x set status = 'shipped', shipped_at = now(), status_note = p_note
   where x.tenant_id = o.tenant_id and x.id = o.id;
-  perform warehousing.stock_exit('order', o.id);
 end $$;
 
--- An order is with its customer: cash for it was taken at the door. The order is locked and shipped.
--- p_booked: a driver's collection put the cash into the books.
+-- An order is with its customer, all that he gets of it: cash for it was taken at the door. The order is locked and shipped.
+-- p_booked: drivers' collections put the cash into the books, of what they delivered.
 create or replace function private.order_delivered(o storefront.storefront_orders, p_booked boolean, p_note text default null) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   p money.payments;
 begin
-  update storefront.storefront_orders x set status = 'delivered', delivered_at = now(), status_note = p_note
+  update storefront.storefront_orders x set status = 'delivered', delivered_at = now(), status_note = p_note,
+    fulfilment = case when private.order_is_whole(o.id) then 'full' else 'partial' end
   where x.tenant_id = o.tenant_id and x.id = o.id;
   select * into p from money.payments x
   where x.tenant_id = o.tenant_id and x.order_id = o.id and x.type = 'ORDER' and x.status = 'pending' and x.payment_method = 'cash' for no key update;
-  if p.id is not null then
-    perform private.payment_made(p, p_booked => p_booked);
+  if p.id is null then
+    return;
+  elsif p_booked then
+    update money.payments x set amount = (
+      select coalesce(sum(d.cod_amount), 0) from delivery.deliveries d
+      where d.tenant_id = o.tenant_id and d.order_id = o.id and d.status = 'delivered')
+    where x.tenant_id = p.tenant_id and x.id = p.id
+    returning * into p;
   end if;
+  perform private.payment_made(p, p_booked => p_booked);
 end $$;
 
--- Orders follow the delivery that brings them, whoever moves it.
+-- True when nothing of an order was short, stayed here or came back.
+create or replace function private.order_is_whole(p_order uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return not exists (
+    select from storefront.storefront_order_parts p
+    join storefront.storefront_order_part_items g on g.tenant_id = p.tenant_id and g.part_id = p.id
+    left join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+    where p.tenant_id = app.tenant_id() and p.order_id = p_order
+      and (g.short > 0 or p.left_at is null or coalesce(d.status, 'delivered') <> 'delivered'));
+end $$;
+
+-- Orders follow the deliveries that bring them, whoever moves those: what is picked up leaves its warehouse, what one of them
+-- brought is the customer's, and when none is open any more and one was delivered, so is the order. One of which nothing was
+-- delivered ends when its shop says so (see storefront.order_return).
 create or replace function private.orders_follow() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -18824,24 +19014,95 @@ declare
   o storefront.storefront_orders;
 begin
   for v_moved in
-    select n.order_id, n.status, n.tenant_id from new_rows n join old_rows w on w.id = n.id
-    where n.order_id is not null and n.status <> w.status and n.status in ('picked_up', 'in_transit', 'delivered')
-    order by n.order_id
+    select n.id, n.order_id, n.status, n.tenant_id, n.carrier_type from new_rows n join old_rows w on w.id = n.id
+    where n.order_id is not null and n.status <> w.status and n.status in ('picked_up', 'in_transit', 'delivered', 'returned', 'cancelled')
+    order by n.order_id, n.id
   loop
     select * into o from storefront.storefront_orders x where x.tenant_id = v_moved.tenant_id and x.id = v_moved.order_id for no key update;
-    if o.status in ('approved', 'confirmed') then
-      perform private.order_shipped(o);
+    if v_moved.status in ('picked_up', 'in_transit', 'delivered') then
+      perform private.order_part_leaves(p, v_moved.carrier_type = 'external')
+      from storefront.storefront_order_parts p where p.tenant_id = o.tenant_id and p.delivery_id = v_moved.id;
+      if o.status in ('approved', 'confirmed') then
+        perform private.order_shipped(o);
+        o.status := 'shipped';
+      end if;
     end if;
-    if v_moved.status = 'delivered' and o.status in ('approved', 'confirmed', 'shipped') then
-      perform private.order_delivered(o, p_booked => true);
+    if v_moved.status in ('delivered', 'returned', 'cancelled') and o.status = 'shipped' then
+      perform private.order_follows_ends(o);
     end if;
   end loop;
   return null;
 end $$;
 
+-- What becomes of a shipped order when one of its deliveries has ended. The order is locked.
+create or replace function private.order_follows_ends(o storefront.storefront_orders) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_ends record;
+begin
+  select count(*) filter (where d.status = 'delivered') > 0 as delivered,
+    bool_and(d.status in ('delivered', 'returned', 'cancelled')) as over into v_ends
+  from delivery.deliveries d where d.tenant_id = o.tenant_id and d.order_id = o.id;
+  if v_ends.delivered and v_ends.over then
+    perform private.order_delivered(o, p_booked => true);
+  elsif v_ends.delivered then
+    update storefront.storefront_orders x set fulfilment = 'partial'
+    where x.tenant_id = o.tenant_id and x.id = o.id and x.fulfilment = 'none';
+  end if;
+end $$;
+
 drop trigger if exists orders_follow on delivery.deliveries;
 create trigger orders_follow after update on delivery.deliveries referencing old table as old_rows new table as new_rows
   for each statement execute function private.orders_follow();
+
+-- What is left to do for an order that was delivered, at the end of a core (private.orders_settle) or of the transaction, when nothing is
+-- locked after it any more: what
+-- is still set aside for it is free, and what was paid for goods that the customer did not get goes back to his wallet. His fee stays
+-- paid, since something was delivered. Where the shop's wallet is short, the order ends all the same and the shop is told.
+create or replace function private.order_settle() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  o storefront.storefront_orders;
+  v_got numeric;
+  v_owed numeric := 0;
+begin
+  perform private.order_picks_drop(new.id);
+  select * into o from storefront.storefront_orders x where x.tenant_id = new.tenant_id and x.id = new.id;
+  if o.payment_status = 'paid' and o.payment_method <> 'cash_on_delivery' and o.fulfilment = 'partial' then
+    select coalesce(sum(i.unit_price * g.delivered), 0) into v_got
+    from storefront.order_goods g
+    join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
+    where g.tenant_id = o.tenant_id and g.order_id = o.id;
+    v_owed := private.order_refundable(o) - o.shipping_cost
+      - round((o.total_price - o.shipping_cost) * v_got / nullif(o.subtotal, 0), money.decimals_of(o.currency));
+  end if;
+  if v_owed > 0 then
+    begin
+      perform private.order_give_back(o, v_owed, null);
+    exception when sqlstate 'RULE0' then
+      if sqlerrm not like '%insufficient_wallet_balance%' then
+        raise;
+      end if;
+      perform private.tell_order(o, 'refund_due', jsonb_build_object('amount', v_owed));
+    end;
+  end if;
+  perform warehousing.stock_release('order', o.id);
+  return null;
+end $$;
+
+drop trigger if exists settle on storefront.storefront_orders;
+create constraint trigger settle after update on storefront.storefront_orders
+  deferrable initially deferred for each row
+  when (new.status = 'delivered' and old.status <> 'delivered') execute function private.order_settle();
+
+-- Settles now the orders that a core has ended: its last line, since money is booked by cores alone.
+create or replace function private.orders_settle() returns void
+language plpgsql set search_path = '' as $$
+begin
+  set constraints storefront.settle immediate;
+  set constraints storefront.settle deferred;
+end $$;
+grant execute on function private.orders_settle() to barid_caller;
 
 -- True when money came for an order that fitted none of its payments, and nobody has settled it yet.
 create or replace function private.order_money_is_looked_for(o storefront.storefront_orders) returns boolean
@@ -18902,6 +19163,224 @@ begin
   return v_count;
 end $$;
 
+-- sql/40_functions/storefront/orders/12_parts.sql
+
+-- The parts of an order, one for each warehouse it leaves from: how they are made, and how they leave. Definers, since a driver's act sends
+-- goods whose order he does not see; each reads the caller's tenant alone, and the order is locked by whoever calls.
+
+-- Locks what is available of the goods of an order, wherever it lies, in the order of ids: what is then found stays until the end.
+-- lines: [{inventory_item_id}]
+create or replace function private.order_stock_hold(lines jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_rows uuid[] := array(
+    select s.id from (select distinct l.inventory_item_id as item from jsonb_to_recordset(lines) as l (inventory_item_id uuid)) i
+    cross join lateral (
+      select x.id from warehousing.stock x
+      where x.tenant_id = v_tenant and x.item_id = i.item and x.status = 'available' and x.quantity > 0 and x.written_off_at is null
+      offset 0) s);
+begin
+  perform from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_rows) order by s.id for no key update;
+end $$;
+
+-- Writes down what leaves from where, with a picking order in each warehouse that has to fetch something: its number is the order's, and
+-- what it fetches is reserved for the order already. lines, sources: see storefront.order_lines() and private.order_supply(); reserved:
+-- as stock_reserve() answers; deliveries: one a source, or none.
+create or replace function private.order_parts_make(p_order uuid, lines jsonb, sources jsonb, reserved jsonb, deliveries uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  o storefront.storefront_orders;
+  v_source record;
+  v_part uuid;
+  v_pick uuid;
+begin
+  select * into strict o from storefront.storefront_orders x
+  where x.tenant_id = v_tenant and x.id = p_order and x.status in ('pending', 'awaiting_approval') and app.has_permission('manage:tenant');
+  for v_source in
+    select s.place, s.source, (s.source ->> 'warehouse_id')::uuid as warehouse_id
+    from jsonb_array_elements(sources) with ordinality s (source, place) order by s.place
+  loop
+    v_pick := null;
+    if reserved @> jsonb_build_array(jsonb_build_object('warehouse_id', v_source.warehouse_id)) then
+      insert into warehousing.picking_orders (tenant_id, reference_number, warehouse_id, order_type, due_date, delivery_id, order_id, created_by)
+      values (v_tenant, o.order_number, v_source.warehouse_id, 'individual', o.estimated_delivery, deliveries[v_source.place], o.id, app.user_id())
+      returning id into v_pick;
+      insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity)
+      select v_tenant, v_pick, row_number() over (order by min(r.place)), v_source.warehouse_id, r.item_id, r.bin_id, sum(r.quantity)
+      from rows from (jsonb_to_recordset(reserved) as (warehouse_id uuid, item_id uuid, bin_id uuid, quantity bigint)) with ordinality
+        r (warehouse_id, item_id, bin_id, quantity, place)
+      where r.warehouse_id = v_source.warehouse_id group by r.item_id, r.bin_id;
+    end if;
+    insert into storefront.storefront_order_parts (tenant_id, order_id, position, warehouse_id, picking_order_id, delivery_id)
+    values (v_tenant, o.id, v_source.place, v_source.warehouse_id, v_pick, deliveries[v_source.place])
+    returning id into v_part;
+    insert into storefront.storefront_order_part_items (tenant_id, part_id, position, order_item_id, quantity)
+    select v_tenant, v_part, row_number() over (order by l.line), (lines -> (l.line - 1) ->> 'order_item_id')::uuid, l.quantity
+    from jsonb_to_recordset(v_source.source -> 'lines') as l (line integer, quantity integer);
+  end loop;
+end $$;
+
+-- What was to be fetched for the parts of an order and was not found, once the picking has ended and as long as the part is here:
+-- [{part_id, position, item_id, quantity}] of one part or of all.
+create or replace function private.order_missing(p_order uuid, p_part uuid default null) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('part_id', g.part_id, 'position', g.position, 'order_item_id', g.order_item_id,
+      'quantity', g.reserved) order by g.part_id, g.position), '[]')
+    from storefront.order_part_goods g
+    join storefront.storefront_order_parts p on p.tenant_id = g.tenant_id and p.id = g.part_id
+    join warehousing.picking_orders k on k.tenant_id = p.tenant_id and k.id = p.picking_order_id and k.status = 'completed'
+    where g.tenant_id = app.tenant_id() and g.order_id = p_order and (p_part is null or g.part_id = p_part)
+      and g.inventory_item_id is not null and g.reserved > 0);
+end $$;
+
+-- Sends an order without what was not found: its parts, picking orders and parcels are of what there is. missing: see private.order_missing().
+-- -> what is reserved too much now, [{item_id, warehouse_id, bin_id, quantity}], for stock_release(); null: nothing
+create or replace function private.order_cut(missing jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_picks uuid[];
+  v_left jsonb;
+begin
+  update storefront.storefront_order_part_items g set short = g.short + m.quantity
+  from jsonb_to_recordset(missing) as m (part_id uuid, position integer, quantity integer)
+  where g.tenant_id = v_tenant and g.part_id = m.part_id and g.position = m.position;
+  v_picks := array(select p.picking_order_id from storefront.storefront_order_parts p
+    where p.tenant_id = v_tenant and p.id = any (array(select m.part_id from jsonb_to_recordset(missing) as m (part_id uuid))));
+  select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'warehouse_id', i.warehouse_id, 'bin_id', i.bin_id,
+    'quantity', i.quantity - i.picked_quantity) order by i.picking_order_id, i.position) into v_left
+  from warehousing.picking_order_items i
+  where i.tenant_id = v_tenant and i.picking_order_id = any (v_picks) and i.picked_quantity < i.quantity;
+  delete from warehousing.picking_order_items i where i.tenant_id = v_tenant and i.picking_order_id = any (v_picks) and i.picked_quantity = 0;
+  update warehousing.picking_order_items i set quantity = i.picked_quantity
+  where i.tenant_id = v_tenant and i.picking_order_id = any (v_picks) and i.picked_quantity < i.quantity;
+  update warehousing.picking_orders k set status = 'cancelled'
+  where k.tenant_id = v_tenant and k.id = any (v_picks) and not exists (
+    select from warehousing.picking_order_items i where i.tenant_id = v_tenant and i.picking_order_id = k.id);
+  delete from delivery.delivery_items i using storefront.storefront_order_parts p, storefront.storefront_order_part_items g
+  where p.tenant_id = v_tenant and p.picking_order_id = any (v_picks) and g.tenant_id = v_tenant and g.part_id = p.id and g.short = g.quantity
+    and i.tenant_id = v_tenant and i.delivery_id = p.delivery_id and i.position = g.position;
+  update delivery.delivery_items i set quantity = g.quantity - g.short
+  from storefront.storefront_order_parts p, storefront.storefront_order_part_items g
+  where p.tenant_id = v_tenant and p.picking_order_id = any (v_picks) and g.tenant_id = v_tenant and g.part_id = p.id and g.short > 0
+    and i.tenant_id = v_tenant and i.delivery_id = p.delivery_id and i.position = g.position;
+  return v_left;
+end $$;
+
+-- True where goods may leave that nobody picked: they are then picked as they leave (setting general.storefront.picking_required).
+create or replace function private.picks_as_it_leaves() returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return not app.boolean_or(app.settings('general', 'storefront') -> 'picking_required', true);
+end $$;
+
+-- Refuses to let another company take what the warehouse has not picked in full for a storefront order. Of anything else: nothing.
+-- Fails: goods_not_picked.
+create or replace function private.require_order_picked(p_delivery uuid) returns void
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_pick uuid;
+begin
+  select k.id into v_pick
+  from storefront.storefront_order_parts p
+  join warehousing.picking_orders k on k.tenant_id = p.tenant_id and k.id = p.picking_order_id
+  where p.tenant_id = app.tenant_id() and p.delivery_id = p_delivery and p.left_at is null
+    and ((k.status in ('pending', 'in_progress') and not private.picks_as_it_leaves()) or private.order_missing(p.order_id, p.id) <> '[]');
+  if found then
+    perform app.fail('goods_not_picked', jsonb_build_object('picking_order_id', v_pick));
+  end if;
+end $$;
+
+-- A part leaves its warehouse: its pick is handed off and its goods are booked out. A part that left already has nothing to do.
+-- taken: somebody has it in hand whatever was noted (a carrier says so); then what was picked went, or all of it.
+-- Fails: goods_not_picked.
+create or replace function private.order_part_leaves(p storefront.storefront_order_parts, taken boolean) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  k warehousing.picking_orders;
+  v_missing jsonb;
+  v_left jsonb;
+begin
+  if p.left_at is not null then
+    return;
+  end if;
+  select * into k from warehousing.picking_orders x
+  where x.tenant_id = p.tenant_id and x.id = p.picking_order_id and x.status <> 'cancelled' for no key update;
+  if k.status in ('pending', 'in_progress') then
+    if not (taken or private.picks_as_it_leaves()) then
+      perform app.fail('goods_not_picked', jsonb_build_object('picking_order_id', k.id));
+    end if;
+    update warehousing.picking_order_items i set picked_quantity = i.quantity, status = 'picked'
+    where i.tenant_id = k.tenant_id and i.picking_order_id = k.id;
+    perform warehousing.picking_move(k, 'completed');
+    k.status := 'completed';
+  elsif k.id is not null then
+    v_missing := private.order_missing(p.order_id, p.id);
+    if v_missing <> '[]' then
+      if not taken then
+        perform app.fail('goods_not_picked', jsonb_build_object('picking_order_id', k.id));
+      end if;
+      v_left := private.order_cut(v_missing);
+    end if;
+  end if;
+  update storefront.storefront_order_parts x set left_at = clock_timestamp() where x.tenant_id = p.tenant_id and x.id = p.id;
+  if k.id is not null then
+    update warehousing.picking_orders x set status = 'handed_off' where x.tenant_id = k.tenant_id and x.id = k.id;
+    perform warehousing.picking_tell(k, k.status, 'handed_off');
+    if v_left is not null then
+      perform warehousing.stock_release('order', p.order_id, v_left);
+    end if;
+    perform warehousing.stock_exit('order', p.order_id, warehouse => p.warehouse_id);
+  end if;
+end $$;
+
+-- Ends what was still to be fetched for an order. Its stock is released by the caller, after the wallets.
+create or replace function private.order_picks_drop(p_order uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_picks warehousing.picking_orders[] := array(
+    select k from warehousing.picking_orders k
+    where k.tenant_id = v_tenant and k.order_id = p_order and k.status in ('pending', 'in_progress', 'completed') order by k.id for no key update);
+begin
+  update warehousing.picking_orders k set status = 'cancelled'
+  where k.tenant_id = v_tenant and k.id = any (array(select d.id from unnest(v_picks) d));
+  perform warehousing.picking_tell(k, k.status, 'cancelled') from unnest(v_picks) k;
+end $$;
+
+-- Expects back what left of an order and is not expected yet: a receipt in the warehouse it came from, with a line for each of the goods.
+create or replace function private.order_goods_expect(p_order uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  p storefront.storefront_order_parts;
+  v_receipt uuid;
+begin
+  for p in
+    select x.* from storefront.storefront_order_parts x
+    where x.tenant_id = v_tenant and x.order_id = p_order and x.left_at is not null and x.picking_order_id is not null and not exists (
+      select from warehousing.receiving_orders r where r.tenant_id = v_tenant and r.id = x.receiving_order_id and r.status <> 'cancelled')
+    order by x.position
+  loop
+    insert into warehousing.receiving_orders (tenant_id, reference_number, warehouse_id, source, created_by)
+    values (v_tenant, 'RCV-' || app.padded(app.take_numbers('receiving_order'), 6), p.warehouse_id, 'delivery_return_handoff', app.user_id())
+    returning id into v_receipt;
+    insert into warehousing.receiving_order_items (tenant_id, receiving_order_id, position, warehouse_id, item_id, quantity)
+    select v_tenant, v_receipt, g.position, p.warehouse_id, i.inventory_item_id, g.quantity - g.short
+    from storefront.storefront_order_part_items g
+    join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
+    where g.tenant_id = v_tenant and g.part_id = p.id and g.quantity > g.short and i.inventory_item_id is not null;
+    update storefront.storefront_order_parts x set receiving_order_id = v_receipt where x.tenant_id = v_tenant and x.id = p.id;
+  end loop;
+end $$;
+
+grant execute on function private.order_stock_hold(jsonb), private.order_parts_make(uuid, jsonb, jsonb, jsonb, uuid[]),
+  private.order_missing(uuid, uuid), private.require_order_picked(uuid), private.order_picks_drop(uuid), private.order_goods_expect(uuid) to barid_caller;
+
 -- sql/40_functions/storefront/orders/20_reads.sql
 
 -- An order as its customer and its shop read it.
@@ -18913,7 +19392,7 @@ begin
   return jsonb_build_object('id', o.id, 'order_number', o.order_number, 'status', storefront.customer_status(o),
     'paymentStatus', o.payment_status, 'paymentMethod', o.payment_method, 'subtotal', o.subtotal, 'taxAmount', o.tax_amount,
     'deliveryFee', o.shipping_cost, 'discountAmount', o.discount_amount, 'totalPrice', o.total_price, 'currency', o.currency,
-    'totalItems', o.total_items, 'customerNotes', o.customer_notes, 'shippingAddress', o.shipping_address,
+    'totalItems', o.total_items, 'fulfilment', o.fulfilment, 'customerNotes', o.customer_notes, 'shippingAddress', o.shipping_address,
     'createdAt', o.created_at, 'updatedAt', o.updated_at,
     'items', (
       select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'variantId', i.variant_id, 'productId', i.product_id,
@@ -18963,6 +19442,44 @@ begin
     order by a.created_at desc limit 1);
 end $$;
 
+-- The deliveries of an order, one for each warehouse it leaves: [{delivery_id, warehouse_id, tracking_number, status, items: [{id,
+-- product_name, sku, quantity}]}], the first first; the quantity is what travels.
+create or replace function storefront.order_travels(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('delivery_id', d.id, 'warehouse_id', p.warehouse_id, 'tracking_number', d.barcode,
+      'status', d.status, 'items', (
+        select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'product_name', i.product_name, 'sku', i.sku, 'quantity', g.quantity - g.short)
+          order by g.position), '[]')
+        from storefront.storefront_order_part_items g
+        join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
+        where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short)) order by p.position), '[]')
+    from storefront.storefront_order_parts p
+    join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+    where p.tenant_id = o.tenant_id and p.order_id = o.id);
+end $$;
+
+-- What the warehouse did not find of an order: [{item {id, product_name, sku}, ordered, picked, accepted}]; accepted: the shop sends it
+-- without, and nothing waits for it any more.
+create or replace function storefront.order_short(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('item', jsonb_build_object('id', i.id, 'product_name', i.product_name, 'sku', i.sku),
+      'ordered', i.quantity, 'picked', i.quantity - s.accepted - s.waiting, 'accepted', s.waiting = 0) order by i.position, i.id), '[]')
+    from (
+      select x.item, sum(x.accepted) as accepted, sum(x.waiting) as waiting from (
+        select m.order_item_id as item, 0 as accepted, m.quantity as waiting
+        from jsonb_to_recordset(private.order_missing(o.id)) as m (order_item_id uuid, quantity integer)
+        union all
+        select g.order_item_id, g.short, 0 from storefront.storefront_order_parts p
+        join storefront.storefront_order_part_items g on g.tenant_id = p.tenant_id and g.part_id = p.id and g.short > 0
+        where p.tenant_id = o.tenant_id and p.order_id = o.id) x
+      group by 1) s
+    join storefront.storefront_order_items i on i.tenant_id = o.tenant_id and i.id = s.item);
+end $$;
+
 -- What was agreed when an order was placed, for administrators: who bought what.
 create or replace function storefront.order_agreed(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -18982,7 +19499,7 @@ begin
       where i.tenant_id = o.tenant_id and i.order_id = o.id));
 end $$;
 
--- How an order stands, for administrators: its row, its payments, its history and its delivery.
+-- How an order stands, for administrators: its row, its payments, its history, its deliveries and what was short.
 create or replace function storefront.order_standing(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -18997,7 +19514,7 @@ begin
       select coalesce(jsonb_agg(jsonb_build_object('status', h.status, 'timestamp', h.created_at, 'note', h.note,
         'updated_by', h.updated_by) order by h.id), '[]')
       from storefront.storefront_order_history h where h.tenant_id = o.tenant_id and h.order_id = o.id),
-    'delivery_assignment', storefront.order_assignment(o));
+    'delivery_assignment', storefront.order_assignment(o), 'deliveries', storefront.order_travels(o), 'short', storefront.order_short(o));
 end $$;
 
 -- The administrators' view of one order: snake_case.
@@ -19060,50 +19577,103 @@ begin
 end $$;
 grant execute on function private.orders_matching(text) to barid_caller;
 
+-- sql/40_functions/storefront/orders/25_supply.sql
+
+-- Which warehouses an order leaves from.
+
+-- What stands behind the goods of an order: whether warehouses have them, how big they are, where they leave from.
+-- lines: [{inventory_item_id, quantity}]; those without an item are not kept in stock and leave with the first of the rest.
+-- Of the warehouses that have most of what is still missing the nearest to the customer is taken, those in use before others, then
+-- the default one, then the oldest: so one that has all of it, and only where none has, as few as there can be.
+-- -> {short: an item there is too little of, units, warehouse_id, latitude, longitude: of the first, sources: [{warehouse_id, latitude,
+-- longitude, units, lines: [{line: from 1, quantity}]}]}; units is null as long as a line has no item.
+-- A definer: customers see no stock. Nothing is reserved.
+create or replace function private.order_supply(lines jsonb, address jsonb default null) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_default uuid := (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid;
+  v_missing jsonb;
+  v_sources jsonb := '[]';
+  v_asked uuid[] := '{}';
+  v_found record;
+begin
+  select coalesce(jsonb_object_agg(n.item, n.quantity), '{}') into v_missing
+  from (select l.inventory_item_id as item, sum(l.quantity) as quantity
+    from jsonb_to_recordset(lines) as l (inventory_item_id uuid, quantity bigint) where l.inventory_item_id is not null group by 1) n;
+  loop
+    select w.id as warehouse_id, a.latitude, a.longitude, coalesce(h.takes, '{}') as takes into v_found
+    from warehousing.warehouses w
+    join delivery.addresses a on a.tenant_id = w.tenant_id and a.id = w.address_id
+    left join (
+      select s.warehouse_id, sum(least(s.quantity, m.quantity)) as units, jsonb_object_agg(m.item, least(s.quantity, m.quantity)) as takes
+      from (select e.key::uuid as item, e.value::bigint as quantity from jsonb_each_text(v_missing) e) m
+      cross join lateral (
+        select x.warehouse_id, sum(x.quantity)::bigint as quantity from warehousing.stock x
+        where x.tenant_id = v_tenant and x.item_id = m.item and x.status = 'available' and x.quantity > 0 and x.written_off_at is null
+        group by 1) s
+      group by 1) h on h.warehouse_id = w.id
+    where w.tenant_id = v_tenant and w.deleted_at is null and w.id <> all (v_asked)
+      and (h.units > 0 or (v_missing = '{}' and w.status in ('active', 'full')))
+    order by h.units desc nulls last, w.status in ('active', 'full') desc,
+      app.distance_km(a.latitude, a.longitude, (address ->> 'latitude')::double precision, (address ->> 'longitude')::double precision) nulls last,
+      w.id = v_default desc nulls last, w.created_at, w.id
+    limit 1;
+    exit when not found;
+    v_asked := v_asked || v_found.warehouse_id;
+    v_sources := v_sources || jsonb_build_array(to_jsonb(v_found));
+    select coalesce(jsonb_object_agg(m.key, m.left_over), '{}') into v_missing
+    from (select e.key, e.value::bigint - coalesce((v_found.takes ->> e.key)::bigint, 0) as left_over from jsonb_each_text(v_missing) e) m
+    where m.left_over > 0;
+    exit when v_missing = '{}';
+  end loop;
+  if v_sources = '[]' then
+    v_sources := '[{"takes": {}}]';
+  end if;
+  -- What a warehouse has of an item and what the lines want of it, laid end to end: each line takes the stretch it covers.
+  with line as (
+    select l.line, l.inventory_item_id as item, l.quantity, sum(l.quantity) over (partition by l.inventory_item_id order by l.line) as until
+    from rows from (jsonb_to_recordset(lines) as (inventory_item_id uuid, quantity bigint)) with ordinality l (inventory_item_id, quantity, line)
+  ), taken as (
+    select s.place, t.key::uuid as item, t.value::bigint as quantity, sum(t.value::bigint) over (partition by t.key order by s.place) as until
+    from jsonb_array_elements(v_sources) with ordinality s (source, place)
+    cross join lateral jsonb_each_text(s.source -> 'takes') t
+  ), share as (
+    select t.place, l.line, l.item, least(l.until, t.until) - greatest(l.until - l.quantity, t.until - t.quantity) as quantity
+    from line l join taken t on t.item = l.item and t.until - t.quantity < l.until and l.until - l.quantity < t.until
+    union all
+    select 1, l.line, null, l.quantity from line l where l.item is null
+  ), sized as (
+    select s.place, jsonb_agg(jsonb_build_object('line', s.line, 'quantity', s.quantity) order by s.line) as lines,
+      case when bool_and(i.id is not null) then sum(i.unit_size * s.quantity) end as units
+    from share s left join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = s.item
+    group by 1
+  )
+  select jsonb_agg(s.source - 'takes' || jsonb_build_object('units', z.units, 'lines', z.lines) order by s.place) into v_sources
+  from jsonb_array_elements(v_sources) with ordinality s (source, place) join sized z on z.place = s.place;
+  v_sources := coalesce(v_sources, '[]');
+  return coalesce((v_sources -> 0) - 'lines', '{}') || jsonb_build_object('short', (select min(e.key) from jsonb_each(v_missing) e), 'sources', v_sources, 'units', (
+    select case when bool_and(s.source ->> 'units' is not null) then sum((s.source ->> 'units')::numeric) end
+    from jsonb_array_elements(v_sources) s (source)));
+end $$;
+grant execute on function private.order_supply(jsonb, jsonb) to barid_caller;
+
+-- An amount in parts that are to each other as the weights are, each in the smallest unit of the currency and together exactly the amount.
+create or replace function storefront.shares(amount numeric, weights numeric[], decimals integer) returns numeric[]
+language plpgsql immutable set search_path = '' as $$
+declare
+  v_total numeric := (select sum(w) from unnest(weights) w);
+begin
+  return array(
+    select round(amount * s.until / v_total, decimals) - round(amount * (s.until - s.weight) / v_total, decimals)
+    from (select w.weight, sum(w.weight) over (order by w.place) as until, w.place from unnest(weights) with ordinality w (weight, place)) s
+    where v_total > 0
+    order by s.place);
+end $$;
+
 -- sql/40_functions/storefront/orders/30_confirm.sql
 
 -- A cart becomes an order.
-
--- What stands behind the variants of an order: whether the warehouse has it, how big it is, where it would leave from.
--- lines: [{inventory_item_id, quantity}]; those without an item are not kept in stock.
--- -> {short: an item there is too little of, units, warehouse_id, latitude, longitude}; units is null as long as a
--- line has no item. A definer: customers see no stock. Nothing is reserved.
-create or replace function private.order_supply(lines jsonb) returns jsonb
-language plpgsql stable security definer set search_path = '' as $$
-begin
-  return (
-    with line as (
-      select l.inventory_item_id as item_id, sum(l.quantity) as quantity
-      from jsonb_to_recordset(lines) as l (inventory_item_id uuid, quantity bigint) group by 1
-    ), held as (
-      select s.item_id, s.warehouse_id, sum(s.quantity) as quantity
-      from line l
-      join warehousing.stock s on s.tenant_id = app.tenant_id() and s.item_id = l.item_id and s.status = 'available'
-        and s.quantity > 0 and s.written_off_at is null
-      group by 1, 2
-    ), source as (
-      select w.id, a.latitude, a.longitude
-      from warehousing.warehouses w
-      join delivery.addresses a on a.tenant_id = w.tenant_id and a.id = w.address_id
-      left join held h on h.warehouse_id = w.id
-      where w.tenant_id = app.tenant_id() and w.deleted_at is null and w.status in ('active', 'full')
-      group by w.id, a.latitude, a.longitude
-      order by coalesce(sum(h.quantity), 0) desc,
-        w.id = (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid desc nulls last, w.created_at, w.id
-      limit 1
-    )
-    select jsonb_build_object(
-      'short', (
-        select l.item_id from line l
-        where l.item_id is not null
-          and l.quantity > coalesce((select sum(h.quantity) from held h where h.item_id = l.item_id), 0)
-        order by l.item_id limit 1),
-      'units', (
-        select case when bool_and(i.id is not null) then sum(i.unit_size * l.quantity) end
-        from line l left join warehousing.inventory_items i on i.tenant_id = app.tenant_id() and i.id = l.item_id),
-      'warehouse_id', (select s.id from source s), 'latitude', (select s.latitude from source s), 'longitude', (select s.longitude from source s)));
-end $$;
-grant execute on function private.order_supply(jsonb) to barid_caller;
 
 -- What is in a cart at the prices of now: [{variant_id, product_id, product_name, sku, attributes, images,
 -- inventory_item_id, quantity, unit_price}]. Fails: cart_empty, cart_item_unavailable (variant_id).
@@ -19270,12 +19840,12 @@ begin
   v_lines := storefront.cart_lines(v_cart);
   select sum(l.quantity * l.unit_price), sum(l.quantity) into v_subtotal, v_items
   from jsonb_to_recordset(v_lines) as l (quantity bigint, unit_price numeric);
-  v_supply := private.order_supply(v_lines);
+  v_address := storefront.order_address(input);
+  v_supply := private.order_supply(v_lines, v_address);
   if v_supply ->> 'short' is not null then
     perform app.fail('insufficient_stock', jsonb_build_object('field', 'cartId', 'item_id', v_supply -> 'short', 'variant_id', (
       select l -> 'variant_id' from jsonb_array_elements(v_lines) l where l -> 'inventory_item_id' = v_supply -> 'short' limit 1)));
   end if;
-  v_address := storefront.order_address(input);
   v_fee := (delivery.price_preview(storefront.order_trip(input ->> 'delivery_service_id', v_supply, v_address)) ->> 'price')::numeric;
   if v_method.type = 'gateway' and v_subtotal + v_fee = 0 then
     perform app.fail('invalid_payment_method', '{"field": "paymentMethodTypeId"}');
@@ -19330,7 +19900,7 @@ begin
   elsif input ->> 'address_id' is not null then
     select to_jsonb(a) into v_address from storefront.addresses_list a where a.id = (input ->> 'address_id')::uuid;
   end if;
-  return delivery.way_wanted(storefront.order_trip(input ->> 'delivery_service_id', private.order_supply(v_lines), v_address));
+  return delivery.way_wanted(storefront.order_trip(input ->> 'delivery_service_id', private.order_supply(v_lines, v_address), v_address));
 end $$;
 
 -- sql/40_functions/storefront/orders/40_approve.sql
@@ -19350,16 +19920,14 @@ begin
   return o;
 end $$;
 
--- What an order takes out of stock, an entry for each item: [{inventory_item_id, quantity}]; null is what is not kept there.
-create or replace function storefront.order_goods(o storefront.storefront_orders) returns jsonb
+-- The lines of an order in their order: [{order_item_id, inventory_item_id, quantity}].
+create or replace function storefront.order_lines(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select coalesce(jsonb_agg(jsonb_build_object('inventory_item_id', g.item_id, 'quantity', g.quantity) order by g.item_id), '[]')
-    from (
-      select i.inventory_item_id as item_id, sum(i.quantity) as quantity from storefront.storefront_order_items i
-      where i.tenant_id = o.tenant_id and i.order_id = o.id group by 1
-    ) g);
+    select coalesce(jsonb_agg(jsonb_build_object('order_item_id', i.id, 'inventory_item_id', i.inventory_item_id, 'quantity', i.quantity)
+      order by i.position, i.id), '[]')
+    from storefront.storefront_order_items i where i.tenant_id = o.tenant_id and i.order_id = o.id);
 end $$;
 
 -- Writes down where an order goes, as an address of its own. -> its id
@@ -19377,48 +19945,75 @@ begin
   return v_id;
 end $$;
 
--- The terms of the delivery of an order: from a warehouse to the address of the order, at the fee the customer was told.
--- Cash on delivery is the whole total: goods and fee. -> the delivery, not written
+-- The deliveries of an order, one from each of its sources (see private.order_supply), not written. The fee that the customer was told
+-- is on the first; cash on delivery is that fee and the goods, divided by their value.
 -- Fails: staging_warehouse_required (no warehouse to send from), what delivery_terms fails with.
-create or replace function storefront.order_delivery_terms(o storefront.storefront_orders, supply jsonb, warehouse uuid, dropoff uuid)
-returns delivery.deliveries
+create or replace function storefront.order_deliveries(o storefront.storefront_orders, lines jsonb, sources jsonb, dropoff uuid)
+returns delivery.deliveries[]
 language plpgsql set search_path = '' as $$
 declare
   v_place jsonb := o.shipping_address;
-  v_from uuid := (select w.address_id from warehousing.warehouses w where w.tenant_id = o.tenant_id and w.id = warehouse);
+  v_goods numeric[];
+  v_source record;
+  v_made delivery.deliveries[] := '{}';
 begin
-  if v_from is null then
+  if sources #>> '{0,warehouse_id}' is null then
     perform app.fail('staging_warehouse_required', '{"field": "warehouse_id"}');
   end if;
-  return delivery.delivery_terms(storefront.order_trip(o.delivery_service_id::text, supply, v_place) - '{pickup,dropoff}'::text[]
-    || jsonb_build_object('order_id', o.id, 'delivery_fee', o.shipping_cost, 'customer_id', o.user_id, 'payer_type', 'sender',
-      'payment_method', 'wallet', 'cod_amount', case when o.payment_method = 'cash_on_delivery' then o.total_price else 0 end,
-      'pickup_address_id', v_from, 'dropoff_address_id', dropoff, 'external_reference_id', o.order_number, 'notes', o.customer_notes,
-      'promised_at', o.estimated_delivery, 'recipient', jsonb_strip_nulls(jsonb_build_object('phone', v_place #>> '{contact_info,phone}',
-        'name', (select p.full_name from tenancy.profiles p where p.id = o.user_id)))));
+  if o.payment_method = 'cash_on_delivery' then
+    select storefront.shares(o.total_price - o.shipping_cost, array_agg(v.value order by v.place), money.decimals_of(o.currency)) into v_goods
+    from (
+      select s.place, sum(i.unit_price * l.quantity) as value
+      from jsonb_array_elements(sources) with ordinality s (source, place)
+      cross join lateral jsonb_to_recordset(s.source -> 'lines') as l (line integer, quantity integer)
+      join storefront.storefront_order_items i on i.tenant_id = o.tenant_id and i.id = (lines -> (l.line - 1) ->> 'order_item_id')::uuid
+      group by 1) v;
+  end if;
+  for v_source in
+    select s.source, s.place, case when s.place = 1 then o.shipping_cost else 0 end as fee
+    from jsonb_array_elements(sources) with ordinality s (source, place) order by s.place
+  loop
+    v_made := v_made || delivery.delivery_terms(storefront.order_trip(o.delivery_service_id::text, v_source.source, v_place) - '{pickup,dropoff}'::text[]
+      || jsonb_build_object('order_id', o.id, 'delivery_fee', v_source.fee, 'customer_id', o.user_id, 'payer_type', 'sender',
+        'payment_method', 'wallet', 'cod_amount', case when o.payment_method = 'cash_on_delivery' then v_source.fee + coalesce(v_goods[v_source.place], 0) else 0 end,
+        'pickup_warehouse_id', v_source.source -> 'warehouse_id', 'dropoff_address_id', dropoff, 'external_reference_id', o.order_number,
+        'notes', o.customer_notes, 'promised_at', o.estimated_delivery, 'recipient', jsonb_strip_nulls(jsonb_build_object(
+          'phone', v_place #>> '{contact_info,phone}', 'name', (select p.full_name from tenancy.profiles p where p.id = o.user_id)))));
+  end loop;
+  return v_made;
 end $$;
 
--- Approves an order: its goods are set aside, and where the market says so its delivery is made. Wallets and gateways
--- must have paid, and nothing of it may be given back; cash is paid at the door. What others want as well is locked last and for as short as can be: when
--- too little is there it fails before anything is made, and what needs no lock is worked out before. Stock is locked
--- before the delivery is numbered: the delivery leaves from where the goods were found, and nobody takes stock after a
--- delivery's number.
--- {order_id, admin_notes?, estimated_delivery_date?} -> {order, inventory_reserved, delivery_assigned}
--- Fails: order_not_found, order_not_pending, order_not_paid, insufficient_stock, what order_delivery_terms and
+-- The goods that leave with one delivery of an order, as the delivery says what is in it.
+create or replace function storefront.order_contents(lines jsonb, source jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_agg(jsonb_build_object('item_id', i.inventory_item_id, 'name', coalesce(left(app.localized(i.product_name), 200), i.sku),
+      'sku', i.sku, 'quantity', l.quantity) order by l.line)
+    from jsonb_to_recordset(source -> 'lines') as l (line integer, quantity bigint)
+    join storefront.storefront_order_items i on i.tenant_id = app.tenant_id() and i.id = (lines -> (l.line - 1) ->> 'order_item_id')::uuid);
+end $$;
+
+-- Approves an order: its goods are set aside in one warehouse that has all of them, or else in as few as have them together; each is
+-- given a picking order, and where the market says so a delivery. Wallets and gateways must have paid, and nothing of it may be given
+-- back; cash is paid at the door. What others want as well is locked last and for as short as can be: when too little is there it fails
+-- before anything is made, and what needs no lock is worked out before. Stock is locked before the deliveries are numbered: nobody takes
+-- stock after a delivery's number.
+-- {order_id, admin_notes?, estimated_delivery_date?} -> {order, inventory_reserved, delivery_assigned: the first, deliveries: all}
+-- Fails: order_not_found, order_not_pending, order_not_paid, insufficient_stock, what order_deliveries and
 -- delivery_write fail with.
 create or replace function storefront.order_approve(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   o storefront.storefront_orders := storefront.order_hold((input ->> 'order_id')::uuid);
-  v_goods jsonb;
-  v_supply jsonb;
   v_lines jsonb;
+  v_supply jsonb;
+  v_found jsonb;
   v_reserved jsonb := '[]';
   v_sends boolean;
-  v_guess uuid;
-  v_warehouse uuid;
   v_dropoff uuid;
-  d delivery.deliveries;
+  v_deliveries delivery.deliveries[] := '{}';
+  v_ids uuid[] := '{}';
   v_agreed jsonb;
   v_answer jsonb;
 begin
@@ -19427,52 +20022,80 @@ begin
   elsif o.payment_method <> 'cash_on_delivery' and (o.payment_status <> 'paid' or private.order_refundable(o) < o.total_price) then
     perform app.fail('order_not_paid', jsonb_build_object('payment_status', o.payment_status));
   end if;
-  v_goods := storefront.order_goods(o);
-  v_supply := private.order_supply(v_goods);
-  if v_supply ->> 'short' is not null then
-    perform app.fail('insufficient_stock', jsonb_build_object('field', 'order_id', 'item_id', v_supply -> 'short'));
-  end if;
+  v_lines := storefront.order_lines(o);
+  v_supply := storefront.order_supplied(v_lines, o.shipping_address);
   o.estimated_delivery := coalesce(app.day_start(input ->> 'estimated_delivery_date'), o.estimated_delivery);
   v_sends := (select app.boolean_or(m.settings -> 'auto_create_delivery', false) from storefront.markets m
     where m.tenant_id = o.tenant_id and m.id = o.market_id);
-  v_guess := (v_supply ->> 'warehouse_id')::uuid;
   if v_sends then
     v_dropoff := storefront.order_dropoff(o);
-    if v_guess is not null then
-      d := storefront.order_delivery_terms(o, v_supply, v_guess, v_dropoff);
-    end if;
+    v_deliveries := storefront.order_deliveries(o, v_lines, v_supply -> 'sources', v_dropoff);
   end if;
   v_agreed := storefront.order_agreed(o);
 
-  v_lines := (select jsonb_agg(jsonb_build_object('item_id', g.inventory_item_id, 'quantity', g.quantity, 'field', 'order_id')
-      order by g.inventory_item_id)
-    from jsonb_to_recordset(v_goods) as g (inventory_item_id uuid, quantity bigint) where g.inventory_item_id is not null);
-  if v_lines is not null then
-    v_reserved := warehousing.stock_reserve('order', o.id, v_lines);
-  end if;
-  if v_sends then
-    v_warehouse := coalesce((
-      select r.warehouse_id from jsonb_to_recordset(v_reserved) as r (warehouse_id uuid, quantity bigint)
-      group by 1 order by sum(r.quantity) desc, 1 limit 1), v_guess);
-    if v_warehouse is distinct from v_guess or v_guess is null then
-      d := storefront.order_delivery_terms(o, v_supply, v_warehouse, v_dropoff);
+  perform private.order_stock_hold(v_lines);
+  v_found := storefront.order_supplied(v_lines, o.shipping_address);
+  if v_found <> v_supply then
+    -- Somebody else took some of it meanwhile.
+    v_supply := v_found;
+    if v_sends then
+      v_deliveries := storefront.order_deliveries(o, v_lines, v_supply -> 'sources', v_dropoff);
     end if;
-    o.delivery_id := delivery.delivery_write(d);
   end if;
+  v_found := (
+    select jsonb_agg(jsonb_build_object('item_id', l.line -> 'inventory_item_id', 'warehouse_id', s.source -> 'warehouse_id',
+      'quantity', q.quantity, 'field', 'order_id') order by s.place, q.line)
+    from jsonb_array_elements(v_supply -> 'sources') with ordinality s (source, place)
+    cross join lateral jsonb_to_recordset(s.source -> 'lines') as q (line integer, quantity bigint)
+    cross join lateral (select v_lines -> (q.line - 1) as line) l
+    where l.line ->> 'inventory_item_id' is not null);
+  if v_found is not null then
+    v_reserved := warehousing.stock_reserve('order', o.id, v_found);
+  end if;
+  for place in 1..cardinality(v_deliveries) loop
+    v_ids := v_ids || delivery.delivery_write(v_deliveries[place], storefront.order_contents(v_lines, v_supply -> 'sources' -> (place - 1)));
+  end loop;
+  perform private.order_parts_make(o.id, v_lines, v_supply -> 'sources', v_reserved, v_ids);
   update storefront.storefront_orders x set status = 'confirmed', approved_at = now(), approved_by = app.user_id(),
     admin_notes = coalesce(input ->> 'admin_notes', x.admin_notes), status_note = input ->> 'admin_notes',
-    estimated_delivery = o.estimated_delivery, delivery_id = o.delivery_id
+    estimated_delivery = o.estimated_delivery, delivery_id = v_ids[1]
   where x.tenant_id = o.tenant_id and x.id = o.id
   returning * into o;
   v_answer := storefront.order_standing(o) || v_agreed;
-  return jsonb_build_object('order', v_answer, 'inventory_reserved', v_reserved <> '[]',
+  return jsonb_build_object('order', v_answer, 'inventory_reserved', v_reserved <> '[]', 'deliveries', v_answer -> 'deliveries',
     'delivery_assigned', jsonb_build_object('delivery_id', o.delivery_id,
       'driver_assigned', coalesce((v_answer #>> '{delivery_assignment,driver_assigned}')::boolean, false),
       'tracking_number', v_answer #>> '{delivery_assignment,tracking_number}'));
 end $$;
 
--- Sends a confirmed order by the shop's own means: what was set aside leaves. {order_id, note?} -> the order
--- Fails: order_not_found, invalid_status_transition.
+-- private.order_supply() of an order to be approved. Fails: insufficient_stock.
+create or replace function storefront.order_supplied(lines jsonb, address jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_supply jsonb := private.order_supply(lines, address);
+begin
+  if v_supply ->> 'short' is not null then
+    perform app.fail('insufficient_stock', jsonb_build_object('field', 'order_id', 'item_id', v_supply -> 'short'));
+  end if;
+  return v_supply;
+end $$;
+
+-- sql/40_functions/storefront/orders/45_ship.sql
+
+-- How a shop sends an order by its own means.
+
+-- The delivery that still brings an order, of several the first; null: none does.
+create or replace function storefront.order_open_delivery(o storefront.storefront_orders) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select d.id from delivery.deliveries d
+    where d.tenant_id = o.tenant_id and d.order_id = o.id and d.status not in ('delivered', 'returned', 'cancelled')
+    order by d.delivery_code limit 1);
+end $$;
+
+-- Sends a confirmed order by the shop's own means: what was picked leaves. {order_id, note?} -> the order
+-- Fails: order_not_found, invalid_status_transition, order_has_delivery, goods_not_picked.
 create or replace function storefront.order_ship(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -19480,34 +20103,50 @@ declare
 begin
   if o.status not in ('confirmed', 'approved') then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', o.status, 'to', 'shipped'));
+  elsif storefront.order_open_delivery(o) is not null then
+    perform app.fail('order_has_delivery', jsonb_build_object('delivery_id', storefront.order_open_delivery(o)));
   end if;
   perform private.order_ship_own(o.id, input ->> 'note');
   return storefront.order_get(input);
 end $$;
 
--- Ends a shipped order by hand; cash for it is taken as paid. A delivery under way ends it itself.
+-- Ends an order that was sent by the shop's own means; cash for it is taken as paid.
 -- {order_id, note?} -> the order. Fails: order_not_found, invalid_status_transition, order_has_delivery.
 create or replace function storefront.order_deliver(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   o storefront.storefront_orders := storefront.order_hold((input ->> 'order_id')::uuid);
+  v_delivery uuid;
 begin
   if o.status <> 'shipped' then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', o.status, 'to', 'delivered'));
-  elsif exists (select from delivery.deliveries d where d.tenant_id = o.tenant_id and d.id = o.delivery_id
-      and d.status not in ('cancelled', 'returned')) then
-    perform app.fail('order_has_delivery', jsonb_build_object('delivery_id', o.delivery_id));
+  end if;
+  -- What one of our deliveries took out is with its customer when that delivery says so, or came back.
+  select p.delivery_id into v_delivery from storefront.storefront_order_parts p
+  where p.tenant_id = o.tenant_id and p.order_id = o.id and p.left_at is not null and p.delivery_id is not null order by p.position limit 1;
+  if found then
+    perform app.fail('order_has_delivery', jsonb_build_object('delivery_id', v_delivery));
   end if;
   perform private.order_deliver_own(o.id, input ->> 'note');
+  perform private.orders_settle();
   return storefront.order_get(input);
 end $$;
 
 -- The two moves an administrator makes by hand; his order is locked and its status was looked at.
 create or replace function private.order_ship_own(p_order uuid, p_note text) returns void
 language plpgsql security definer set search_path = '' as $$
+declare
+  o storefront.storefront_orders;
 begin
-  perform private.order_shipped(o, p_note) from storefront.storefront_orders o
-  where o.tenant_id = app.tenant_id() and o.id = p_order and app.has_permission('manage:tenant');
+  select * into strict o from storefront.storefront_orders x
+  where x.tenant_id = app.tenant_id() and x.id = p_order and app.has_permission('manage:tenant');
+  perform from warehousing.picking_orders k where k.tenant_id = o.tenant_id and k.order_id = o.id order by k.id for no key update;
+  -- A delivery that was called off brings nothing of it.
+  update storefront.storefront_order_parts p set delivery_id = null
+  where p.tenant_id = o.tenant_id and p.order_id = o.id and p.left_at is null;
+  perform private.order_part_leaves(p, false) from storefront.storefront_order_parts p
+  where p.tenant_id = o.tenant_id and p.order_id = o.id;
+  perform private.order_shipped(o, p_note);
 end $$;
 
 -- See order_ship_own().
@@ -19519,13 +20158,114 @@ begin
 end $$;
 grant execute on function private.order_ship_own(uuid, text), private.order_deliver_own(uuid, text) to barid_caller;
 
+-- sql/40_functions/storefront/orders/47_accept_short.sql
+
+-- An order of which the warehouse found less than was ordered: the shop sends what there is.
+
+-- Accepts what was picked of an order for what was ordered: what is missing is free again, the order costs as much less, cash at the
+-- door too, and what was paid too much goes back to the customer's wallet. A delivery that nothing is left for is called off.
+-- {order_id} -> {order, refund or null}
+-- Fails: order_not_found, order_not_short, order_nothing_picked (cancel it), what delivery_cancel and order_refund fail with.
+create or replace function storefront.order_accept_short(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  o storefront.storefront_orders := storefront.order_hold_all((input ->> 'order_id')::uuid);
+  v_missing jsonb := private.order_missing(o.id);
+  v_less numeric;
+  v_left jsonb;
+  v_refund jsonb;
+begin
+  if o.status not in ('approved', 'confirmed', 'shipped') or v_missing = '[]' then
+    perform app.fail('order_not_short', jsonb_build_object('status', o.status));
+  end if;
+  select sum(i.unit_price * m.quantity) into v_less
+  from jsonb_to_recordset(v_missing) as m (order_item_id uuid, quantity integer)
+  join storefront.storefront_order_items i on i.tenant_id = o.tenant_id and i.id = m.order_item_id;
+  v_left := private.order_accept(o.id, v_missing, v_less);
+  select * into o from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = o.id;
+  -- A parcel with nothing in it does not travel.
+  perform delivery.delivery_cancel(jsonb_build_object('id', e.delivery_id, 'reason', 'out_of_stock'))
+  from (select p.delivery_id from storefront.storefront_order_parts p
+    join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status in ('pending', 'assigned', 'accepted')
+    where p.tenant_id = o.tenant_id and p.order_id = o.id and not exists (
+      select from storefront.storefront_order_part_items g where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short)
+    order by p.delivery_id) e;
+  if o.payment_status = 'paid' and o.payment_method <> 'cash_on_delivery' and private.order_refundable(o) > o.total_price then
+    v_refund := private.order_refund(o.id, private.order_refundable(o) - o.total_price, 'short');
+  end if;
+  perform warehousing.stock_release('order', o.id, v_left);
+  select * into o from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = o.id;
+  return jsonb_build_object('order', storefront.order_for_admin(o), 'refund', v_refund);
+end $$;
+
+-- The rows of order_accept_short(): the order and its parts without what is missing, and the cash that deliveries which have not left
+-- collect, divided anew; the fee is on the first that has something to bring. -> see private.order_cut()
+-- Fails: order_nothing_picked.
+create or replace function private.order_accept(p_order uuid, missing jsonb, less numeric) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  o storefront.storefront_orders;
+  v_left jsonb;
+begin
+  v_left := private.order_cut(missing);
+  if not exists (
+      select from storefront.storefront_order_parts p
+      join storefront.storefront_order_part_items g on g.tenant_id = p.tenant_id and g.part_id = p.id
+      where p.tenant_id = v_tenant and p.order_id = p_order and g.quantity > g.short) then
+    perform app.fail('order_nothing_picked');
+  end if;
+  update storefront.storefront_orders x set subtotal = x.subtotal - less, total_price = x.total_price - less
+  where x.tenant_id = v_tenant and x.id = p_order and app.has_permission('manage:tenant')
+  returning * into strict o;
+  if o.payment_method = 'cash_on_delivery' then
+    update money.payments p set amount = o.total_price
+    where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending';
+    with value as (
+      select p.position, p.delivery_id, p.left_at, sum(i.unit_price * (g.quantity - g.short)) as value
+      from storefront.storefront_order_parts p
+      join storefront.storefront_order_part_items g on g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short
+      join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
+      join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status <> 'cancelled'
+      where p.tenant_id = v_tenant and p.order_id = o.id group by p.position, p.delivery_id, p.left_at
+    ), share as (
+      select v.delivery_id, v.left_at, row_number() over (order by v.position) as place, s.goods
+      from value v, (select storefront.shares(o.total_price - o.shipping_cost, array_agg(w.value order by w.position), money.decimals_of(o.currency)) as goods
+        from value w) s
+    )
+    update delivery.deliveries d set cod_amount = coalesce(s.goods[s.place], 0) + case when s.place = 1 then o.shipping_cost else 0 end,
+      delivery_fee = case when s.place = 1 then o.shipping_cost else 0 end
+    from share s where d.tenant_id = v_tenant and d.id = s.delivery_id and s.left_at is null;
+  end if;
+  perform private.tell_order(o, 'shortened', jsonb_build_object('amount', less));
+  return v_left;
+end $$;
+grant execute on function private.order_accept(uuid, jsonb, numeric) to barid_caller;
+
 -- sql/40_functions/storefront/orders/50_cancel.sql
 
 -- An order that ends before it leaves, and money that goes back.
 
--- Cancels an order that has not left: its delivery is called off, what is left of what was paid goes to the customer's
--- wallet unless that is not wanted, and what was set aside is given back. The delivery is locked before its order, as
--- drivers do.
+-- Holds an order with all its deliveries, which are locked first, as drivers do. Fails: order_not_found.
+create or replace function storefront.order_hold_all(order_id uuid) returns storefront.storefront_orders
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_deliveries uuid[] := array(select d.id from delivery.deliveries d where d.tenant_id = v_tenant and d.order_id = order_hold_all.order_id);
+  o storefront.storefront_orders;
+begin
+  perform private.deliveries_hold(v_deliveries);
+  o := storefront.order_hold(order_hold_all.order_id);
+  if exists (select from delivery.deliveries d where d.tenant_id = v_tenant and d.order_id = o.id and d.id <> all (v_deliveries)) then
+    -- Approved between the two looks: begin again, in the right order.
+    raise exception 'order % got its deliveries meanwhile', o.id using errcode = 'serialization_failure';
+  end if;
+  perform from warehousing.picking_orders k where k.tenant_id = v_tenant and k.order_id = o.id order by k.id for no key update;
+  return o;
+end $$;
+
+-- Cancels an order that has not left: each of its deliveries is called off, what is left of what was paid goes to the customer's
+-- wallet unless that is not wanted, and what was set aside is given back.
 -- {order_id, reason, admin_notes?, refund_required?}
 -- -> {order {id, order_number, status, cancelled_at, cancel_reason, admin_notes}, inventory_released, refund or null,
 --     delivery_cancelled}
@@ -19536,9 +20276,9 @@ begin
   return storefront.order_call_off(input, came_back => false);
 end $$;
 
--- Ends a shipped order that its customer did not get: one sent by the shop's own means, or whose delivery is over. Cash for
--- it was never taken; what was paid goes back as in order_cancel, which has the same input and answer. The goods come into
--- stock when a warehouse receives them.
+-- Ends a shipped order that its customer did not get: one sent by the shop's own means, or whose deliveries are all over. Cash for
+-- it was never taken; what was paid goes back as in order_cancel, which has the same input and answer. The goods that left are
+-- expected in the warehouse they came from, unless their delivery named another; received there, they are available again.
 -- Fails: order_not_found, invalid_status_transition, order_has_delivery, what order_refund fails with.
 create or replace function storefront.order_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -19550,45 +20290,38 @@ end $$;
 create or replace function storefront.order_call_off(input jsonb, came_back boolean) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_tenant uuid := app.tenant_id();
-  v_id uuid := (input ->> 'order_id')::uuid;
-  v_delivery uuid;
-  v_status text;
-  o storefront.storefront_orders;
+  o storefront.storefront_orders := storefront.order_hold_all((input ->> 'order_id')::uuid);
+  v_open uuid := storefront.order_open_delivery(o);
   v_refund jsonb;
   v_released jsonb;
 begin
-  select x.delivery_id into v_delivery from storefront.storefront_orders x where x.tenant_id = v_tenant and x.id = v_id;
-  if v_delivery is not null then
-    v_status := (delivery.delivery_lock(v_delivery)).status;
-  end if;
-  o := storefront.order_hold(v_id);
-  if o.delivery_id is distinct from v_delivery then
-    -- Approved between the two looks: begin again, in the right order.
-    raise exception 'order % got its delivery meanwhile', v_id using errcode = 'serialization_failure';
-  elsif came_back and o.status <> 'shipped' then
+  if came_back and o.status <> 'shipped' then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', o.status, 'to', 'returned'));
-  elsif came_back and v_status not in ('returned', 'cancelled') then
-    perform app.fail('order_has_delivery', jsonb_build_object('delivery_id', v_delivery));
+  elsif came_back and v_open is not null then
+    perform app.fail('order_has_delivery', jsonb_build_object('delivery_id', v_open));
   elsif not came_back and o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') then
     perform app.fail('order_not_cancellable', jsonb_build_object('status', o.status));
   end if;
-  if v_status in ('draft', 'pending', 'assigned', 'accepted') then
-    perform delivery.delivery_cancel(jsonb_build_object('id', v_delivery, 'reason', input ->> 'reason'));
-  end if;
+  perform delivery.delivery_cancel(jsonb_build_object('id', d.id, 'reason', input ->> 'reason'))
+  from (select x.id from delivery.deliveries x where x.tenant_id = o.tenant_id and x.order_id = o.id
+    and x.status in ('draft', 'pending', 'assigned', 'accepted') order by x.id) d;
   update storefront.storefront_orders x set status = 'cancelled', cancelled_at = now(), cancel_reason = input ->> 'reason',
-    admin_notes = coalesce(input ->> 'admin_notes', x.admin_notes), status_note = coalesce(input ->> 'admin_notes', input ->> 'reason')
-  where x.tenant_id = v_tenant and x.id = v_id
+    admin_notes = coalesce(input ->> 'admin_notes', x.admin_notes), status_note = coalesce(input ->> 'admin_notes', input ->> 'reason'),
+    fulfilment = case when came_back then 'returned' else x.fulfilment end
+  where x.tenant_id = o.tenant_id and x.id = o.id
   returning * into o;
-  perform private.order_payment_drop(v_id);
-  if o.payment_status = 'paid' and app.boolean_or(input -> 'refund_required', true) and private.order_refundable(o) > 0 then
-    v_refund := private.order_refund(v_id, null, input ->> 'reason');
+  perform private.order_picks_drop(o.id);
+  if came_back then
+    perform private.order_goods_expect(o.id);
   end if;
-  v_released := warehousing.stock_release('order', v_id);
+  perform private.order_payment_drop(o.id);
+  if o.payment_status = 'paid' and app.boolean_or(input -> 'refund_required', true) and private.order_refundable(o) > 0 then
+    v_refund := private.order_refund(o.id, null, input ->> 'reason');
+  end if;
+  v_released := warehousing.stock_release('order', o.id);
   return jsonb_build_object('order', jsonb_build_object('id', o.id, 'order_number', o.order_number, 'status', o.status,
       'cancelled_at', o.cancelled_at, 'cancel_reason', o.cancel_reason, 'admin_notes', o.admin_notes),
-    'inventory_released', v_released <> '[]', 'refund', v_refund,
-    'delivery_cancelled', coalesce(v_status in ('draft', 'pending', 'assigned', 'accepted'), false));
+    'inventory_released', v_released <> '[]', 'refund', v_refund, 'delivery_cancelled', v_open is not null);
 end $$;
 
 -- Gives money of a paid order back to its customer's wallet. {order_id, amount?, note?} -> {order, refund}
@@ -21721,8 +22454,8 @@ begin
   if new.status <> old.status and not (old.status || '>' || new.status) = any (array[
     'pending>in_progress', 'pending>completed', 'pending>cancelled',
     'in_progress>completed', 'in_progress>cancelled', 'completed>handed_off'])
-    -- What waits for its driver can still be called off with its delivery.
-    and not (old.status = 'completed' and new.status = 'cancelled' and old.delivery_id is not null) then
+    -- What waits for its driver can still be called off with its delivery, and what waits to be sent with its order.
+    and not (old.status = 'completed' and new.status = 'cancelled' and (old.delivery_id is not null or old.order_id is not null)) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
   return new;
@@ -21869,7 +22602,9 @@ begin
 end $$;
 
 -- Ends the picking: what was picked leaves the house, what was left is free again. When nobody noted what was
--- picked, all was. The pick of a delivery stays reserved until its driver takes it, and must be whole.
+-- picked, all was; a line whose status says neither pending nor picked was noted. The pick of a delivery stays reserved until its
+-- driver takes it, and must be whole. The pick of an order stays reserved until the order leaves, and may be short: whether the order
+-- is sent so is for its shop to say.
 -- Fails: picking_incomplete.
 create or replace function warehousing.picking_finish(p_order warehousing.picking_orders) returns void
 language plpgsql set search_path = '' as $$
@@ -21879,9 +22614,13 @@ begin
   update warehousing.picking_order_items i set picked_quantity = i.quantity
   where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and not exists (
     select from warehousing.picking_order_items x
-    where x.tenant_id = p_order.tenant_id and x.picking_order_id = p_order.id and x.picked_quantity > 0);
+    where x.tenant_id = p_order.tenant_id and x.picking_order_id = p_order.id
+      and (x.picked_quantity > 0 or x.status not in ('pending', 'picked')));
   update warehousing.picking_order_items i set status = 'picked'
   where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.status = 'pending' and i.picked_quantity = i.quantity;
+  if p_order.order_id is not null then
+    return;
+  end if;
   select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity - i.picked_quantity) order by i.position)
   into v_left
   from warehousing.picking_order_items i
@@ -21926,7 +22665,7 @@ begin
       when 'completed' then jsonb_build_object('start_time', clock_timestamp(), 'end_time', clock_timestamp()) || o.picking_progress
       else o.picking_progress end
   where o.id = p_order.id;
-  if p_order.status = 'pending' and to_status in ('in_progress', 'completed') then
+  if p_order.status = 'pending' and to_status in ('in_progress', 'completed') and p_order.order_id is null then
     perform warehousing.picking_reserve(p_order);
   end if;
   if to_status = 'completed' then
@@ -21979,7 +22718,7 @@ begin
   perform warehousing.picking_check((input ->> 'warehouse_id')::uuid, input -> 'item_details');
   -- Somebody may have written the next number by hand.
   while v_reference is null or (input ->> 'reference_number' is null and exists (
-      select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.reference_number = v_reference)) loop
+      select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.reference_number = v_reference and o.order_id is null)) loop
     v_reference := 'PKO-' || app.padded(app.take_numbers('picking_order'), 6);
   end loop;
   insert into warehousing.picking_orders (tenant_id, reference_number, external_reference, warehouse_id, order_type, priority, status,
@@ -21996,8 +22735,9 @@ begin
 end $$;
 
 -- New lines for an order. Which items, where and how many, may change until picking has ended, unless the order
--- belongs to a delivery; what was picked is noted until then. The lines of an ended order as they are change nothing.
--- Fails: picking_items_fixed, and what picking_check fails with.
+-- belongs to a delivery or to a storefront order; what was picked is noted until then, and for a storefront order until it leaves: what
+-- was missing may be found. The lines of an ended order as they are change nothing.
+-- Fails: picking_items_fixed, picking_belongs_to_order, and what picking_check fails with.
 create or replace function warehousing.picking_change_lines(p_order warehousing.picking_orders, lines jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -22011,6 +22751,13 @@ begin
       select from rows from (jsonb_to_recordset(lines) as (picked_quantity bigint, status text)) with ordinality l (picked_quantity, status, line)
       join warehousing.picking_order_items i on i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line
       where l.picked_quantity <> i.picked_quantity or l.status <> i.status) then
+    return;
+  end if;
+  if p_order.order_id is not null and p_order.status in ('pending', 'in_progress', 'completed') then
+    if not v_same then
+      perform app.fail('picking_belongs_to_order', jsonb_build_object('field', 'item_details', 'order_id', p_order.order_id));
+    end if;
+    perform warehousing.picking_note(p_order, lines);
     return;
   end if;
   if p_order.status not in ('pending', 'in_progress') or (p_order.delivery_id is not null and not v_same) then
@@ -22033,23 +22780,54 @@ begin
   perform warehousing.picking_reserve(p_order);
 end $$;
 
+-- Notes in the lines of an order, which stay what they are, what was picked of each. Fails: picked_too_much.
+create or replace function warehousing.picking_note(p_order warehousing.picking_orders, lines jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_place bigint;
+begin
+  select l.line - 1 into v_place
+  from rows from (jsonb_to_recordset(lines) as (quantity bigint, picked_quantity bigint)) with ordinality l (quantity, picked_quantity, line)
+  where l.picked_quantity > l.quantity order by l.line limit 1;
+  if found then
+    perform app.fail('picked_too_much', jsonb_build_object('field', format('item_details.%s.picked_quantity', v_place)));
+  end if;
+  update warehousing.picking_order_items i set picked_quantity = coalesce(l.picked_quantity, 0), status = coalesce(l.status, 'pending')
+  from rows from (jsonb_to_recordset(lines) as (picked_quantity bigint, status text)) with ordinality l (picked_quantity, status, line)
+  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line;
+end $$;
+
+-- What pickers report of an order that is locked: what was picked (lines, null: nothing new), then how far it has come (null: as it
+-- is). Everything that sets picked quantities or moves a picking order on comes here.
+-- Fails: pnd_picking_handed_off_by_driver_pickup, picking_belongs_to_order, and what picking_change_lines and picking_move fail with.
+create or replace function warehousing.picking_report(p_order warehousing.picking_orders, lines jsonb, to_status text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if p_order.delivery_id is not null and to_status = 'handed_off' then
+    perform app.fail('pnd_picking_handed_off_by_driver_pickup');
+  elsif p_order.order_id is not null and to_status in ('cancelled', 'handed_off') and to_status <> p_order.status then
+    perform app.fail('picking_belongs_to_order', jsonb_build_object('field', 'status', 'order_id', p_order.order_id));
+  end if;
+  if lines is not null then
+    perform warehousing.picking_change_lines(p_order, lines);
+  end if;
+  if to_status <> p_order.status then
+    perform warehousing.picking_move(p_order, to_status);
+  end if;
+end $$;
+
 -- Changes what is sent; null clears what may be empty. Lines first, then the status. {id, status?, assigned_to?,
 -- item_details?, picking_progress?, notes?, due_date?} -> {order}
--- Fails: picking_order_not_found, pnd_picking_handed_off_by_driver_pickup, assignee_not_found, and what
--- picking_change_lines and picking_move fail with.
+-- Fails: picking_order_not_found, assignee_not_found, and what picking_report fails with.
 create or replace function warehousing.picking_order_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_order warehousing.picking_orders;
   v_wanted warehousing.picking_orders;
-  v_status text := input ->> 'status';
 begin
   select * into v_order from warehousing.picking_orders o where o.id = (input ->> 'id')::uuid for no key update;
   if not found then
     perform app.fail('picking_order_not_found');
-  end if;
-  if v_order.delivery_id is not null and v_status = 'handed_off' then
-    perform app.fail('pnd_picking_handed_off_by_driver_pickup');
   end if;
   v_wanted := jsonb_populate_record(v_order, input - array['status', 'picking_progress', 'due_date']);
   if input ? 'due_date' then
@@ -22061,12 +22839,7 @@ begin
   update warehousing.picking_orders o set assigned_to = v_wanted.assigned_to, notes = v_wanted.notes, due_date = v_wanted.due_date,
     picking_progress = o.picking_progress || warehousing.picking_progress(input -> 'picking_progress')
   where o.id = v_order.id;
-  if input ? 'item_details' then
-    perform warehousing.picking_change_lines(v_order, input -> 'item_details');
-  end if;
-  if v_status <> v_order.status then
-    perform warehousing.picking_move(v_order, v_status);
-  end if;
+  perform warehousing.picking_report(v_order, input -> 'item_details', input ->> 'status');
   return warehousing.picking_order_get(jsonb_build_object('id', v_order.id));
 end $$;
 
@@ -22094,7 +22867,7 @@ begin
 end $$;
 
 -- A pending receipt of a delivery's parcel at a warehouse, with a line for each thing in it; the one there is already,
--- if there is one. A parcel that was never written down in parts is one thing.
+-- if there is one. A parcel that was never written down in parts is one thing; what a store sold is the goods.
 create or replace function private.receipt_open(d delivery.deliveries, warehouse uuid, source text, exception uuid default null) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -22118,6 +22891,8 @@ begin
   insert into warehousing.receiving_order_items (tenant_id, receiving_order_id, position, warehouse_id, item_id, quantity)
   select d.tenant_id, v_id, i.position, warehouse, i.item_id, i.quantity
   from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id;
+  update storefront.storefront_order_parts p set receiving_order_id = v_id
+  where p.tenant_id = d.tenant_id and p.delivery_id = d.id and receipt_open.source <> 'inbound';
   return v_id;
 end $$;
 
@@ -22169,22 +22944,22 @@ grant execute on function private.receipt_expect(uuid, uuid, boolean), private.r
 -- What was sent of a receipt's lines, each entry with the line it is about: an entry names a line by its item, else by its
 -- place. An entry about nothing has no line, and two lines of one item share an entry.
 create or replace function private.receipt_entries(r warehousing.receiving_orders, details jsonb)
-returns table (place bigint, line uuid, item_id uuid, bin_id uuid, received_quantity bigint, condition text)
+returns table (place bigint, line uuid, item_id uuid, bin_id uuid, received_quantity bigint, condition text, damaged_quantity bigint)
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return query
-  select n.position - 1, o.id, n.item_id, n.bin_id, n.received_quantity, n.condition
-  from rows from (jsonb_to_recordset(details) as (item_id uuid, bin_id uuid, received_quantity bigint, condition text))
-    with ordinality n (item_id, bin_id, received_quantity, condition, position)
+  select n.position - 1, o.id, n.item_id, n.bin_id, n.received_quantity, n.condition, n.damaged_quantity
+  from rows from (jsonb_to_recordset(details) as (item_id uuid, bin_id uuid, received_quantity bigint, condition text, damaged_quantity bigint))
+    with ordinality n (item_id, bin_id, received_quantity, condition, damaged_quantity, position)
   left join warehousing.receiving_order_items o on o.tenant_id = r.tenant_id and o.receiving_order_id = r.id
     and case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end;
 end $$;
 
 -- Writes into the lines of a receipt what came, where to and in which condition.
--- details: [{item_id?, bin_id?, received_quantity?, condition?}] or null (see receipt_entries). The first bin named
--- serves for lines without one, then the default receiving bin of the warehouse.
+-- details: [{item_id?, bin_id?, received_quantity?, condition?, damaged_quantity?}] or null (see receipt_entries). The first bin named
+-- serves for lines without one, then the default receiving bin of the warehouse. Of what is damaged without a number, all is.
 -- Fails: inventory_item_not_found, item_named_twice (a line has room for one entry), bin_not_found, bin_inactive,
--- received_too_much, bin_id_required_for_received_items.
+-- received_too_much, damaged_too_much, bin_id_required_for_received_items.
 create or replace function private.receipt_fill(r warehousing.receiving_orders, details jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -22212,10 +22987,19 @@ begin
   update warehousing.receiving_order_items i set
     received_quantity = coalesce(n.received_quantity, i.quantity),
     bin_id = coalesce(n.bin_id, v_bin),
-    condition = coalesce(n.condition, 'good')
+    condition = coalesce(n.condition, case when n.damaged_quantity > 0 then 'damaged' end, 'good'),
+    damaged_quantity = least(coalesce(n.received_quantity, i.quantity),
+      coalesce(n.damaged_quantity, case n.condition when 'damaged' then coalesce(n.received_quantity, i.quantity) end, 0))
   from warehousing.receiving_order_items o
   left join private.receipt_entries(r, v_details) n on n.line = o.id
   where o.tenant_id = r.tenant_id and o.receiving_order_id = r.id and i.id = o.id;
+  select e.place into v_wrong
+  from private.receipt_entries(r, v_details) e
+  join warehousing.receiving_order_items i on i.tenant_id = r.tenant_id and i.id = e.line
+  where e.damaged_quantity > i.received_quantity order by e.place limit 1;
+  if found then
+    perform app.fail('damaged_too_much', jsonb_build_object('field', format('item_details.%s.damaged_quantity', v_wrong.place)));
+  end if;
   -- A line that nobody wrote of is wrong because of the bin that serves for all.
   select i.*, coalesce(n.place, 0) as place, case when n.bin_id is null then 0 else n.place end as bin_place into v_wrong
   from warehousing.receiving_order_items i
@@ -22233,6 +23017,34 @@ begin
     end if;
     perform app.fail('bin_inactive', jsonb_build_object('field', format('item_details.%s.bin_id', v_wrong.bin_place)));
   end if;
+end $$;
+
+-- What a receipt puts into stock: what came sound, and what came damaged. Goods of a store come back as the lots and pieces that left for
+-- their order; which of several is damaged or missing nobody says, so it is the last.
+create or replace function private.receipt_pieces(r warehousing.receiving_orders)
+returns table (item_id uuid, bin_id uuid, status text, lot_number text, serial_number text, quantity bigint)
+language plpgsql stable security definer set search_path = '' as $$
+#variable_conflict use_column
+begin
+  return query
+  with come as (
+    select i.position, i.item_id, i.bin_id, c.status, c.quantity,
+      sum(c.quantity) over (partition by i.item_id order by i.position, c.status) as until
+    from warehousing.receiving_order_items i
+    cross join lateral (values ('available', i.received_quantity - i.damaged_quantity), ('damaged', i.damaged_quantity)) c (status, quantity)
+    where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id and c.quantity > 0
+  ), gone as (
+    select t.item_id, t.lot_number, t.serial_number, t.quantity, sum(t.quantity) over (partition by t.item_id order by t.id) as until
+    from storefront.storefront_order_parts p
+    join warehousing.inventory_transactions t on t.tenant_id = p.tenant_id and t.reference_id = p.order_id and t.reference_type = 'order'
+      and t.transaction_type = 'pick' and t.warehouse_id = p.warehouse_id
+    where p.tenant_id = r.tenant_id and p.receiving_order_id = r.id
+  )
+  select c.item_id, c.bin_id, c.status, g.lot_number, g.serial_number,
+    coalesce(least(c.until, g.until) - greatest(c.until - c.quantity, g.until - g.quantity), c.quantity)::bigint
+  from come c
+  left join gone g on g.item_id = c.item_id and g.until - g.quantity < c.until and c.until - c.quantity < g.until
+  order by c.position, c.status, g.until;
 end $$;
 
 -- Receives a pending receipt: a movement of stock for each thing in the parcel, and the delivery's next step:
@@ -22255,10 +23067,9 @@ begin
     perform private.parcel_received(d, r);
   end if;
   perform warehousing.stock_receive((
-    select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'warehouse_id', i.warehouse_id, 'bin_id', i.bin_id,
-      'quantity', i.received_quantity, 'status', case i.condition when 'damaged' then 'damaged' else 'available' end) order by i.position)
-    from warehousing.receiving_order_items i
-    where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id and i.received_quantity > 0),
+    select jsonb_agg(jsonb_build_object('item_id', p.item_id, 'warehouse_id', r.warehouse_id, 'bin_id', p.bin_id, 'quantity', p.quantity,
+      'status', p.status, 'lot_number', p.lot_number, 'serial_number', p.serial_number))
+    from private.receipt_pieces(r) p),
     'receive', 'receiving_order', r.id);
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'receiving_order.received', 'source_module', 'warehousing',
     'entity_type', 'receiving_order', 'entity_id', r.id, 'event_data', jsonb_build_object('receiving_order_id', r.id,
@@ -22279,7 +23090,10 @@ begin
   if d.status in ('picked_up', 'in_transit', 'failed') then
     update delivery.deliveries x set status = 'returned' where x.tenant_id = d.tenant_id and x.id = d.id;
   end if;
-  perform private.parcel_at(delivery.parcel_of(d), r.warehouse_id);
+  -- The goods of a store are unpacked: no parcel lies there.
+  if d.order_id is null then
+    perform private.parcel_at(delivery.parcel_of(d), r.warehouse_id);
+  end if;
   if delivery.leaves_warehouse(d) then
     -- It sets out from where it is now.
     update delivery.deliveries x set status = 'pending', pickup_warehouse_id = w.id, pickup_address_id = a.id,
@@ -22432,12 +23246,26 @@ begin
   return v_found;
 end $$;
 
--- What a warehouse does next with a delivery: receive, execute, assign, handoff, in_delivery or none.
+-- The picking order of the goods that a store's delivery brings, as long as it is to be picked here; whole: all of it was.
+create or replace function warehousing.scan_pick(d delivery.deliveries, out pick uuid, out ended boolean, out whole boolean)
+language plpgsql stable set search_path = '' as $$
+begin
+  if d.order_id is not null and d.status in ('pending', 'assigned', 'accepted') then
+    select k.id, k.status = 'completed', k.status = 'completed' and not exists (
+        select from warehousing.picking_order_items i where i.tenant_id = k.tenant_id and i.picking_order_id = k.id and i.picked_quantity < i.quantity)
+    into pick, ended, whole
+    from warehousing.picking_orders k
+    where k.tenant_id = d.tenant_id and k.delivery_id = d.id and k.order_id = d.order_id and k.status in ('pending', 'in_progress', 'completed');
+  end if;
+end $$;
+
+-- What a warehouse does next with a delivery: receive, execute, pick, assign, handoff, in_delivery or none.
 create or replace function warehousing.scan_next_action(d delivery.deliveries) returns text
 language plpgsql stable set search_path = '' as $$
 declare
   v_leg delivery.deliveries;
   v_problem text;
+  v_pick record := warehousing.scan_pick(d);
 begin
   if d.delivery_flow = 'pnd_parent' then
     -- A leg that ended in a warehouse is not over until it was received there.
@@ -22452,8 +23280,13 @@ begin
   end if;
   if d.status in ('picked_up', 'in_transit', 'failed') then
     return 'in_delivery';
+  elsif v_pick.pick is not null and not v_pick.whole then
+    -- Picked, but not all was there: the store says what becomes of its order.
+    return case when v_pick.ended then 'none' else 'pick' end;
   elsif d.status in ('assigned', 'accepted') then
-    if delivery.leaves_warehouse(d) then
+    if v_pick.pick is not null then
+      return 'handoff';
+    elsif delivery.leaves_warehouse(d) then
       return case when (warehousing.scan_handoff(array[d.id])).id is not null then 'handoff' else 'none' end;
     end if;
     return 'in_delivery';
@@ -22503,15 +23336,18 @@ begin
     order by l.place limit 1);
 end $$;
 
--- Which screen to open for a displayed delivery: a receipt or a handoff of its own family that can be carried out now,
--- else the delivery itself.
+-- Which screen to open for a displayed delivery: a receipt or a handoff of its own family that can be carried out now, a pick
+-- that waits for it, else the delivery itself.
 create or replace function warehousing.scan_target(d delivery.deliveries, receipt warehousing.receiving_orders, handoff delivery.package_handoffs) returns jsonb
-language plpgsql immutable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+declare
+  v_pick record := warehousing.scan_pick(d);
 begin
   return case
     when receipt.id is not null then jsonb_build_object('action', 'open_receiving_order', 'entity_id', receipt.id, 'reason',
       case receipt.source when 'inbound' then 'inbound_ready_to_receive' else 'failed_delivery_return_ready_to_receive' end)
     when handoff.id is not null then jsonb_build_object('action', 'open_handoff', 'entity_id', handoff.id, 'reason', 'handoff_ready_for_driver')
+    when not v_pick.ended then jsonb_build_object('action', 'open_picking_order', 'entity_id', v_pick.pick, 'reason', 'goods_to_pick')
     else jsonb_build_object('action', 'open_delivery', 'entity_id', d.id, 'reason', 'delivery_details_available') end;
 end $$;
 
@@ -22520,7 +23356,8 @@ create or replace function warehousing.scan_items(d delivery.deliveries, family 
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'item_id', i.item_id, 'name', i.name, 'quantity', i.quantity, 'weight', i.weight,
+    select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'item_id', i.item_id, 'name', i.name, 'sku', i.sku,
+      'quantity', i.quantity, 'weight', i.weight,
       'length', i.length, 'width', i.width, 'height', i.height,
       'has_exception', e.times > 0, 'has_open_exception', coalesce(jsonb_array_length(e.open), 0) > 0,
       'open_exception', e.open -> 0, 'open_exceptions', coalesce(e.open, '[]'), 'open_exception_count', coalesce(jsonb_array_length(e.open), 0))
@@ -23349,19 +24186,20 @@ begin
   return v_found;
 end $$;
 
--- What is reserved for somebody: the rows of stock_allocate(), one a place.
-create or replace function private.stock_reserved(p_type text, p_id uuid) returns jsonb
+-- What is reserved for somebody, in one warehouse or in all: the rows of stock_allocate(), one a place.
+create or replace function private.stock_reserved(p_type text, p_id uuid, warehouse uuid default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return (
     select coalesce(jsonb_agg(jsonb_build_object('item_id', s.item_id, 'warehouse_id', s.warehouse_id, 'bin_id', s.bin_id,
       'lot_number', s.lot_number, 'serial_number', s.serial_number, 'quantity', s.quantity) order by s.created_at, s.id), '[]')
     from warehousing.stock s
-    where s.tenant_id = app.tenant_id() and s.reserved_for_id = p_id and s.reserved_for_type = p_type and s.quantity > 0);
+    where s.tenant_id = app.tenant_id() and s.reserved_for_id = p_id and s.reserved_for_type = p_type and s.quantity > 0
+      and (warehouse is null or s.warehouse_id = warehouse));
 end $$;
 
 -- Gives what is reserved back to where it was taken from: all of it, or only `lines`
--- [{item_id, quantity, bin_id?, lot_number?, serial_number?}]. -> what was given back, as stock_reserve() answers.
+-- [{item_id, quantity, warehouse_id?, bin_id?, lot_number?, serial_number?}]. -> what was given back, as stock_reserve() answers.
 -- Fails: insufficient_stock (lines ask for more than is reserved).
 create or replace function warehousing.stock_release(p_type text, p_id uuid, lines jsonb default null) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -23377,14 +24215,15 @@ begin
   return v_found;
 end $$;
 
--- Lets what is reserved leave the house, all of it. The movements are of `transaction_type` and name
+-- Lets what is reserved leave the house, all of it, or what of it lies in one warehouse. The movements are of `transaction_type` and name
 -- `reference_type`, `reference_id`: whoever it was reserved for unless said. -> what left, as stock_reserve() answers.
 create or replace function warehousing.stock_exit(
-  p_type text, p_id uuid, transaction_type text default 'pick', reference_type text default null, reference_id uuid default null
+  p_type text, p_id uuid, transaction_type text default 'pick', reference_type text default null, reference_id uuid default null,
+  warehouse uuid default null
 ) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
-  v_found jsonb := private.stock_reserved(p_type, p_id);
+  v_found jsonb := private.stock_reserved(p_type, p_id, warehouse);
 begin
   perform warehousing.stock_post((
     select jsonb_agg(jsonb_build_object('type', stock_exit.transaction_type, 'item_id', f.item_id, 'warehouse_id', f.warehouse_id,
@@ -23423,7 +24262,7 @@ begin
 end $$;
 
 grant execute on function warehousing.stock_reserve(text, uuid, jsonb), warehousing.stock_release(text, uuid, jsonb),
-  warehousing.stock_exit(text, uuid, text, text, uuid), warehousing.stock_receive(jsonb, text, text, uuid, text),
+  warehousing.stock_exit(text, uuid, text, text, uuid, uuid), warehousing.stock_receive(jsonb, text, text, uuid, text),
   warehousing.default_receiving_bin(uuid) to barid_caller;
 
 -- sql/40_functions/warehousing/stock/35_transfer.sql
@@ -23591,7 +24430,7 @@ grant execute on function private.stock_counted(warehousing.inventory_count_line
 --   quantity     a row does not hold what its movements left in it
 --   place        a movement notes another item, bin, status, lot or serial than its row is of
 --   reservation  a row is reserved for a picking order that is not being picked and waits for no driver, or for a
---                storefront order that is not confirmed, or for a waybill that has left
+--                storefront order that is neither confirmed nor on its way, or for a waybill that has left
 create or replace function warehousing.verify_stock()
 returns table (problem text, tenant_id uuid, stock_id uuid, transaction_id bigint, expected numeric, found numeric)
 language sql stable set search_path = '' as $$
@@ -23622,7 +24461,7 @@ language sql stable set search_path = '' as $$
   select 'reservation', s.tenant_id, s.id, null, 0, s.quantity
   from warehousing.stock s
   where s.reserved_for_type = 'order' and s.quantity > 0 and not exists (
-    select from storefront.storefront_orders o where o.tenant_id = s.tenant_id and o.id = s.reserved_for_id and o.status = 'confirmed')
+    select from storefront.storefront_orders o where o.tenant_id = s.tenant_id and o.id = s.reserved_for_id and o.status in ('confirmed', 'shipped'))
   union all
   select 'reservation', s.tenant_id, s.id, null, 0, s.quantity
   from warehousing.stock s
@@ -25326,6 +26165,10 @@ select app.tenant_table('storefront.storefront_orders', own => '{user_id}', writ
 select app.tenant_table('storefront.storefront_order_items', writes => 'insert', writers => 'true');
 select app.tenant_table('storefront.storefront_order_history', writes => 'insert', audit => false, writers => 'true');
 
+-- The parts of an order are written by the definers that send it.
+select app.tenant_table('storefront.storefront_order_parts', own => '{}', writes => '', audit => false);
+select app.tenant_table('storefront.storefront_order_part_items', own => '{}', writes => '', audit => false);
+
 select app.append_only('storefront.storefront_order_items');
 select app.append_only('storefront.storefront_order_history');
 
@@ -25785,6 +26628,10 @@ from (values
     '{"order_id": "uuid", "order_number": "string", "market_id": "uuid", "user_id": "uuid", "status": "string", "from_status": "string",
       "payment_status": "string", "payment_method": "string", "total_price": "number", "currency": "string", "delivery_id": "uuid?",
       "reason": "string?", "actor_id": "uuid?"}'),
+  ('{order.shortened,order.refund_due}', 'storefront', 'order',
+    '{"order_id": "uuid", "order_number": "string", "market_id": "uuid", "user_id": "uuid", "status": "string", "payment_status": "string",
+      "payment_method": "string", "total_price": "number", "currency": "string", "delivery_id": "uuid?", "reason": "string?",
+      "amount": "number", "actor_id": "uuid?"}'),
   ('{order.refunded}', 'storefront', 'order',
     '{"order_id": "uuid", "order_number": "string", "market_id": "uuid", "user_id": "uuid", "status": "string", "payment_status": "string",
       "payment_method": "string", "total_price": "number", "currency": "string", "delivery_id": "uuid?", "reason": "string?",

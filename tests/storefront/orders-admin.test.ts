@@ -203,8 +203,9 @@ describe("cancelling", () => {
 
   test("not what has left, nor twice", async () => {
     const { id } = await placeOrder(shop);
-    await approve(id);
-    expect(await shop.tenant.admin.put(at(id, "ship"))).toSucceed(200);
+    const delivery = (await approve(id)).body.data.delivery_assigned.delivery_id;
+    await assign(shop.tenant, delivery);
+    await moves(shop.tenant.driver, delivery, "pickup");
     const answer = await shop.tenant.admin.put(at(id, "cancel"), { reason: "other" });
     expect(answer).toFailWith(409, "order_not_cancellable");
     expect(answer.body.status).toBe("shipped");
@@ -277,8 +278,14 @@ describe("on the way", () => {
 
   test("whoever carries it ends it: not by hand while a delivery is under way", async () => {
     const { id } = await placeOrder(shop);
-    await approve(id);
-    await shop.tenant.admin.put(at(id, "ship"));
+    const delivery = (await approve(id)).body.data.delivery_assigned.delivery_id;
+    const before = await unitsOf(shop.shelf.item);
+    const answer = await shop.tenant.admin.put(at(id, "ship"));
+    expect(answer).toFailWith(409, "order_has_delivery");
+    expect(answer.body.delivery_id).toBe(delivery);
+    expect(await unitsOf(shop.shelf.item)).toEqual(before);
+    await assign(shop.tenant, delivery);
+    await moves(shop.tenant.driver, delivery, "pickup");
     expect(await shop.tenant.admin.put(at(id, "deliver"))).toFailWith(409, "order_has_delivery");
   });
 
@@ -298,9 +305,10 @@ test("the customer follows it in his own words, and nobody else's order", async 
   const seen = async () => (await customer.get(at(id, "payment-status"))).body.order;
   expect(await seen()).toMatchObject({ id, status: "approved", paymentStatus: "paid" });
   expect((await seen()).payments[0]).toMatchObject({ status: "SUCCESS", amount: 6_000 });
-  await approve(id);
+  const delivery = (await approve(id)).body.data.delivery_assigned.delivery_id;
   expect((await seen()).status).toBe("approved");
-  await shop.tenant.admin.put(at(id, "ship"));
+  await assign(shop.tenant, delivery);
+  await moves(shop.tenant.driver, delivery, "pickup");
   expect((await seen()).status).toBe("shipped");
   expect(await other.tenant.customer.get(at(id, "payment-status"))).toFailWith(
     404,
@@ -319,6 +327,7 @@ test("administrators of the tenant alone, with orders of their own", async () =>
     ["PUT", at(id, "approve")],
     ["PUT", at(id, "cancel"), { reason: "other" }],
     ["PUT", at(id, "ship")],
+    ["POST", at(id, "accept-short")],
     ["PUT", at(id, "deliver")],
     ["POST", at(id, "refund")],
   ];

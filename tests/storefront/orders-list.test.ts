@@ -55,7 +55,10 @@ beforeAll(async () => {
         created_at: made,
         ...(status === "cancelled" ? { cancelled_at: made, cancel_reason: "other" } : {}),
         ...(["delivered", "completed"].includes(status)
-          ? { delivered_at: index === 5 ? new Date() : made }
+          ? {
+            // Whatever else runs: what was delivered two weeks ago would be completed.
+            delivered_at: new Date(Date.now() - (index === 5 ? 0 : 2 * 86_400_000)),
+          }
           : {}),
       })
     } returning id`;
@@ -78,6 +81,7 @@ test("ten, the newest first, with everything a row has", async () => {
     id: ids[1],
     order_number: "55-001",
     status: "awaiting_approval",
+    fulfilment: "none",
     paymentMethod: "wallet",
     paymentStatus: "pending",
     shippingAddress: { city: "Baghdad" },

@@ -95,7 +95,8 @@ export async function assign(
     await tx`insert into delivery.package_handoffs
       (tenant_id, delivery_id, picking_order_id, warehouse_id, assignment_id, driver_id)
       select tenant_id, delivery_id, id, warehouse_id, ${row.id}, ${driver.id} from warehousing.picking_orders
-      where tenant_id = ${tenant.id} and delivery_id = ${deliveryId} and status = 'completed'`;
+      where tenant_id = ${tenant.id} and delivery_id = ${deliveryId} and status = 'completed'
+        and order_id is null`;
     return row.id as string;
   });
 }

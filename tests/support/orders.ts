@@ -27,16 +27,23 @@ export interface Shop {
   account: string;
 }
 
-/** A live shop with one product at 5,000 of which `stock` lie in a warehouse; delivery costs 1,000 a unit. */
+/**
+ * A live shop with one product at 5,000 of which `stock` lie in a warehouse; delivery costs 1,000 a unit. Unless it is
+ * `picking`, goods leave without having been picked before.
+ */
 export async function newShop(
-  { stock = 10, auto = true, settings = {} }: {
+  { stock = 10, auto = true, picking = false, settings = {} }: {
     stock?: number;
     auto?: boolean;
+    picking?: boolean;
     settings?: Record<string, Record<string, unknown>>;
   } = {},
 ): Promise<Shop> {
   const tenant = await newTenant({
-    settings: { "general.storefront": { return_hosts: [returnHost] }, ...settings },
+    settings: {
+      "general.storefront": { return_hosts: [returnHost], picking_required: picking },
+      ...settings,
+    },
   });
   const shelf = await newShelf(tenant, stock);
   const store = await newStore(tenant, {
@@ -131,6 +138,17 @@ export async function standing(order: string) {
   return row;
 }
 
+/**
+ * What the one payment of a paid order `o` is of: at the door, what its deliveries collected there, or what it costs
+ * where the shop brought it; else what was ordered, whatever was given back later.
+ */
+export const priceOf = `case when o.payment_method = 'cash_on_delivery' then coalesce((
+    select sum(d.cod_amount) from delivery.deliveries d
+    where d.tenant_id = o.tenant_id and d.order_id = o.id and d.status = 'delivered'), o.total_price)
+  else o.total_price - o.subtotal + (
+    select sum(i.total) from storefront.storefront_order_items i
+    where i.tenant_id = o.tenant_id and i.order_id = o.id) end`;
+
 /** Books and stock of everybody are right, and orders are paid exactly when a payment says so. */
 export async function checkAll(tenant: { id: string }): Promise<void> {
   expect(await sql`select * from money.verify_books() where tenant_id = ${tenant.id}`).toEqual([]);
@@ -139,7 +157,9 @@ export async function checkAll(tenant: { id: string }): Promise<void> {
   expect(
     await sql`select o.id from storefront.storefront_orders o where o.tenant_id = ${tenant.id}
       and (o.payment_status = 'paid') <> (
-        select count(*) = 1 and bool_and(p.amount = o.total_price and p.currency = o.currency)
+        select count(*) = 1 and bool_and(p.amount = ${
+      sql.unsafe(priceOf)
+    } and p.currency = o.currency)
         from money.payments p where p.order_id = o.id and p.type = 'ORDER' and p.status = 'SUCCESS')`,
   ).toEqual([]);
   expect(

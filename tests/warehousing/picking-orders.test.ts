@@ -74,6 +74,7 @@ describe("making an order", () => {
         assigned_to: tenant.staff.id,
         created_by: tenant.ops.id,
         delivery_id: null,
+        order_id: null,
         created_at: expect.any(String),
         updated_at: expect.any(String),
         created_by_user: { id: tenant.ops.id, full_name: expect.any(String), ...person },

@@ -33,6 +33,7 @@ export const deliveryMoves: AnyEndpoint[] = [
       "invalid_status_transition",
       "assignment_not_accepted",
       "pickup_by_handoff",
+      "goods_not_picked",
       "invalid_proof_url",
       "delivery_proof_required",
       "cash_amount_mismatch",
@@ -45,7 +46,12 @@ export const deliveryMoves: AnyEndpoint[] = [
     path: "/deliveries/:delivery_id/depart",
     summary: "The driver is on his way: picked_up to in_transit",
     body: Depart,
-    errors: ["delivery_not_found", "assignment_ended", "invalid_status_transition"],
+    errors: [
+      "delivery_not_found",
+      "assignment_ended",
+      "invalid_status_transition",
+      "goods_not_picked",
+    ],
     run: ({ db, params }) => db.call("delivery.delivery_depart", { id: params.delivery_id }),
   }),
   endpoint({
@@ -72,7 +78,11 @@ export const deliveryMoves: AnyEndpoint[] = [
     path: "/deliveries/:delivery_id/fail",
     summary: "It did not come to its door: to failed",
     body: Fail,
-    errors: ["delivery_not_found", "assignment_ended", "invalid_status_transition"],
+    errors: [
+      "delivery_not_found",
+      "assignment_ended",
+      "invalid_status_transition",
+    ],
     run: ({ db, params, body }) =>
       db.call("delivery.delivery_fail", { ...body, id: params.delivery_id }),
   }),

@@ -5,6 +5,7 @@ import { tenantAdmin } from "../people.ts";
 import { adminOrders } from "./list.ts";
 import { inEveryList, pages } from "./pages.ts";
 import {
+  AcceptShortResponse,
   Approve,
   ApproveResponse,
   Cancel,
@@ -43,6 +44,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
       const page = await adminOrders.run(db, query);
       const orders = page.rows.map((row) => ({
         ...inEveryList(row),
+        fulfilment: row.fulfilment,
         shippingAddress: { city: row.city },
         deliveryFee: row.shipping_cost,
         discountAmount: row.discount_amount,
@@ -68,7 +70,8 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
     method: "put",
     path: "/orders/:order_id/approve",
     version: row("storefront.storefront_orders", "order_id"),
-    summary: "Approve a pending order: its goods are set aside, its delivery is made",
+    summary:
+      "Approve a pending order: its goods are set aside to be picked, its deliveries are made",
     access: tenantAdmin,
     params,
     body: Approve,
@@ -94,6 +97,25 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
     },
   }),
   endpoint({
+    method: "post",
+    path: "/orders/:order_id/accept-short",
+    version: row("storefront.storefront_orders", "order_id"),
+    summary: "Send an order without what was not found; it costs as much less",
+    access: tenantAdmin,
+    params,
+    response: AcceptShortResponse,
+    errors: [
+      "order_not_found",
+      "order_not_short",
+      "order_nothing_picked",
+      "insufficient_wallet_balance",
+      "invalid_status_transition",
+    ],
+    run: async ({ db, params }) => ({
+      data: await db.call("storefront.order_accept_short", params),
+    }),
+  }),
+  endpoint({
     ...ending,
     path: "/orders/:order_id/cancel",
     summary: "Cancel an order that has not left; what was paid goes back to the customer's wallet",
@@ -111,12 +133,17 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
     method: "put",
     path: "/orders/:order_id/ship",
     version: row("storefront.storefront_orders", "order_id"),
-    summary: "Send a confirmed order by our own means",
+    summary: "Send a confirmed order, once it is picked, by our own means",
     access: tenantAdmin,
     params,
     body: Note,
     response: OrderResponse,
-    errors: ["order_not_found", "invalid_status_transition"],
+    errors: [
+      "order_not_found",
+      "invalid_status_transition",
+      "order_has_delivery",
+      "goods_not_picked",
+    ],
     run: async ({ db, params, body }) => ({
       data: { order: await db.call("storefront.order_ship", { ...body, ...params }) },
     }),

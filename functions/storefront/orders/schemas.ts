@@ -28,6 +28,9 @@ export const statuses = [
   "completed",
   "cancelled",
 ] as const;
+/** What its customer got of it. */
+export const fulfilments = ["none", "partial", "full", "returned"] as const;
+const Fulfilment = z.enum(fulfilments);
 const PaymentStatus = z.enum(["pending", "paid", "failed"]);
 export const reasons = [
   "customer_request",
@@ -98,6 +101,7 @@ export const CustomerOrder = z.object({
   totalPrice: z.number(),
   currency: z.string(),
   totalItems: z.int(),
+  fulfilment: Fulfilment,
   customerNotes: z.string().nullable(),
   shippingAddress: JsonObject,
   createdAt: Timestamp,
@@ -153,6 +157,7 @@ export const OrdersResponse = z.object({
   orders: z.array(z.object({
     ...Listed,
     status: z.enum(statuses),
+    fulfilment: Fulfilment,
     shippingAddress: z.object({ city: z.string().nullable() }),
     deliveryFee: z.number(),
     discountAmount: z.number(),
@@ -176,6 +181,20 @@ export const MyOrdersResponse = z.object({
   })),
   pagination: Pages,
 });
+
+/** One for each warehouse that an order leaves. */
+const Deliveries = z.array(z.object({
+  delivery_id: Id,
+  warehouse_id: Id,
+  tracking_number: z.string(),
+  status: z.string(),
+  items: z.array(z.object({
+    id: Id,
+    product_name: Kept,
+    sku: z.string(),
+    quantity: z.int(),
+  })),
+}));
 
 /** As administrators see one. */
 const Order = z.object({
@@ -239,6 +258,15 @@ const Order = z.object({
     driver_assigned: z.boolean(),
     driver: Person.nullable(),
   }).nullable(),
+  fulfilment: Fulfilment,
+  deliveries: Deliveries,
+  /** What was not found when it was picked. `accepted`: the order is sent without. */
+  short: z.array(z.object({
+    item: z.object({ id: Id, product_name: Kept, sku: z.string() }),
+    ordered: z.int(),
+    picked: z.int(),
+    accepted: z.boolean(),
+  })),
 });
 export const OrderResponse = z.object({ data: z.object({ order: Order }) });
 
@@ -250,6 +278,8 @@ export const ApproveResponse = z.object({
   data: z.object({
     order: Order,
     inventory_reserved: z.boolean(),
+    deliveries: Deliveries,
+    /** The first of them. */
     delivery_assigned: z.object({
       delivery_id: Id.nullable(),
       driver_assigned: z.boolean(),
@@ -291,3 +321,7 @@ export const RefundOrder = z.object({
   note: LongText.nullish(),
 });
 export const RefundResponse = z.object({ data: z.object({ order: Order, refund: Refund }) });
+/** `refund`: what was paid too much. */
+export const AcceptShortResponse = z.object({
+  data: z.object({ order: Order, refund: Refund.nullable() }),
+});

@@ -136,6 +136,8 @@ const generalGroups = {
       enabled: yesNo,
       auto_approve_ratings: z.array(z.int().min(1).max(5)).max(5),
     }),
+    // Off: goods that nobody picked are picked as they leave.
+    picking_required: yesNo,
     // Besides the store's own domains: hosts that a gateway may send customers back to.
     return_hosts: z.array(z.string().toLowerCase().regex(/^[a-z0-9.-]{1,253}(:\d{1,5})?$/)).max(20),
   }),

@@ -7,7 +7,12 @@ const Barcode = z.string().trim().min(1).max(100);
 export const ScanParams = z.object({ delivery_barcode: Barcode });
 export const ScanMany = z.object({ barcodes: z.array(Barcode).min(1).max(200) });
 
-const action = z.enum(["open_receiving_order", "open_handoff", "open_delivery"]);
+const action = z.enum([
+  "open_receiving_order",
+  "open_handoff",
+  "open_picking_order",
+  "open_delivery",
+]);
 const Target = z.object({ action, entity_id: Id, reason: z.string() });
 
 const Summary = z.object({
@@ -19,7 +24,15 @@ const Summary = z.object({
   is_active: z.boolean(),
   /** It was given another destination, and no label was printed since. */
   label_outdated: z.boolean(),
-  next_action: z.enum(["receive", "execute", "assign", "handoff", "in_delivery", "none"]),
+  next_action: z.enum([
+    "receive",
+    "execute",
+    "pick",
+    "assign",
+    "handoff",
+    "in_delivery",
+    "none",
+  ]),
   ...carriedFields,
 });
 
@@ -37,6 +50,7 @@ const Item = z.object({
   id: Id,
   item_id: Id.nullable(),
   name: z.string(),
+  sku: z.string().nullable(),
   quantity: z.int(),
   weight: z.number().nullable(),
   length: z.number().nullable(),

@@ -71,6 +71,7 @@ export const pickingOrders: AnyEndpoint[] = [
       "invalid_status_transition",
       "pnd_picking_handed_off_by_driver_pickup",
       "picking_items_fixed",
+      "picking_belongs_to_order",
       "picking_incomplete",
       ...refusals,
     ],

@@ -13,7 +13,10 @@ const Lines = z.array(z.object({
   item_id: Id,
   bin_id: Id,
   quantity: Units,
-  /** What was taken. As long as every line says 0, nobody has noted anything, and completing takes all. */
+  /**
+   * What was taken. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has noted
+   * anything, and completing takes all.
+   */
   picked_quantity: Count.nullish(),
   status: z.string().trim().min(1).max(50).nullish(),
 })).min(1).max(1_000);
@@ -78,6 +81,8 @@ const Order = z.object({
   created_by: Id.nullable(),
   /** Set: the pick of a delivery, which its driver takes over. */
   delivery_id: Id.nullable(),
+  /** Set: the pick of a store's order, through which alone it is changed or cancelled. */
+  order_id: Id.nullable(),
   created_at: Timestamp,
   updated_at: Timestamp,
   created_by_user: PersonRef.nullable(),

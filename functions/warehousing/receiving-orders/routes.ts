@@ -48,6 +48,8 @@ const Order = z.object({
     received_quantity: z.int().nullable(),
     bin_id: Id.nullable(),
     condition: conditions.nullable(),
+    /** Of what was received. */
+    damaged_quantity: z.int(),
   })),
 });
 
@@ -59,6 +61,8 @@ const Update = z.object({
     bin_id: Id.nullish(),
     received_quantity: z.int().min(0).max(1_000_000_000).nullish(),
     condition: conditions.nullish(),
+    /** Of what was received; without it all of what is `damaged` is. */
+    damaged_quantity: z.int().min(0).max(1_000_000_000).nullish(),
   })).max(1_000).nullish(),
   notes: LongText.nullish(),
 });
@@ -132,6 +136,7 @@ export const receivingOrders: AnyEndpoint[] = [
       "inventory_item_not_found",
       "item_named_twice",
       "received_too_much",
+      "damaged_too_much",
     ],
     run: ({ db, params, body }) =>
       db.call("warehousing.receiving_order_update", { ...body, id: params.receiving_order_id }),

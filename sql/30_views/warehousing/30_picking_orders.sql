@@ -10,7 +10,7 @@ select o.id, o.tenant_id, o.warehouse_id, o.reference_number, o.external_referen
       'start_time', null, 'end_time', null, 'picker_notes', null)
     from warehousing.picking_order_items i where i.tenant_id = o.tenant_id and i.picking_order_id = o.id)
     || o.picking_progress as picking_progress,
-  o.notes, o.due_date, o.completed_date, o.assigned_to, o.created_by, o.delivery_id, o.created_at, o.updated_at,
+  o.notes, o.due_date, o.completed_date, o.assigned_to, o.created_by, o.delivery_id, o.order_id, o.created_at, o.updated_at,
   case when o.created_by is not null then jsonb_build_object('id', o.created_by, 'full_name', coalesce(c.full_name, '')) end as created_by_user,
   case when o.assigned_to is not null then jsonb_build_object('id', o.assigned_to, 'full_name', coalesce(a.full_name, '')) end as assigned_to_user,
   jsonb_build_object('id', o.warehouse_id, 'name', w.name, 'code', w.code) as warehouse

@@ -9,7 +9,8 @@ select r.id, r.tenant_id, r.reference_number, r.warehouse_id, r.source, r.status
     'status', d.status, 'delivery_flow', d.delivery_flow) end as delivery,
   case when p.id is not null then jsonb_build_object('id', p.id, 'full_name', p.full_name) end as receiver,
   (select coalesce(jsonb_agg(jsonb_build_object('item_id', i.item_id, 'item', jsonb_build_object('id', n.id, 'name', n.name, 'sku', n.sku),
-      'quantity', i.quantity, 'received_quantity', i.received_quantity, 'bin_id', i.bin_id, 'condition', i.condition) order by i.position), '[]')
+      'quantity', i.quantity, 'received_quantity', i.received_quantity, 'bin_id', i.bin_id, 'condition', i.condition,
+      'damaged_quantity', i.damaged_quantity) order by i.position), '[]')
     from warehousing.receiving_order_items i
     join warehousing.inventory_items n on n.tenant_id = i.tenant_id and n.id = i.item_id
     where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id) as item_details

@@ -81,6 +81,9 @@ begin
         delivered_at = case when v_move = 'delivered' then v_at else t.delivered_at end
       where t.tenant_id = tenant_id and t.id = d.id;
     end loop;
+    if v_status = 'returned' and delivery.returns_to_warehouse(d) then
+      perform private.receipt_expect(d.id, null, true);
+    end if;
     if v_status = 'delivered' and s.cash_due > 0 then
       perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);
     end if;

@@ -71,6 +71,13 @@ export async function addStorefront({ tenant, tx, one, json, next, made }: Addin
     unit_price: 5000,
     total: 5000,
   });
+  const part = await one("storefront.storefront_order_parts", { order_id: order, position: 1 });
+  await one("storefront.storefront_order_part_items", {
+    part_id: part,
+    position: 1,
+    order_item_id: order_item,
+    quantity: 1,
+  }, "part_id");
   await one("storefront.storefront_order_history", { order_id: order, status: "delivered" });
   const review = await one("storefront.product_reviews", {
     product_id: product,

@@ -14,6 +14,13 @@ begin
   return d.delivery_flow = 'pnd_outbound' or (d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null);
 end $$;
 
+-- True for what goes back into a warehouse when it does not come to its door: what left one as a parcel, or as goods of a store.
+create or replace function delivery.returns_to_warehouse(d delivery.deliveries) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return delivery.leaves_warehouse(d) or (d.order_id is not null and d.pickup_warehouse_id is not null);
+end $$;
+
 -- The warehouse its order ends in, whatever transfers have noted meanwhile; null: somebody's door.
 create or replace function delivery.ends_in(d delivery.deliveries) returns uuid
 language plpgsql immutable set search_path = '' as $$

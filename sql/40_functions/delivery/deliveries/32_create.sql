@@ -111,8 +111,9 @@ end $$;
 
 -- Numbers a delivery whose terms are known, writes it and, unless it is a draft, orders it. From its number to the end of
 -- the transaction nobody else of the tenant gets one. -> its id
+-- contents: what is in it where that is known by item, [{item_id, name, sku, quantity}]; else its package says it.
 -- Fails: insufficient_wallet_balance, delivery_barcode_taken, return_already_exists.
-create or replace function delivery.delivery_write(d delivery.deliveries) returns uuid
+create or replace function delivery.delivery_write(d delivery.deliveries, contents jsonb default null) returns uuid
 language plpgsql set search_path = '' as $$
 begin
   d.id := gen_random_uuid();
@@ -120,7 +121,14 @@ begin
   d.delivery_code := app.take_numbers('delivery_code');
   d.barcode := coalesce(d.barcode, delivery.barcode_of_code(d.delivery_code));
   perform delivery.delivery_insert(d);
-  perform delivery.delivery_items_write(array[d]);
+  if contents is null then
+    perform delivery.delivery_items_write(array[d]);
+  else
+    insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, sku, quantity)
+    select d.tenant_id, d.id, c.position, c.item_id, c.name, c.sku, c.quantity
+    from rows from (jsonb_to_recordset(contents) as (item_id uuid, name text, sku text, quantity bigint)) with ordinality
+      c (item_id, name, sku, quantity, position);
+  end if;
   if d.status = 'pending' then
     perform delivery.delivery_order(d);
   end if;

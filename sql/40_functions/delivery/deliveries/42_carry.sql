@@ -9,7 +9,7 @@ begin
 end $$;
 
 -- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common. -> its cash_said
--- Fails: forbidden, invalid_status_transition, assignment_not_accepted, invalid_proof_url, delivery_proof_required.
+-- Fails: forbidden, invalid_status_transition, assignment_not_accepted, invalid_proof_url, delivery_proof_required, goods_not_picked.
 create or replace function delivery.delivery_taken(d delivery.deliveries, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -68,7 +68,7 @@ begin
 end $$;
 
 -- picked_up -> in_transit; what another company carries leaves from pending. {id, latitude?, longitude?} -> {delivery}
--- Fails: delivery_not_found, forbidden, invalid_status_transition.
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, goods_not_picked.
 create or replace function delivery.delivery_depart(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -76,6 +76,7 @@ declare
 begin
   perform delivery.require_carrier(d);
   perform delivery.require_move(d, case d.carrier_type when 'external' then '{pending,picked_up}'::text[] else '{picked_up}' end, 'in_transit');
+  perform private.require_order_picked(d.id);
   update delivery.deliveries x set status = 'in_transit', picked_up_at = coalesce(x.picked_up_at, clock_timestamp())
   where x.tenant_id = d.tenant_id and x.id = d.id;
   return jsonb_build_object('delivery', delivery.delivery_row(d.id));
@@ -133,5 +134,6 @@ begin
   if v_warehouse is not null then
     perform private.parcel_arrives(d.id, v_warehouse);
   end if;
+  perform private.orders_settle();
   return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'cash', v_cash);
 end $$;

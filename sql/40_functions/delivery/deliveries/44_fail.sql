@@ -70,7 +70,8 @@ end $$;
 
 -- picked_up|in_transit|failed -> returned. {id, reason?, notes?, warehouse_id?} -> {delivery, receiving_order_id}
 -- What left a warehouse goes back there: its receipt is expected, its driver answers for it until then, and
--- received it waits for another one. Anything else is back with its sender, for good, unless warehouse_id names
+-- received it waits for another one. The goods of a store's order go back to the warehouse they came from, or to the one
+-- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good, unless warehouse_id names
 -- a warehouse that takes it in.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, warehouse_not_found.
 create or replace function delivery.delivery_return(input jsonb) returns jsonb
@@ -91,13 +92,14 @@ begin
   if not delivery.leaves_warehouse(d) then
     perform private.delivery_returned_for_good(d.id);
   end if;
-  if not (delivery.leaves_warehouse(d) or v_warehouse is not null) then
+  if not (delivery.returns_to_warehouse(d) or v_warehouse is not null) then
     perform delivery.assignment_end(a, 'returned');
   end if;
   perform delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return');
-  if delivery.leaves_warehouse(d) or v_warehouse is not null then
+  if delivery.returns_to_warehouse(d) or v_warehouse is not null then
     v_receipt := private.receipt_expect(d.id, v_warehouse, d.status = 'failed');
   end if;
+  perform private.orders_settle();
   return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'receiving_order_id', v_receipt);
 end $$;
 

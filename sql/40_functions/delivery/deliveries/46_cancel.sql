@@ -41,6 +41,7 @@ begin
   v_refunded := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
   perform private.waybill_let_go(d.id);
+  perform private.orders_settle();
   return jsonb_build_object('refunded', v_refunded, 'delivery', delivery.delivery_row(d.id));
 end $$;
 
@@ -56,10 +57,15 @@ declare
 begin
   update delivery.package_handoffs h set status = 'cancelled'
   where h.tenant_id = v_tenant and h.delivery_id = any (v_family) and h.status = 'pending';
+  perform from warehousing.picking_orders p
+  where p.tenant_id = v_tenant and p.delivery_id = any (v_family) and p.status in ('pending', 'in_progress', 'completed')
+  order by p.id for no key update;
+  -- The goods of a store's order are the order's, which may be sent in another way.
+  update warehousing.picking_orders p set delivery_id = null
+  where p.tenant_id = v_tenant and p.delivery_id = any (v_family) and p.order_id is not null and p.status in ('pending', 'in_progress', 'completed');
   v_picks := array(
     select p from warehousing.picking_orders p
-    where p.tenant_id = v_tenant and p.delivery_id = any (v_family) and p.status in ('pending', 'in_progress', 'completed')
-    order by p.id for no key update);
+    where p.tenant_id = v_tenant and p.delivery_id = any (v_family) and p.status in ('pending', 'in_progress', 'completed') order by p.id);
   update warehousing.picking_orders p set status = 'cancelled'
   where p.tenant_id = v_tenant and p.id = any (array(select k.id from unnest(v_picks) k));
   perform warehousing.picking_tell(k, k.status, 'cancelled') from unnest(v_picks) k;

@@ -27,7 +27,7 @@ begin
     v_pick := gen_random_uuid();
     -- Somebody may have written the next number by hand.
     while v_reference is null or exists (select from warehousing.picking_orders p
-        where p.tenant_id = d.tenant_id and p.reference_number = v_reference) loop
+        where p.tenant_id = d.tenant_id and p.reference_number = v_reference and p.order_id is null) loop
       v_reference := 'PKO-' || app.padded(app.take_numbers('picking_order'), 6);
     end loop;
     -- The items of a parcel, where each lies; whatever is missing is one and the same refusal.

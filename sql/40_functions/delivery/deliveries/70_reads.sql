@@ -34,8 +34,8 @@ begin
         'allocations', jsonb_build_object('cod', c.cod_amount, 'delivery_fee', c.delivery_fee_amount), 'currency', c.currency,
         'status', c.status, 'collected_at', c.collected_at) order by c.collected_at), '[]')
       from money.cod_collections c where c.tenant_id = d.tenant_id and c.delivery_id = v_parcel),
-    'items', (select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'item_id', i.item_id, 'name', i.name, 'quantity', i.quantity,
-        'weight', i.weight, 'length', i.length, 'width', i.width, 'height', i.height) order by i.position), '[]')
+    'items', (select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'item_id', i.item_id, 'name', i.name, 'sku', i.sku,
+        'quantity', i.quantity, 'weight', i.weight, 'length', i.length, 'width', i.width, 'height', i.height) order by i.position), '[]')
       from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel),
     'history', (select coalesce(jsonb_agg(jsonb_build_object('id', h.id, 'from_status', h.from_status, 'to_status', h.to_status,
         'actor', case when h.actor_id is not null then jsonb_build_object('id', h.actor_id, 'full_name', coalesce(delivery.person_name(h.actor_id), '')) end,

@@ -84,7 +84,6 @@ create or replace function private.order_refund(p_order uuid, p_amount numeric d
 language plpgsql security definer set search_path = '' as $$
 declare
   o storefront.storefront_orders;
-  p money.payments;
   v_left numeric;
 begin
   select * into o from storefront.storefront_orders x
@@ -98,9 +97,19 @@ begin
   elsif p_amount > v_left then
     perform app.fail('refund_too_high', jsonb_build_object('field', 'amount', 'amount', v_left, 'currency', o.currency));
   end if;
+  return private.order_give_back(o, coalesce(p_amount, v_left), p_note);
+end $$;
+
+-- Books what goes back to an order's customer. The order is locked. -> see order_refund()
+-- Fails: insufficient_wallet_balance.
+create or replace function private.order_give_back(o storefront.storefront_orders, p_amount numeric, p_note text) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  p money.payments;
+begin
   insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, order_id, reference,
     snapshot, actor_id, processed_at)
-  values (o.tenant_id, 'ORDER', 'REFUND', 'SUCCESS', 'wallet', coalesce(p_amount, v_left), o.currency,
+  values (o.tenant_id, 'ORDER', 'REFUND', 'SUCCESS', 'wallet', p_amount, o.currency,
     money.account_of('wallet', 'customer', o.user_id, o.currency), o.id, o.order_number,
     case when p_note is not null then jsonb_build_object('note', p_note) end, app.user_id(), now())
   returning * into p;

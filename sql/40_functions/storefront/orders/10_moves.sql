@@ -32,14 +32,19 @@ begin
   -- A shipped order that nobody brings any more may have come back.
   if new.status <> old.status and not storefront.order_move_is_legal(old.status, new.status)
       and not (new.status = 'cancelled' and old.status = 'shipped' and not exists (
-        select from delivery.deliveries d where d.tenant_id = old.tenant_id and d.id = old.delivery_id
+        select from delivery.deliveries d where d.tenant_id = old.tenant_id and d.order_id = old.id
           and d.status not in ('returned', 'cancelled'))) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
   if old.payment_status = 'paid' and new.payment_status <> 'paid' then
     raise exception 'order % was paid and stays so', old.id using errcode = 'integrity_constraint_violation';
   end if;
-  -- What was bought, by whom and for how much is agreed.
+  -- What was bought, by whom and for how much is agreed. The shop may send less than it promised, for as much less.
+  if new.total_price < old.total_price and new.subtotal - old.subtotal = new.total_price - old.total_price
+      and old.status in ('approved', 'confirmed', 'shipped') then
+    old.subtotal := new.subtotal;
+    old.total_price := new.total_price;
+  end if;
   if (new.tenant_id, new.order_number, new.market_id, new.user_id, new.cart_id, new.payment_method, new.payment_method_type_id, new.currency,
       new.subtotal, new.tax_amount, new.shipping_cost, new.discount_amount, new.total_price, new.total_items, new.created_at)
     is distinct from (old.tenant_id, old.order_number, old.market_id, old.user_id, old.cart_id, old.payment_method, old.payment_method_type_id,
@@ -80,32 +85,53 @@ drop trigger if exists orders_moved on storefront.storefront_orders;
 create trigger orders_moved after update on storefront.storefront_orders referencing old table as old_rows new table as new_rows
   for each statement execute function private.orders_moved();
 
--- An order leaves the house: what was set aside for it goes. The order is locked.
+-- An order is on its way. The order is locked.
 create or replace function private.order_shipped(o storefront.storefront_orders, p_note text default null) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   update storefront.storefront_orders x set status = 'shipped', shipped_at = now(), status_note = p_note
   where x.tenant_id = o.tenant_id and x.id = o.id;
-  perform warehousing.stock_exit('order', o.id);
 end $$;
 
--- An order is with its customer: cash for it was taken at the door. The order is locked and shipped.
--- p_booked: a driver's collection put the cash into the books.
+-- An order is with its customer, all that he gets of it: cash for it was taken at the door. The order is locked and shipped.
+-- p_booked: drivers' collections put the cash into the books, of what they delivered.
 create or replace function private.order_delivered(o storefront.storefront_orders, p_booked boolean, p_note text default null) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   p money.payments;
 begin
-  update storefront.storefront_orders x set status = 'delivered', delivered_at = now(), status_note = p_note
+  update storefront.storefront_orders x set status = 'delivered', delivered_at = now(), status_note = p_note,
+    fulfilment = case when private.order_is_whole(o.id) then 'full' else 'partial' end
   where x.tenant_id = o.tenant_id and x.id = o.id;
   select * into p from money.payments x
   where x.tenant_id = o.tenant_id and x.order_id = o.id and x.type = 'ORDER' and x.status = 'pending' and x.payment_method = 'cash' for no key update;
-  if p.id is not null then
-    perform private.payment_made(p, p_booked => p_booked);
+  if p.id is null then
+    return;
+  elsif p_booked then
+    update money.payments x set amount = (
+      select coalesce(sum(d.cod_amount), 0) from delivery.deliveries d
+      where d.tenant_id = o.tenant_id and d.order_id = o.id and d.status = 'delivered')
+    where x.tenant_id = p.tenant_id and x.id = p.id
+    returning * into p;
   end if;
+  perform private.payment_made(p, p_booked => p_booked);
 end $$;
 
--- Orders follow the delivery that brings them, whoever moves it.
+-- True when nothing of an order was short, stayed here or came back.
+create or replace function private.order_is_whole(p_order uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return not exists (
+    select from storefront.storefront_order_parts p
+    join storefront.storefront_order_part_items g on g.tenant_id = p.tenant_id and g.part_id = p.id
+    left join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+    where p.tenant_id = app.tenant_id() and p.order_id = p_order
+      and (g.short > 0 or p.left_at is null or coalesce(d.status, 'delivered') <> 'delivered'));
+end $$;
+
+-- Orders follow the deliveries that bring them, whoever moves those: what is picked up leaves its warehouse, what one of them
+-- brought is the customer's, and when none is open any more and one was delivered, so is the order. One of which nothing was
+-- delivered ends when its shop says so (see storefront.order_return).
 create or replace function private.orders_follow() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -113,24 +139,95 @@ declare
   o storefront.storefront_orders;
 begin
   for v_moved in
-    select n.order_id, n.status, n.tenant_id from new_rows n join old_rows w on w.id = n.id
-    where n.order_id is not null and n.status <> w.status and n.status in ('picked_up', 'in_transit', 'delivered')
-    order by n.order_id
+    select n.id, n.order_id, n.status, n.tenant_id, n.carrier_type from new_rows n join old_rows w on w.id = n.id
+    where n.order_id is not null and n.status <> w.status and n.status in ('picked_up', 'in_transit', 'delivered', 'returned', 'cancelled')
+    order by n.order_id, n.id
   loop
     select * into o from storefront.storefront_orders x where x.tenant_id = v_moved.tenant_id and x.id = v_moved.order_id for no key update;
-    if o.status in ('approved', 'confirmed') then
-      perform private.order_shipped(o);
+    if v_moved.status in ('picked_up', 'in_transit', 'delivered') then
+      perform private.order_part_leaves(p, v_moved.carrier_type = 'external')
+      from storefront.storefront_order_parts p where p.tenant_id = o.tenant_id and p.delivery_id = v_moved.id;
+      if o.status in ('approved', 'confirmed') then
+        perform private.order_shipped(o);
+        o.status := 'shipped';
+      end if;
     end if;
-    if v_moved.status = 'delivered' and o.status in ('approved', 'confirmed', 'shipped') then
-      perform private.order_delivered(o, p_booked => true);
+    if v_moved.status in ('delivered', 'returned', 'cancelled') and o.status = 'shipped' then
+      perform private.order_follows_ends(o);
     end if;
   end loop;
   return null;
 end $$;
 
+-- What becomes of a shipped order when one of its deliveries has ended. The order is locked.
+create or replace function private.order_follows_ends(o storefront.storefront_orders) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_ends record;
+begin
+  select count(*) filter (where d.status = 'delivered') > 0 as delivered,
+    bool_and(d.status in ('delivered', 'returned', 'cancelled')) as over into v_ends
+  from delivery.deliveries d where d.tenant_id = o.tenant_id and d.order_id = o.id;
+  if v_ends.delivered and v_ends.over then
+    perform private.order_delivered(o, p_booked => true);
+  elsif v_ends.delivered then
+    update storefront.storefront_orders x set fulfilment = 'partial'
+    where x.tenant_id = o.tenant_id and x.id = o.id and x.fulfilment = 'none';
+  end if;
+end $$;
+
 drop trigger if exists orders_follow on delivery.deliveries;
 create trigger orders_follow after update on delivery.deliveries referencing old table as old_rows new table as new_rows
   for each statement execute function private.orders_follow();
+
+-- What is left to do for an order that was delivered, at the end of a core (private.orders_settle) or of the transaction, when nothing is
+-- locked after it any more: what
+-- is still set aside for it is free, and what was paid for goods that the customer did not get goes back to his wallet. His fee stays
+-- paid, since something was delivered. Where the shop's wallet is short, the order ends all the same and the shop is told.
+create or replace function private.order_settle() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  o storefront.storefront_orders;
+  v_got numeric;
+  v_owed numeric := 0;
+begin
+  perform private.order_picks_drop(new.id);
+  select * into o from storefront.storefront_orders x where x.tenant_id = new.tenant_id and x.id = new.id;
+  if o.payment_status = 'paid' and o.payment_method <> 'cash_on_delivery' and o.fulfilment = 'partial' then
+    select coalesce(sum(i.unit_price * g.delivered), 0) into v_got
+    from storefront.order_goods g
+    join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
+    where g.tenant_id = o.tenant_id and g.order_id = o.id;
+    v_owed := private.order_refundable(o) - o.shipping_cost
+      - round((o.total_price - o.shipping_cost) * v_got / nullif(o.subtotal, 0), money.decimals_of(o.currency));
+  end if;
+  if v_owed > 0 then
+    begin
+      perform private.order_give_back(o, v_owed, null);
+    exception when sqlstate 'RULE0' then
+      if sqlerrm not like '%insufficient_wallet_balance%' then
+        raise;
+      end if;
+      perform private.tell_order(o, 'refund_due', jsonb_build_object('amount', v_owed));
+    end;
+  end if;
+  perform warehousing.stock_release('order', o.id);
+  return null;
+end $$;
+
+drop trigger if exists settle on storefront.storefront_orders;
+create constraint trigger settle after update on storefront.storefront_orders
+  deferrable initially deferred for each row
+  when (new.status = 'delivered' and old.status <> 'delivered') execute function private.order_settle();
+
+-- Settles now the orders that a core has ended: its last line, since money is booked by cores alone.
+create or replace function private.orders_settle() returns void
+language plpgsql set search_path = '' as $$
+begin
+  set constraints storefront.settle immediate;
+  set constraints storefront.settle deferred;
+end $$;
+grant execute on function private.orders_settle() to barid_caller;
 
 -- True when money came for an order that fitted none of its payments, and nobody has settled it yet.
 create or replace function private.order_money_is_looked_for(o storefront.storefront_orders) returns boolean

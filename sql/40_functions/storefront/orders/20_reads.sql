@@ -7,7 +7,7 @@ begin
   return jsonb_build_object('id', o.id, 'order_number', o.order_number, 'status', storefront.customer_status(o),
     'paymentStatus', o.payment_status, 'paymentMethod', o.payment_method, 'subtotal', o.subtotal, 'taxAmount', o.tax_amount,
     'deliveryFee', o.shipping_cost, 'discountAmount', o.discount_amount, 'totalPrice', o.total_price, 'currency', o.currency,
-    'totalItems', o.total_items, 'customerNotes', o.customer_notes, 'shippingAddress', o.shipping_address,
+    'totalItems', o.total_items, 'fulfilment', o.fulfilment, 'customerNotes', o.customer_notes, 'shippingAddress', o.shipping_address,
     'createdAt', o.created_at, 'updatedAt', o.updated_at,
     'items', (
       select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'variantId', i.variant_id, 'productId', i.product_id,
@@ -57,6 +57,44 @@ begin
     order by a.created_at desc limit 1);
 end $$;
 
+-- The deliveries of an order, one for each warehouse it leaves: [{delivery_id, warehouse_id, tracking_number, status, items: [{id,
+-- product_name, sku, quantity}]}], the first first; the quantity is what travels.
+create or replace function storefront.order_travels(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('delivery_id', d.id, 'warehouse_id', p.warehouse_id, 'tracking_number', d.barcode,
+      'status', d.status, 'items', (
+        select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'product_name', i.product_name, 'sku', i.sku, 'quantity', g.quantity - g.short)
+          order by g.position), '[]')
+        from storefront.storefront_order_part_items g
+        join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
+        where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short)) order by p.position), '[]')
+    from storefront.storefront_order_parts p
+    join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+    where p.tenant_id = o.tenant_id and p.order_id = o.id);
+end $$;
+
+-- What the warehouse did not find of an order: [{item {id, product_name, sku}, ordered, picked, accepted}]; accepted: the shop sends it
+-- without, and nothing waits for it any more.
+create or replace function storefront.order_short(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('item', jsonb_build_object('id', i.id, 'product_name', i.product_name, 'sku', i.sku),
+      'ordered', i.quantity, 'picked', i.quantity - s.accepted - s.waiting, 'accepted', s.waiting = 0) order by i.position, i.id), '[]')
+    from (
+      select x.item, sum(x.accepted) as accepted, sum(x.waiting) as waiting from (
+        select m.order_item_id as item, 0 as accepted, m.quantity as waiting
+        from jsonb_to_recordset(private.order_missing(o.id)) as m (order_item_id uuid, quantity integer)
+        union all
+        select g.order_item_id, g.short, 0 from storefront.storefront_order_parts p
+        join storefront.storefront_order_part_items g on g.tenant_id = p.tenant_id and g.part_id = p.id and g.short > 0
+        where p.tenant_id = o.tenant_id and p.order_id = o.id) x
+      group by 1) s
+    join storefront.storefront_order_items i on i.tenant_id = o.tenant_id and i.id = s.item);
+end $$;
+
 -- What was agreed when an order was placed, for administrators: who bought what.
 create or replace function storefront.order_agreed(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -76,7 +114,7 @@ begin
       where i.tenant_id = o.tenant_id and i.order_id = o.id));
 end $$;
 
--- How an order stands, for administrators: its row, its payments, its history and its delivery.
+-- How an order stands, for administrators: its row, its payments, its history, its deliveries and what was short.
 create or replace function storefront.order_standing(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -91,7 +129,7 @@ begin
       select coalesce(jsonb_agg(jsonb_build_object('status', h.status, 'timestamp', h.created_at, 'note', h.note,
         'updated_by', h.updated_by) order by h.id), '[]')
       from storefront.storefront_order_history h where h.tenant_id = o.tenant_id and h.order_id = o.id),
-    'delivery_assignment', storefront.order_assignment(o));
+    'delivery_assignment', storefront.order_assignment(o), 'deliveries', storefront.order_travels(o), 'short', storefront.order_short(o));
 end $$;
 
 -- The administrators' view of one order: snake_case.

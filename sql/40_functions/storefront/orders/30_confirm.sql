@@ -1,46 +1,5 @@
 -- A cart becomes an order.
 
--- What stands behind the variants of an order: whether the warehouse has it, how big it is, where it would leave from.
--- lines: [{inventory_item_id, quantity}]; those without an item are not kept in stock.
--- -> {short: an item there is too little of, units, warehouse_id, latitude, longitude}; units is null as long as a
--- line has no item. A definer: customers see no stock. Nothing is reserved.
-create or replace function private.order_supply(lines jsonb) returns jsonb
-language plpgsql stable security definer set search_path = '' as $$
-begin
-  return (
-    with line as (
-      select l.inventory_item_id as item_id, sum(l.quantity) as quantity
-      from jsonb_to_recordset(lines) as l (inventory_item_id uuid, quantity bigint) group by 1
-    ), held as (
-      select s.item_id, s.warehouse_id, sum(s.quantity) as quantity
-      from line l
-      join warehousing.stock s on s.tenant_id = app.tenant_id() and s.item_id = l.item_id and s.status = 'available'
-        and s.quantity > 0 and s.written_off_at is null
-      group by 1, 2
-    ), source as (
-      select w.id, a.latitude, a.longitude
-      from warehousing.warehouses w
-      join delivery.addresses a on a.tenant_id = w.tenant_id and a.id = w.address_id
-      left join held h on h.warehouse_id = w.id
-      where w.tenant_id = app.tenant_id() and w.deleted_at is null and w.status in ('active', 'full')
-      group by w.id, a.latitude, a.longitude
-      order by coalesce(sum(h.quantity), 0) desc,
-        w.id = (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid desc nulls last, w.created_at, w.id
-      limit 1
-    )
-    select jsonb_build_object(
-      'short', (
-        select l.item_id from line l
-        where l.item_id is not null
-          and l.quantity > coalesce((select sum(h.quantity) from held h where h.item_id = l.item_id), 0)
-        order by l.item_id limit 1),
-      'units', (
-        select case when bool_and(i.id is not null) then sum(i.unit_size * l.quantity) end
-        from line l left join warehousing.inventory_items i on i.tenant_id = app.tenant_id() and i.id = l.item_id),
-      'warehouse_id', (select s.id from source s), 'latitude', (select s.latitude from source s), 'longitude', (select s.longitude from source s)));
-end $$;
-grant execute on function private.order_supply(jsonb) to barid_caller;
-
 -- What is in a cart at the prices of now: [{variant_id, product_id, product_name, sku, attributes, images,
 -- inventory_item_id, quantity, unit_price}]. Fails: cart_empty, cart_item_unavailable (variant_id).
 create or replace function storefront.cart_lines(v_cart storefront.carts) returns jsonb
@@ -206,12 +165,12 @@ begin
   v_lines := storefront.cart_lines(v_cart);
   select sum(l.quantity * l.unit_price), sum(l.quantity) into v_subtotal, v_items
   from jsonb_to_recordset(v_lines) as l (quantity bigint, unit_price numeric);
-  v_supply := private.order_supply(v_lines);
+  v_address := storefront.order_address(input);
+  v_supply := private.order_supply(v_lines, v_address);
   if v_supply ->> 'short' is not null then
     perform app.fail('insufficient_stock', jsonb_build_object('field', 'cartId', 'item_id', v_supply -> 'short', 'variant_id', (
       select l -> 'variant_id' from jsonb_array_elements(v_lines) l where l -> 'inventory_item_id' = v_supply -> 'short' limit 1)));
   end if;
-  v_address := storefront.order_address(input);
   v_fee := (delivery.price_preview(storefront.order_trip(input ->> 'delivery_service_id', v_supply, v_address)) ->> 'price')::numeric;
   if v_method.type = 'gateway' and v_subtotal + v_fee = 0 then
     perform app.fail('invalid_payment_method', '{"field": "paymentMethodTypeId"}');
@@ -266,5 +225,5 @@ begin
   elsif input ->> 'address_id' is not null then
     select to_jsonb(a) into v_address from storefront.addresses_list a where a.id = (input ->> 'address_id')::uuid;
   end if;
-  return delivery.way_wanted(storefront.order_trip(input ->> 'delivery_service_id', private.order_supply(v_lines), v_address));
+  return delivery.way_wanted(storefront.order_trip(input ->> 'delivery_service_id', private.order_supply(v_lines, v_address), v_address));
 end $$;

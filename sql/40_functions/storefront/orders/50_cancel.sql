@@ -1,8 +1,25 @@
 -- An order that ends before it leaves, and money that goes back.
 
--- Cancels an order that has not left: its delivery is called off, what is left of what was paid goes to the customer's
--- wallet unless that is not wanted, and what was set aside is given back. The delivery is locked before its order, as
--- drivers do.
+-- Holds an order with all its deliveries, which are locked first, as drivers do. Fails: order_not_found.
+create or replace function storefront.order_hold_all(order_id uuid) returns storefront.storefront_orders
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_deliveries uuid[] := array(select d.id from delivery.deliveries d where d.tenant_id = v_tenant and d.order_id = order_hold_all.order_id);
+  o storefront.storefront_orders;
+begin
+  perform private.deliveries_hold(v_deliveries);
+  o := storefront.order_hold(order_hold_all.order_id);
+  if exists (select from delivery.deliveries d where d.tenant_id = v_tenant and d.order_id = o.id and d.id <> all (v_deliveries)) then
+    -- Approved between the two looks: begin again, in the right order.
+    raise exception 'order % got its deliveries meanwhile', o.id using errcode = 'serialization_failure';
+  end if;
+  perform from warehousing.picking_orders k where k.tenant_id = v_tenant and k.order_id = o.id order by k.id for no key update;
+  return o;
+end $$;
+
+-- Cancels an order that has not left: each of its deliveries is called off, what is left of what was paid goes to the customer's
+-- wallet unless that is not wanted, and what was set aside is given back.
 -- {order_id, reason, admin_notes?, refund_required?}
 -- -> {order {id, order_number, status, cancelled_at, cancel_reason, admin_notes}, inventory_released, refund or null,
 --     delivery_cancelled}
@@ -13,9 +30,9 @@ begin
   return storefront.order_call_off(input, came_back => false);
 end $$;
 
--- Ends a shipped order that its customer did not get: one sent by the shop's own means, or whose delivery is over. Cash for
--- it was never taken; what was paid goes back as in order_cancel, which has the same input and answer. The goods come into
--- stock when a warehouse receives them.
+-- Ends a shipped order that its customer did not get: one sent by the shop's own means, or whose deliveries are all over. Cash for
+-- it was never taken; what was paid goes back as in order_cancel, which has the same input and answer. The goods that left are
+-- expected in the warehouse they came from, unless their delivery named another; received there, they are available again.
 -- Fails: order_not_found, invalid_status_transition, order_has_delivery, what order_refund fails with.
 create or replace function storefront.order_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -27,45 +44,38 @@ end $$;
 create or replace function storefront.order_call_off(input jsonb, came_back boolean) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_tenant uuid := app.tenant_id();
-  v_id uuid := (input ->> 'order_id')::uuid;
-  v_delivery uuid;
-  v_status text;
-  o storefront.storefront_orders;
+  o storefront.storefront_orders := storefront.order_hold_all((input ->> 'order_id')::uuid);
+  v_open uuid := storefront.order_open_delivery(o);
   v_refund jsonb;
   v_released jsonb;
 begin
-  select x.delivery_id into v_delivery from storefront.storefront_orders x where x.tenant_id = v_tenant and x.id = v_id;
-  if v_delivery is not null then
-    v_status := (delivery.delivery_lock(v_delivery)).status;
-  end if;
-  o := storefront.order_hold(v_id);
-  if o.delivery_id is distinct from v_delivery then
-    -- Approved between the two looks: begin again, in the right order.
-    raise exception 'order % got its delivery meanwhile', v_id using errcode = 'serialization_failure';
-  elsif came_back and o.status <> 'shipped' then
+  if came_back and o.status <> 'shipped' then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', o.status, 'to', 'returned'));
-  elsif came_back and v_status not in ('returned', 'cancelled') then
-    perform app.fail('order_has_delivery', jsonb_build_object('delivery_id', v_delivery));
+  elsif came_back and v_open is not null then
+    perform app.fail('order_has_delivery', jsonb_build_object('delivery_id', v_open));
   elsif not came_back and o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') then
     perform app.fail('order_not_cancellable', jsonb_build_object('status', o.status));
   end if;
-  if v_status in ('draft', 'pending', 'assigned', 'accepted') then
-    perform delivery.delivery_cancel(jsonb_build_object('id', v_delivery, 'reason', input ->> 'reason'));
-  end if;
+  perform delivery.delivery_cancel(jsonb_build_object('id', d.id, 'reason', input ->> 'reason'))
+  from (select x.id from delivery.deliveries x where x.tenant_id = o.tenant_id and x.order_id = o.id
+    and x.status in ('draft', 'pending', 'assigned', 'accepted') order by x.id) d;
   update storefront.storefront_orders x set status = 'cancelled', cancelled_at = now(), cancel_reason = input ->> 'reason',
-    admin_notes = coalesce(input ->> 'admin_notes', x.admin_notes), status_note = coalesce(input ->> 'admin_notes', input ->> 'reason')
-  where x.tenant_id = v_tenant and x.id = v_id
+    admin_notes = coalesce(input ->> 'admin_notes', x.admin_notes), status_note = coalesce(input ->> 'admin_notes', input ->> 'reason'),
+    fulfilment = case when came_back then 'returned' else x.fulfilment end
+  where x.tenant_id = o.tenant_id and x.id = o.id
   returning * into o;
-  perform private.order_payment_drop(v_id);
-  if o.payment_status = 'paid' and app.boolean_or(input -> 'refund_required', true) and private.order_refundable(o) > 0 then
-    v_refund := private.order_refund(v_id, null, input ->> 'reason');
+  perform private.order_picks_drop(o.id);
+  if came_back then
+    perform private.order_goods_expect(o.id);
   end if;
-  v_released := warehousing.stock_release('order', v_id);
+  perform private.order_payment_drop(o.id);
+  if o.payment_status = 'paid' and app.boolean_or(input -> 'refund_required', true) and private.order_refundable(o) > 0 then
+    v_refund := private.order_refund(o.id, null, input ->> 'reason');
+  end if;
+  v_released := warehousing.stock_release('order', o.id);
   return jsonb_build_object('order', jsonb_build_object('id', o.id, 'order_number', o.order_number, 'status', o.status,
       'cancelled_at', o.cancelled_at, 'cancel_reason', o.cancel_reason, 'admin_notes', o.admin_notes),
-    'inventory_released', v_released <> '[]', 'refund', v_refund,
-    'delivery_cancelled', coalesce(v_status in ('draft', 'pending', 'assigned', 'accepted'), false));
+    'inventory_released', v_released <> '[]', 'refund', v_refund, 'delivery_cancelled', v_open is not null);
 end $$;
 
 -- Gives money of a paid order back to its customer's wallet. {order_id, amount?, note?} -> {order, refund}

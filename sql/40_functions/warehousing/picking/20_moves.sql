@@ -11,7 +11,9 @@ begin
 end $$;
 
 -- Ends the picking: what was picked leaves the house, what was left is free again. When nobody noted what was
--- picked, all was. The pick of a delivery stays reserved until its driver takes it, and must be whole.
+-- picked, all was; a line whose status says neither pending nor picked was noted. The pick of a delivery stays reserved until its
+-- driver takes it, and must be whole. The pick of an order stays reserved until the order leaves, and may be short: whether the order
+-- is sent so is for its shop to say.
 -- Fails: picking_incomplete.
 create or replace function warehousing.picking_finish(p_order warehousing.picking_orders) returns void
 language plpgsql set search_path = '' as $$
@@ -21,9 +23,13 @@ begin
   update warehousing.picking_order_items i set picked_quantity = i.quantity
   where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and not exists (
     select from warehousing.picking_order_items x
-    where x.tenant_id = p_order.tenant_id and x.picking_order_id = p_order.id and x.picked_quantity > 0);
+    where x.tenant_id = p_order.tenant_id and x.picking_order_id = p_order.id
+      and (x.picked_quantity > 0 or x.status not in ('pending', 'picked')));
   update warehousing.picking_order_items i set status = 'picked'
   where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.status = 'pending' and i.picked_quantity = i.quantity;
+  if p_order.order_id is not null then
+    return;
+  end if;
   select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity - i.picked_quantity) order by i.position)
   into v_left
   from warehousing.picking_order_items i
@@ -68,7 +74,7 @@ begin
       when 'completed' then jsonb_build_object('start_time', clock_timestamp(), 'end_time', clock_timestamp()) || o.picking_progress
       else o.picking_progress end
   where o.id = p_order.id;
-  if p_order.status = 'pending' and to_status in ('in_progress', 'completed') then
+  if p_order.status = 'pending' and to_status in ('in_progress', 'completed') and p_order.order_id is null then
     perform warehousing.picking_reserve(p_order);
   end if;
   if to_status = 'completed' then

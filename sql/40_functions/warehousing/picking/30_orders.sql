@@ -38,7 +38,7 @@ begin
   perform warehousing.picking_check((input ->> 'warehouse_id')::uuid, input -> 'item_details');
   -- Somebody may have written the next number by hand.
   while v_reference is null or (input ->> 'reference_number' is null and exists (
-      select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.reference_number = v_reference)) loop
+      select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.reference_number = v_reference and o.order_id is null)) loop
     v_reference := 'PKO-' || app.padded(app.take_numbers('picking_order'), 6);
   end loop;
   insert into warehousing.picking_orders (tenant_id, reference_number, external_reference, warehouse_id, order_type, priority, status,
@@ -55,8 +55,9 @@ begin
 end $$;
 
 -- New lines for an order. Which items, where and how many, may change until picking has ended, unless the order
--- belongs to a delivery; what was picked is noted until then. The lines of an ended order as they are change nothing.
--- Fails: picking_items_fixed, and what picking_check fails with.
+-- belongs to a delivery or to a storefront order; what was picked is noted until then, and for a storefront order until it leaves: what
+-- was missing may be found. The lines of an ended order as they are change nothing.
+-- Fails: picking_items_fixed, picking_belongs_to_order, and what picking_check fails with.
 create or replace function warehousing.picking_change_lines(p_order warehousing.picking_orders, lines jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -70,6 +71,13 @@ begin
       select from rows from (jsonb_to_recordset(lines) as (picked_quantity bigint, status text)) with ordinality l (picked_quantity, status, line)
       join warehousing.picking_order_items i on i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line
       where l.picked_quantity <> i.picked_quantity or l.status <> i.status) then
+    return;
+  end if;
+  if p_order.order_id is not null and p_order.status in ('pending', 'in_progress', 'completed') then
+    if not v_same then
+      perform app.fail('picking_belongs_to_order', jsonb_build_object('field', 'item_details', 'order_id', p_order.order_id));
+    end if;
+    perform warehousing.picking_note(p_order, lines);
     return;
   end if;
   if p_order.status not in ('pending', 'in_progress') or (p_order.delivery_id is not null and not v_same) then
@@ -92,23 +100,54 @@ begin
   perform warehousing.picking_reserve(p_order);
 end $$;
 
+-- Notes in the lines of an order, which stay what they are, what was picked of each. Fails: picked_too_much.
+create or replace function warehousing.picking_note(p_order warehousing.picking_orders, lines jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_place bigint;
+begin
+  select l.line - 1 into v_place
+  from rows from (jsonb_to_recordset(lines) as (quantity bigint, picked_quantity bigint)) with ordinality l (quantity, picked_quantity, line)
+  where l.picked_quantity > l.quantity order by l.line limit 1;
+  if found then
+    perform app.fail('picked_too_much', jsonb_build_object('field', format('item_details.%s.picked_quantity', v_place)));
+  end if;
+  update warehousing.picking_order_items i set picked_quantity = coalesce(l.picked_quantity, 0), status = coalesce(l.status, 'pending')
+  from rows from (jsonb_to_recordset(lines) as (picked_quantity bigint, status text)) with ordinality l (picked_quantity, status, line)
+  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line;
+end $$;
+
+-- What pickers report of an order that is locked: what was picked (lines, null: nothing new), then how far it has come (null: as it
+-- is). Everything that sets picked quantities or moves a picking order on comes here.
+-- Fails: pnd_picking_handed_off_by_driver_pickup, picking_belongs_to_order, and what picking_change_lines and picking_move fail with.
+create or replace function warehousing.picking_report(p_order warehousing.picking_orders, lines jsonb, to_status text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if p_order.delivery_id is not null and to_status = 'handed_off' then
+    perform app.fail('pnd_picking_handed_off_by_driver_pickup');
+  elsif p_order.order_id is not null and to_status in ('cancelled', 'handed_off') and to_status <> p_order.status then
+    perform app.fail('picking_belongs_to_order', jsonb_build_object('field', 'status', 'order_id', p_order.order_id));
+  end if;
+  if lines is not null then
+    perform warehousing.picking_change_lines(p_order, lines);
+  end if;
+  if to_status <> p_order.status then
+    perform warehousing.picking_move(p_order, to_status);
+  end if;
+end $$;
+
 -- Changes what is sent; null clears what may be empty. Lines first, then the status. {id, status?, assigned_to?,
 -- item_details?, picking_progress?, notes?, due_date?} -> {order}
--- Fails: picking_order_not_found, pnd_picking_handed_off_by_driver_pickup, assignee_not_found, and what
--- picking_change_lines and picking_move fail with.
+-- Fails: picking_order_not_found, assignee_not_found, and what picking_report fails with.
 create or replace function warehousing.picking_order_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_order warehousing.picking_orders;
   v_wanted warehousing.picking_orders;
-  v_status text := input ->> 'status';
 begin
   select * into v_order from warehousing.picking_orders o where o.id = (input ->> 'id')::uuid for no key update;
   if not found then
     perform app.fail('picking_order_not_found');
-  end if;
-  if v_order.delivery_id is not null and v_status = 'handed_off' then
-    perform app.fail('pnd_picking_handed_off_by_driver_pickup');
   end if;
   v_wanted := jsonb_populate_record(v_order, input - array['status', 'picking_progress', 'due_date']);
   if input ? 'due_date' then
@@ -120,11 +159,6 @@ begin
   update warehousing.picking_orders o set assigned_to = v_wanted.assigned_to, notes = v_wanted.notes, due_date = v_wanted.due_date,
     picking_progress = o.picking_progress || warehousing.picking_progress(input -> 'picking_progress')
   where o.id = v_order.id;
-  if input ? 'item_details' then
-    perform warehousing.picking_change_lines(v_order, input -> 'item_details');
-  end if;
-  if v_status <> v_order.status then
-    perform warehousing.picking_move(v_order, v_status);
-  end if;
+  perform warehousing.picking_report(v_order, input -> 'item_details', input ->> 'status');
   return warehousing.picking_order_get(jsonb_build_object('id', v_order.id));
 end $$;

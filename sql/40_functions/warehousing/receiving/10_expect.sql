@@ -20,7 +20,7 @@ begin
 end $$;
 
 -- A pending receipt of a delivery's parcel at a warehouse, with a line for each thing in it; the one there is already,
--- if there is one. A parcel that was never written down in parts is one thing.
+-- if there is one. A parcel that was never written down in parts is one thing; what a store sold is the goods.
 create or replace function private.receipt_open(d delivery.deliveries, warehouse uuid, source text, exception uuid default null) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -44,6 +44,8 @@ begin
   insert into warehousing.receiving_order_items (tenant_id, receiving_order_id, position, warehouse_id, item_id, quantity)
   select d.tenant_id, v_id, i.position, warehouse, i.item_id, i.quantity
   from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id;
+  update storefront.storefront_order_parts p set receiving_order_id = v_id
+  where p.tenant_id = d.tenant_id and p.delivery_id = d.id and receipt_open.source <> 'inbound';
   return v_id;
 end $$;
 

@@ -3,22 +3,22 @@
 -- What was sent of a receipt's lines, each entry with the line it is about: an entry names a line by its item, else by its
 -- place. An entry about nothing has no line, and two lines of one item share an entry.
 create or replace function private.receipt_entries(r warehousing.receiving_orders, details jsonb)
-returns table (place bigint, line uuid, item_id uuid, bin_id uuid, received_quantity bigint, condition text)
+returns table (place bigint, line uuid, item_id uuid, bin_id uuid, received_quantity bigint, condition text, damaged_quantity bigint)
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return query
-  select n.position - 1, o.id, n.item_id, n.bin_id, n.received_quantity, n.condition
-  from rows from (jsonb_to_recordset(details) as (item_id uuid, bin_id uuid, received_quantity bigint, condition text))
-    with ordinality n (item_id, bin_id, received_quantity, condition, position)
+  select n.position - 1, o.id, n.item_id, n.bin_id, n.received_quantity, n.condition, n.damaged_quantity
+  from rows from (jsonb_to_recordset(details) as (item_id uuid, bin_id uuid, received_quantity bigint, condition text, damaged_quantity bigint))
+    with ordinality n (item_id, bin_id, received_quantity, condition, damaged_quantity, position)
   left join warehousing.receiving_order_items o on o.tenant_id = r.tenant_id and o.receiving_order_id = r.id
     and case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end;
 end $$;
 
 -- Writes into the lines of a receipt what came, where to and in which condition.
--- details: [{item_id?, bin_id?, received_quantity?, condition?}] or null (see receipt_entries). The first bin named
--- serves for lines without one, then the default receiving bin of the warehouse.
+-- details: [{item_id?, bin_id?, received_quantity?, condition?, damaged_quantity?}] or null (see receipt_entries). The first bin named
+-- serves for lines without one, then the default receiving bin of the warehouse. Of what is damaged without a number, all is.
 -- Fails: inventory_item_not_found, item_named_twice (a line has room for one entry), bin_not_found, bin_inactive,
--- received_too_much, bin_id_required_for_received_items.
+-- received_too_much, damaged_too_much, bin_id_required_for_received_items.
 create or replace function private.receipt_fill(r warehousing.receiving_orders, details jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -46,10 +46,19 @@ begin
   update warehousing.receiving_order_items i set
     received_quantity = coalesce(n.received_quantity, i.quantity),
     bin_id = coalesce(n.bin_id, v_bin),
-    condition = coalesce(n.condition, 'good')
+    condition = coalesce(n.condition, case when n.damaged_quantity > 0 then 'damaged' end, 'good'),
+    damaged_quantity = least(coalesce(n.received_quantity, i.quantity),
+      coalesce(n.damaged_quantity, case n.condition when 'damaged' then coalesce(n.received_quantity, i.quantity) end, 0))
   from warehousing.receiving_order_items o
   left join private.receipt_entries(r, v_details) n on n.line = o.id
   where o.tenant_id = r.tenant_id and o.receiving_order_id = r.id and i.id = o.id;
+  select e.place into v_wrong
+  from private.receipt_entries(r, v_details) e
+  join warehousing.receiving_order_items i on i.tenant_id = r.tenant_id and i.id = e.line
+  where e.damaged_quantity > i.received_quantity order by e.place limit 1;
+  if found then
+    perform app.fail('damaged_too_much', jsonb_build_object('field', format('item_details.%s.damaged_quantity', v_wrong.place)));
+  end if;
   -- A line that nobody wrote of is wrong because of the bin that serves for all.
   select i.*, coalesce(n.place, 0) as place, case when n.bin_id is null then 0 else n.place end as bin_place into v_wrong
   from warehousing.receiving_order_items i
@@ -67,6 +76,34 @@ begin
     end if;
     perform app.fail('bin_inactive', jsonb_build_object('field', format('item_details.%s.bin_id', v_wrong.bin_place)));
   end if;
+end $$;
+
+-- What a receipt puts into stock: what came sound, and what came damaged. Goods of a store come back as the lots and pieces that left for
+-- their order; which of several is damaged or missing nobody says, so it is the last.
+create or replace function private.receipt_pieces(r warehousing.receiving_orders)
+returns table (item_id uuid, bin_id uuid, status text, lot_number text, serial_number text, quantity bigint)
+language plpgsql stable security definer set search_path = '' as $$
+#variable_conflict use_column
+begin
+  return query
+  with come as (
+    select i.position, i.item_id, i.bin_id, c.status, c.quantity,
+      sum(c.quantity) over (partition by i.item_id order by i.position, c.status) as until
+    from warehousing.receiving_order_items i
+    cross join lateral (values ('available', i.received_quantity - i.damaged_quantity), ('damaged', i.damaged_quantity)) c (status, quantity)
+    where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id and c.quantity > 0
+  ), gone as (
+    select t.item_id, t.lot_number, t.serial_number, t.quantity, sum(t.quantity) over (partition by t.item_id order by t.id) as until
+    from storefront.storefront_order_parts p
+    join warehousing.inventory_transactions t on t.tenant_id = p.tenant_id and t.reference_id = p.order_id and t.reference_type = 'order'
+      and t.transaction_type = 'pick' and t.warehouse_id = p.warehouse_id
+    where p.tenant_id = r.tenant_id and p.receiving_order_id = r.id
+  )
+  select c.item_id, c.bin_id, c.status, g.lot_number, g.serial_number,
+    coalesce(least(c.until, g.until) - greatest(c.until - c.quantity, g.until - g.quantity), c.quantity)::bigint
+  from come c
+  left join gone g on g.item_id = c.item_id and g.until - g.quantity < c.until and c.until - c.quantity < g.until
+  order by c.position, c.status, g.until;
 end $$;
 
 -- Receives a pending receipt: a movement of stock for each thing in the parcel, and the delivery's next step:
@@ -89,10 +126,9 @@ begin
     perform private.parcel_received(d, r);
   end if;
   perform warehousing.stock_receive((
-    select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'warehouse_id', i.warehouse_id, 'bin_id', i.bin_id,
-      'quantity', i.received_quantity, 'status', case i.condition when 'damaged' then 'damaged' else 'available' end) order by i.position)
-    from warehousing.receiving_order_items i
-    where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id and i.received_quantity > 0),
+    select jsonb_agg(jsonb_build_object('item_id', p.item_id, 'warehouse_id', r.warehouse_id, 'bin_id', p.bin_id, 'quantity', p.quantity,
+      'status', p.status, 'lot_number', p.lot_number, 'serial_number', p.serial_number))
+    from private.receipt_pieces(r) p),
     'receive', 'receiving_order', r.id);
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'receiving_order.received', 'source_module', 'warehousing',
     'entity_type', 'receiving_order', 'entity_id', r.id, 'event_data', jsonb_build_object('receiving_order_id', r.id,
@@ -113,7 +149,10 @@ begin
   if d.status in ('picked_up', 'in_transit', 'failed') then
     update delivery.deliveries x set status = 'returned' where x.tenant_id = d.tenant_id and x.id = d.id;
   end if;
-  perform private.parcel_at(delivery.parcel_of(d), r.warehouse_id);
+  -- The goods of a store are unpacked: no parcel lies there.
+  if d.order_id is null then
+    perform private.parcel_at(delivery.parcel_of(d), r.warehouse_id);
+  end if;
   if delivery.leaves_warehouse(d) then
     -- It sets out from where it is now.
     update delivery.deliveries x set status = 'pending', pickup_warehouse_id = w.id, pickup_address_id = a.id,

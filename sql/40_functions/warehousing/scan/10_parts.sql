@@ -61,12 +61,26 @@ begin
   return v_found;
 end $$;
 
--- What a warehouse does next with a delivery: receive, execute, assign, handoff, in_delivery or none.
+-- The picking order of the goods that a store's delivery brings, as long as it is to be picked here; whole: all of it was.
+create or replace function warehousing.scan_pick(d delivery.deliveries, out pick uuid, out ended boolean, out whole boolean)
+language plpgsql stable set search_path = '' as $$
+begin
+  if d.order_id is not null and d.status in ('pending', 'assigned', 'accepted') then
+    select k.id, k.status = 'completed', k.status = 'completed' and not exists (
+        select from warehousing.picking_order_items i where i.tenant_id = k.tenant_id and i.picking_order_id = k.id and i.picked_quantity < i.quantity)
+    into pick, ended, whole
+    from warehousing.picking_orders k
+    where k.tenant_id = d.tenant_id and k.delivery_id = d.id and k.order_id = d.order_id and k.status in ('pending', 'in_progress', 'completed');
+  end if;
+end $$;
+
+-- What a warehouse does next with a delivery: receive, execute, pick, assign, handoff, in_delivery or none.
 create or replace function warehousing.scan_next_action(d delivery.deliveries) returns text
 language plpgsql stable set search_path = '' as $$
 declare
   v_leg delivery.deliveries;
   v_problem text;
+  v_pick record := warehousing.scan_pick(d);
 begin
   if d.delivery_flow = 'pnd_parent' then
     -- A leg that ended in a warehouse is not over until it was received there.
@@ -81,8 +95,13 @@ begin
   end if;
   if d.status in ('picked_up', 'in_transit', 'failed') then
     return 'in_delivery';
+  elsif v_pick.pick is not null and not v_pick.whole then
+    -- Picked, but not all was there: the store says what becomes of its order.
+    return case when v_pick.ended then 'none' else 'pick' end;
   elsif d.status in ('assigned', 'accepted') then
-    if delivery.leaves_warehouse(d) then
+    if v_pick.pick is not null then
+      return 'handoff';
+    elsif delivery.leaves_warehouse(d) then
       return case when (warehousing.scan_handoff(array[d.id])).id is not null then 'handoff' else 'none' end;
     end if;
     return 'in_delivery';
@@ -132,15 +151,18 @@ begin
     order by l.place limit 1);
 end $$;
 
--- Which screen to open for a displayed delivery: a receipt or a handoff of its own family that can be carried out now,
--- else the delivery itself.
+-- Which screen to open for a displayed delivery: a receipt or a handoff of its own family that can be carried out now, a pick
+-- that waits for it, else the delivery itself.
 create or replace function warehousing.scan_target(d delivery.deliveries, receipt warehousing.receiving_orders, handoff delivery.package_handoffs) returns jsonb
-language plpgsql immutable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
+declare
+  v_pick record := warehousing.scan_pick(d);
 begin
   return case
     when receipt.id is not null then jsonb_build_object('action', 'open_receiving_order', 'entity_id', receipt.id, 'reason',
       case receipt.source when 'inbound' then 'inbound_ready_to_receive' else 'failed_delivery_return_ready_to_receive' end)
     when handoff.id is not null then jsonb_build_object('action', 'open_handoff', 'entity_id', handoff.id, 'reason', 'handoff_ready_for_driver')
+    when not v_pick.ended then jsonb_build_object('action', 'open_picking_order', 'entity_id', v_pick.pick, 'reason', 'goods_to_pick')
     else jsonb_build_object('action', 'open_delivery', 'entity_id', d.id, 'reason', 'delivery_details_available') end;
 end $$;
 
@@ -149,7 +171,8 @@ create or replace function warehousing.scan_items(d delivery.deliveries, family 
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'item_id', i.item_id, 'name', i.name, 'quantity', i.quantity, 'weight', i.weight,
+    select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'item_id', i.item_id, 'name', i.name, 'sku', i.sku,
+      'quantity', i.quantity, 'weight', i.weight,
       'length', i.length, 'width', i.width, 'height', i.height,
       'has_exception', e.times > 0, 'has_open_exception', coalesce(jsonb_array_length(e.open), 0) > 0,
       'open_exception', e.open -> 0, 'open_exceptions', coalesce(e.open, '[]'), 'open_exception_count', coalesce(jsonb_array_length(e.open), 0))

@@ -19,19 +19,20 @@ begin
   return v_found;
 end $$;
 
--- What is reserved for somebody: the rows of stock_allocate(), one a place.
-create or replace function private.stock_reserved(p_type text, p_id uuid) returns jsonb
+-- What is reserved for somebody, in one warehouse or in all: the rows of stock_allocate(), one a place.
+create or replace function private.stock_reserved(p_type text, p_id uuid, warehouse uuid default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return (
     select coalesce(jsonb_agg(jsonb_build_object('item_id', s.item_id, 'warehouse_id', s.warehouse_id, 'bin_id', s.bin_id,
       'lot_number', s.lot_number, 'serial_number', s.serial_number, 'quantity', s.quantity) order by s.created_at, s.id), '[]')
     from warehousing.stock s
-    where s.tenant_id = app.tenant_id() and s.reserved_for_id = p_id and s.reserved_for_type = p_type and s.quantity > 0);
+    where s.tenant_id = app.tenant_id() and s.reserved_for_id = p_id and s.reserved_for_type = p_type and s.quantity > 0
+      and (warehouse is null or s.warehouse_id = warehouse));
 end $$;
 
 -- Gives what is reserved back to where it was taken from: all of it, or only `lines`
--- [{item_id, quantity, bin_id?, lot_number?, serial_number?}]. -> what was given back, as stock_reserve() answers.
+-- [{item_id, quantity, warehouse_id?, bin_id?, lot_number?, serial_number?}]. -> what was given back, as stock_reserve() answers.
 -- Fails: insufficient_stock (lines ask for more than is reserved).
 create or replace function warehousing.stock_release(p_type text, p_id uuid, lines jsonb default null) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -47,14 +48,15 @@ begin
   return v_found;
 end $$;
 
--- Lets what is reserved leave the house, all of it. The movements are of `transaction_type` and name
+-- Lets what is reserved leave the house, all of it, or what of it lies in one warehouse. The movements are of `transaction_type` and name
 -- `reference_type`, `reference_id`: whoever it was reserved for unless said. -> what left, as stock_reserve() answers.
 create or replace function warehousing.stock_exit(
-  p_type text, p_id uuid, transaction_type text default 'pick', reference_type text default null, reference_id uuid default null
+  p_type text, p_id uuid, transaction_type text default 'pick', reference_type text default null, reference_id uuid default null,
+  warehouse uuid default null
 ) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
-  v_found jsonb := private.stock_reserved(p_type, p_id);
+  v_found jsonb := private.stock_reserved(p_type, p_id, warehouse);
 begin
   perform warehousing.stock_post((
     select jsonb_agg(jsonb_build_object('type', stock_exit.transaction_type, 'item_id', f.item_id, 'warehouse_id', f.warehouse_id,
@@ -93,5 +95,5 @@ begin
 end $$;
 
 grant execute on function warehousing.stock_reserve(text, uuid, jsonb), warehousing.stock_release(text, uuid, jsonb),
-  warehousing.stock_exit(text, uuid, text, text, uuid), warehousing.stock_receive(jsonb, text, text, uuid, text),
+  warehousing.stock_exit(text, uuid, text, text, uuid, uuid), warehousing.stock_receive(jsonb, text, text, uuid, text),
   warehousing.default_receiving_bin(uuid) to barid_caller;

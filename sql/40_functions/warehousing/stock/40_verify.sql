@@ -2,7 +2,7 @@
 --   quantity     a row does not hold what its movements left in it
 --   place        a movement notes another item, bin, status, lot or serial than its row is of
 --   reservation  a row is reserved for a picking order that is not being picked and waits for no driver, or for a
---                storefront order that is not confirmed, or for a waybill that has left
+--                storefront order that is neither confirmed nor on its way, or for a waybill that has left
 create or replace function warehousing.verify_stock()
 returns table (problem text, tenant_id uuid, stock_id uuid, transaction_id bigint, expected numeric, found numeric)
 language sql stable set search_path = '' as $$
@@ -33,7 +33,7 @@ language sql stable set search_path = '' as $$
   select 'reservation', s.tenant_id, s.id, null, 0, s.quantity
   from warehousing.stock s
   where s.reserved_for_type = 'order' and s.quantity > 0 and not exists (
-    select from storefront.storefront_orders o where o.tenant_id = s.tenant_id and o.id = s.reserved_for_id and o.status = 'confirmed')
+    select from storefront.storefront_orders o where o.tenant_id = s.tenant_id and o.id = s.reserved_for_id and o.status in ('confirmed', 'shipped'))
   union all
   select 'reservation', s.tenant_id, s.id, null, 0, s.quantity
   from warehousing.stock s

@@ -31,7 +31,7 @@ const kinds = {
     where t.tenant_id = $1 group by t.id`,
   picked:
     `select reference_number as marker, id || ' ' || status as value from warehousing.picking_orders
-    where tenant_id = $1 and delivery_id is null`,
+    where tenant_id = $1 and delivery_id is null and order_id is null`,
   ordered:
     `select barcode as marker, id || ' ' || cod_amount::float8 as value from delivery.deliveries
     where tenant_id = $1 and barcode ~ '^[0-9a-f-]{36}$' and parent_id is null`,

@@ -4,6 +4,7 @@
  * the others read whole tables.
  */
 import type postgres from "postgres";
+import { priceOf } from "../support/orders.ts";
 
 export interface Invariant {
   name: string;
@@ -260,17 +261,36 @@ export const ofTenant: readonly Invariant[] = [
         or (c.differences, c.units_found, c.units_missing) is distinct from (m.n, m.found, m.missing))`,
   },
   {
-    name: "stock: a confirmed order's goods are set aside, once; nobody else's are",
-    sql: `select o.id from storefront.storefront_orders o
-      where o.tenant_id = $1 and o.approved_at is not null and o.status = 'confirmed' and (
-        select coalesce(sum(i.quantity), 0) from storefront.storefront_order_items i
-        where i.tenant_id = o.tenant_id and i.order_id = o.id and i.inventory_item_id is not null) <> (
-        select coalesce(sum(s.quantity), 0) from warehousing.stock s
-        where s.tenant_id = o.tenant_id and s.reserved_for_type = 'order' and s.reserved_for_id = o.id)
+    name: "stock: what an order reserves or has picked is set aside for it, and nothing else is",
+    sql: `select coalesce(g.order_id, s.order_id) as id
+      from (
+        select n.order_id, n.inventory_item_id, n.warehouse_id, sum(n.reserved + n.picked) as held from storefront.order_part_goods n
+        where n.tenant_id = $1 and n.inventory_item_id is not null group by 1, 2, 3) g
+      full join (
+        select k.reserved_for_id as order_id, k.item_id as inventory_item_id, k.warehouse_id, sum(k.quantity) as held from warehousing.stock k
+        where k.tenant_id = $1 and k.reserved_for_type = 'order' group by 1, 2, 3) s using (order_id, inventory_item_id, warehouse_id)
+      where coalesce(g.held, 0) <> coalesce(s.held, 0)`,
+  },
+  {
+    name: "orders: no unit is lost sight of, and what left was booked out once",
+    sql: `select g.order_id as id from storefront.order_goods g
+      where g.tenant_id = $1 and (g.ordered <> g.to_reserve + g.reserved + g.picked + g.out + g.delivered + g.back + g.short + g.released + g.lost
+        or least(g.to_reserve, g.reserved, g.picked, g.out, g.delivered, g.back, g.short, g.released, g.lost) < 0)
       union all
-      select s.reserved_for_id from warehousing.stock s
-      where s.tenant_id = $1 and s.quantity > 0 and s.reserved_for_type = 'order' and not exists (
-        select from storefront.storefront_orders o where o.tenant_id = s.tenant_id and o.id = s.reserved_for_id and o.status = 'confirmed')`,
+      select g.order_id from (
+        select n.order_id, sum(n.out + n.delivered + n.back + n.lost) as gone from storefront.order_part_goods n
+        where n.tenant_id = $1 and n.inventory_item_id is not null group by 1) g
+      where g.gone <> (select coalesce(sum(m.quantity), 0) from warehousing.inventory_transactions m
+        where m.tenant_id = $1 and m.reference_type = 'order' and m.reference_id = g.order_id and m.transaction_type = 'pick')`,
+  },
+  {
+    name: "orders: what its deliveries collect at the door is what it costs, until one has ended",
+    sql: `select o.id from storefront.storefront_orders o
+      where o.tenant_id = $1 and o.payment_method = 'cash_on_delivery' and o.status in ('confirmed', 'shipped') and exists (
+        select from delivery.deliveries d where d.tenant_id = o.tenant_id and d.order_id = o.id)
+      and not exists (select from delivery.deliveries d where d.tenant_id = o.tenant_id and d.order_id = o.id
+        and d.status in ('delivered', 'returned', 'cancelled'))
+      and o.total_price <> (select sum(d.cod_amount) from delivery.deliveries d where d.tenant_id = o.tenant_id and d.order_id = o.id)`,
   },
   {
     name:
@@ -278,7 +298,7 @@ export const ofTenant: readonly Invariant[] = [
     sql: `select p.id from warehousing.picking_orders p where p.tenant_id = $1 and (
         select coalesce(sum(s.quantity), 0) from warehousing.stock s
         where s.tenant_id = p.tenant_id and s.reserved_for_type = 'picking_order' and s.reserved_for_id = p.id)
-      <> case when p.status = 'in_progress' or (p.status = 'completed' and p.delivery_id is not null)
+      <> case when p.order_id is null and (p.status = 'in_progress' or (p.status = 'completed' and p.delivery_id is not null))
         then (select coalesce(sum(i.quantity), 0) from warehousing.picking_order_items i
           where i.tenant_id = p.tenant_id and i.picking_order_id = p.id) else 0 end`,
   },
@@ -292,7 +312,7 @@ export const ofTenant: readonly Invariant[] = [
     name: "orders: paid means exactly one payment of its amount and currency",
     sql:
       `select o.id from storefront.storefront_orders o where o.tenant_id = $1 and (o.payment_status = 'paid') <> (
-        select count(*) = 1 and bool_and(p.amount = o.total_price and p.currency = o.currency) from money.payments p
+        select count(*) = 1 and bool_and(p.amount = ${priceOf} and p.currency = o.currency) from money.payments p
         where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and p.status = 'SUCCESS')`,
   },
   {

@@ -166,7 +166,8 @@ export class Real {
         where tenant_id = ${place.id} and kind = 'wallet') as wallets,
       (select jsonb_object_agg(k, q) from (select warehouse_id || ' ' || item_id as k, sum(quantity) as q from warehousing.stock
         where tenant_id = ${place.id} and status = 'available' group by 1) s) as units,
-      (select jsonb_object_agg(id, status) from warehousing.picking_orders where tenant_id = ${place.id}) as picks,
+      (select jsonb_object_agg(id, status) from warehousing.picking_orders
+        where tenant_id = ${place.id} and order_id is null) as picks,
       (select jsonb_object_agg(id, status) from storefront.storefront_orders where tenant_id = ${place.id}) as orders`;
     const units = (warehouse: string, item: string): number =>
       seen.units?.[`${warehouse} ${item}`] ?? 0;

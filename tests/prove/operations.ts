@@ -5,7 +5,7 @@ import { newManifest } from "../support/manifests.ts";
 import { orderOf } from "../support/orders.ts";
 import { atGateway, eventFor, sign } from "../support/payments.ts";
 import type { Step } from "./asking.ts";
-import { Parcels } from "./parcels.ts";
+import { OrderGoods } from "./order-goods.ts";
 import { type Member, steadily } from "./world.ts";
 
 export const kinds = [
@@ -52,7 +52,7 @@ export function* operations(seed: number): Generator<Operation> {
   for (let page = 0;; page++) yield* fc.sample(arbitrary, { seed: seed + page, numRuns: 500 });
 }
 
-export class Actor extends Parcels {
+export class Actor extends OrderGoods {
   /** Those who are not buying at the moment: everybody has one cart. */
   readonly #customers: Member[] = [...this.place.customers];
 
@@ -269,7 +269,7 @@ export class Actor extends Parcels {
     );
   }
 
-  /** A cart that is ordered, approved, and perhaps cancelled, which gives back what was paid. */
+  /** A cart that is ordered, approved, and then brought or cancelled, which gives back what was paid. */
   async buy({ a, b, c }: Step): Promise<void> {
     const customer = this.#customers.shift();
     if (!customer) return await this.adjust({ a, b, c });
@@ -304,7 +304,7 @@ export class Actor extends Parcels {
         order.totalItems === quantity && Boolean(instructions?.redirect_url) === gateway,
     );
     if (!confirmed) return;
-    const { id, totalPrice } = confirmed.order;
+    const { id, totalPrice, order_number } = confirmed.order;
     let paid = way === "wallet" ? "paid" : "pending";
     this.facts.told("bought", cart, `${id} pending ${paid}`);
     if (gateway && b % 5) {
@@ -324,10 +324,15 @@ export class Actor extends Parcels {
         "PUT",
         `/storefront/orders/${id}/approve`,
         {},
-        ({ data }) => data.order.id === id,
+        ({ data }) => data.order.id === id && data.deliveries.length === 1,
       );
       if (!approved) return;
       this.facts.told("bought", cart, `${id} confirmed ${paid}`);
+      if (b % 2 && c % 5) {
+        const [{ delivery_id: delivery }] = approved.data.deliveries;
+        const order = { id, number: order_number, cart, delivery, quantity, total: totalPrice };
+        await this.bringOrder({ ...order, paid: paid === "paid" }, this.driver(a + c), a + b);
+      }
     }
     if (b % 2) return;
     const cancelled = await this.ask(admin, "PUT", `/storefront/orders/${id}/cancel`, {

@@ -154,7 +154,7 @@ export class Parcels extends Cash {
     if (received) this.facts.ended("assigned", leg);
   }
 
-  private move(driver: DriverOf, id: string, step: string): Promise<Body | undefined> {
+  protected move(driver: DriverOf, id: string, step: string): Promise<Body | undefined> {
     return this.ask(
       driver,
       "POST",

@@ -1,0 +1,108 @@
+/** What becomes of the goods of an approved order: picked, perhaps short, brought, and perhaps refused and received again. */
+import { Parcels } from "./parcels.ts";
+import type { DriverOf } from "./world.ts";
+
+export interface Approved {
+  id: string;
+  number: string;
+  cart: string;
+  delivery: string;
+  quantity: number;
+  total: number;
+  /** Paid before: by wallet or at a gateway; else in cash at the door. */
+  paid: boolean;
+}
+
+const price = 5_000;
+
+export class OrderGoods extends Parcels {
+  protected async bringOrder(order: Approved, driver: DriverOf, dice: number): Promise<void> {
+    const short = dice % 3 === 0 && order.quantity > 1;
+    if (!await this.pickOrder(order, short)) return;
+    if (short && !await this.acceptShort(order)) return;
+    if (!await this.give(order.delivery, driver)) return;
+    for (const step of ["pickup", "depart"]) {
+      if (!await this.move(driver, order.delivery, step)) return;
+      const payment = order.paid ? "paid" : "pending";
+      this.facts.told("bought", order.cart, `${order.id} shipped ${payment}`);
+    }
+    if (dice % 2) {
+      if (!await this.move(driver, order.delivery, "complete")) return;
+      this.facts.told("bought", order.cart, `${order.id} delivered paid`);
+      const due = order.total - (short ? price : 0);
+      if (!order.paid) this.facts.told("collected", order.delivery, `${driver.id} 1 ${due}`);
+    } else await this.refuseOrder(order, driver);
+  }
+
+  private async pickOrder({ id, number, quantity }: Approved, short: boolean): Promise<boolean> {
+    const { ops, shop } = this.place;
+    const path = "/warehousing/picking-orders";
+    const listed = await this.ask(
+      ops,
+      "GET",
+      `${path}?search=${number}`,
+      undefined,
+      ({ orders }) =>
+        orders.filter((one: { order_id: string }) => one.order_id === id).length === 1,
+    );
+    const task = listed?.orders.find((one: { order_id: string }) => one.order_id === id);
+    if (!task) return false;
+    const line = { item_id: shop.shelf.item, bin_id: shop.shelf.bin, quantity };
+    const picked_quantity = quantity - (short ? 1 : 0);
+    const picked = await this.ask(
+      ops,
+      "PUT",
+      `${path}/${task.id}`,
+      { status: "completed", item_details: [{ ...line, picked_quantity }] },
+      ({ order }) =>
+        order.status === "completed" && order.item_details[0].picked_quantity === picked_quantity,
+    );
+    return picked !== undefined;
+  }
+
+  private async acceptShort({ id, total, paid }: Approved): Promise<boolean> {
+    const accepted = await this.ask(
+      this.place.admin,
+      "POST",
+      `/storefront/orders/${id}/accept-short`,
+      undefined,
+      ({ data }) =>
+        data.order.total_price === total - price &&
+        (data.refund?.amount ?? 0) === (paid ? price : 0),
+    );
+    if (accepted && paid) this.facts.told("refunded", id, String(price));
+    return accepted !== undefined;
+  }
+
+  /** Refused at the door, received again, and ended by the shop, which gives back what was paid. */
+  private async refuseOrder(order: Approved, driver: DriverOf): Promise<void> {
+    const { ops, admin, shop } = this.place;
+    if (!await this.move(driver, order.delivery, "fail")) return;
+    const back = await this.move(driver, order.delivery, "return");
+    if (!back) return;
+    this.facts.told("returned", order.delivery, "nothing");
+    const received = await this.ask(
+      ops,
+      "PUT",
+      `/warehousing/receiving-orders/${back.receiving_order_id}`,
+      { status: "received", item_details: [{ bin_id: shop.shelf.bin }] },
+      (answer) => answer.order.status === "received",
+    );
+    if (!received) return;
+    this.facts.ended("assigned", order.delivery);
+    const ended = await this.ask(
+      admin,
+      "PUT",
+      `/storefront/orders/${order.id}/return`,
+      { reason: "customer_request" },
+      ({ data }) => data.order.id === order.id && data.order.status === "cancelled",
+    );
+    if (!ended) return;
+    this.facts.told(
+      "bought",
+      order.cart,
+      `${order.id} cancelled ${order.paid ? "paid" : "pending"}`,
+    );
+    if (order.paid) this.facts.told("refunded", order.id, String(order.total));
+  }
+}

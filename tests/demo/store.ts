@@ -133,6 +133,7 @@ async function buy(
   }));
   const delivery = data.delivery_assigned?.delivery_id;
   if (!delivery) throw new DemoFailure(`order ${order.order_number} has no delivery`);
+  await pick(world, data.order.id, data.order.order_number);
   count.ordered(delivery);
   const units = purchase.lines.reduce((sum, { quantity }) => sum + quantity, 0);
   count.numbers.sold += units;
@@ -147,6 +148,19 @@ async function buy(
     cash: { pickup: nothing, door: { fee: false, cod } },
     handoff: false,
   };
+}
+
+/** The main warehouse has all of it and is told to fetch it; it waits there for its driver. */
+async function pick(world: World, order: string, number: string): Promise<void> {
+  const { orders } = await done(world.manager.barid.GET("/warehousing/picking-orders", {
+    params: { query: { search: number, warehouse_id: world.main.id } },
+  }));
+  const task = orders.find(({ order_id }) => order_id === order);
+  if (!task) throw new DemoFailure(`nobody is told to pick order ${number}`);
+  await done(world.admin.barid.PUT("/warehousing/picking-orders/{picking_order_id}", {
+    params: { path: { picking_order_id: task.id } },
+    body: { status: "completed" },
+  }));
 }
 
 async function place({ service }: World, shop: Shop, { barid }: Person, purchase: Purchase) {

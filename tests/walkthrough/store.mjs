@@ -1,4 +1,5 @@
-// A customer of the demo's store buys three times: paid at the door, by wallet, and by card at a gateway.
+// A customer of the demo's store buys five times: paid at the door, out of two warehouses, with less found than was
+// ordered, by wallet, and by card at a gateway; what is refused at the door goes back on its shelf.
 // node tests/walkthrough/store.mjs
 import { randomUUID } from "node:crypto";
 import {
@@ -6,6 +7,7 @@ import {
   check,
   demoPassword,
   money,
+  refused,
   say,
   show,
   signIn,
@@ -16,6 +18,7 @@ import {
 
 const admin = await signIn("admin@demo.test");
 const ops = await signIn("ops@demo.test");
+const manager = await signIn("warehouse@demo.test");
 const driver1 = await signIn("driver1@demo.test");
 const shop = "storefront/public/markets/suq-dijla";
 
@@ -60,15 +63,84 @@ say("That is a delivery like any other: a driver brings it and takes the whole t
 const { deliveries: [delivery] } = await call(customer, "GET", "delivery/deliveries");
 check("the customer sees it", delivery.id, approved.delivery_assigned.delivery_id);
 check("cash to take", delivery.cod_amount, cash.order.totalPrice);
-const given = await call(ops, "POST", "delivery/assignments", {
-  delivery_id: delivery.id,
-  driver_id: driver1.id,
-});
-await call(driver1, "PUT", `delivery/assignments/${given.id}`, { status: "accepted" });
-for (const step of ["pickup", "depart", "complete"]) {
-  await call(driver1, "POST", `delivery/deliveries/${delivery.id}/${step}`, {});
-}
+await give(delivery.id);
+const early = await refused(driver1, "POST", `delivery/deliveries/${delivery.id}/pickup`, {});
+check("he cannot have what nobody picked", early.code, "goods_not_picked");
+
+say("The warehouse is told what to fetch, and its label says what comes next");
+const [task] = await tasksOf(approved.order);
+show(`${task.reference_number} in ${task.warehouse.code}: ${task.item_details.length} lines`);
+const next = async ({ tracking_number }) =>
+  (await call(manager, "GET", `warehousing/package-scan/${tracking_number}`)).delivery.next_action;
+check("scanned", await next(approved.deliveries[0]), "pick");
+await pick(task);
+check("scanned again", await next(approved.deliveries[0]), "handoff");
+await carry(delivery.id, "pickup", "depart", "complete");
 check("the order followed", await statusOf(cash.order), ["delivered", "paid"]);
+
+say("Out of two warehouses: neither has all of it, so two deliveries bring it");
+const { warehouses } = await call(ops, "GET", "warehousing/warehouses?limit=100");
+const [main, erbil] = ["WH-MAIN", "WH-EBL"].map((code) =>
+  warehouses.find((one) => one.code === code).id
+);
+const phone = (await call(ops, "GET", "warehousing/inventory-items?search=PHO-A1"))
+  .inventory_items.find(({ sku }) => sku === "PHO-A1").id;
+await stock(main, "B-01");
+if (await free(phone, erbil) === 0) await stock(erbil, "A-01");
+const all = await free(phone);
+const inMain = await free(phone, main);
+const split = await buy("cash_on_delivery", { "PHO-A1": inMain + 1 });
+const { data: two } = await call(admin, "PUT", `storefront/orders/${split.order.id}/approve`, {});
+check("deliveries", two.deliveries.map(({ items }) => items[0].quantity), [inMain, 1]);
+for (const one of await tasksOf(two.order)) await pick(one);
+for (const { delivery_id } of two.deliveries) await give(delivery_id);
+await carry(two.deliveries[0].delivery_id, "pickup", "depart", "complete");
+check("one is with her, one is on its way", await ended(two.order), ["shipped", "partial"]);
+
+say("The second is refused at the door: its goods go back to the warehouse they came from");
+await carry(two.deliveries[1].delivery_id, "pickup", "depart");
+await call(driver1, "POST", `delivery/deliveries/${two.deliveries[1].delivery_id}/fail`, {
+  reason: "refused",
+});
+const back = await call(
+  driver1,
+  "POST",
+  `delivery/deliveries/${two.deliveries[1].delivery_id}/return`,
+  {},
+);
+check("the order ended", await ended(two.order), ["delivered", "partial"]);
+const receipt = `warehousing/receiving-orders/${back.receiving_order_id}`;
+const { order: expected } = await call(manager, "GET", receipt);
+check("expected back", expected.item_details.map(({ item, quantity }) => [item.sku, quantity]), [[
+  "PHO-A1",
+  1,
+]]);
+await call(manager, "PUT", receipt, { status: "received" });
+check("on the shelf again", await free(phone), all - inMain);
+
+say("One is not found: the driver waits until the shop says what becomes of it");
+const few = await buy("cash_on_delivery", { "KLE-1KG": 3 });
+const { data: short } = await call(admin, "PUT", `storefront/orders/${few.order.id}/approve`, {});
+const [shortTask] = await tasksOf(short.order);
+await pick(shortTask, 2);
+await give(short.deliveries[0].delivery_id);
+const waits = await refused(
+  driver1,
+  "POST",
+  `delivery/deliveries/${short.deliveries[0].delivery_id}/pickup`,
+  {},
+);
+check("he waits", waits.code, "goods_not_picked");
+const { data: taken } = await call(
+  admin,
+  "POST",
+  `storefront/orders/${few.order.id}/accept-short`,
+  {},
+  { "idempotency-key": randomUUID() },
+);
+check("she pays as much less", taken.order.total_price, few.order.totalPrice - 12_000);
+await carry(short.deliveries[0].delivery_id, "pickup", "depart", "complete");
+check("she has what there was", await ended(short.order), ["delivered", "partial"]);
 
 say("Paid by wallet, then cancelled by the shop: the money comes back");
 const wallet = async () => (await call(customer, "GET", "delivery/wallets/me")).wallet;
@@ -120,6 +192,8 @@ check(
     "gateway approved",
     "wallet cancelled",
     "cash_on_delivery delivered",
+    "cash_on_delivery delivered",
+    "cash_on_delivery delivered",
   ],
 );
 
@@ -152,4 +226,65 @@ async function buy(code, wanted) {
 async function statusOf({ id }) {
   const { order } = await call(customer, "GET", `storefront/orders/${id}/payment-status`);
   return [order.status, order.paymentStatus];
+}
+
+/** Gives a delivery to the driver, who accepts it. */
+async function give(delivery_id) {
+  const { id } = await call(ops, "POST", "delivery/assignments", {
+    delivery_id,
+    driver_id: driver1.id,
+  });
+  await call(driver1, "PUT", `delivery/assignments/${id}`, { status: "accepted" });
+}
+
+async function carry(id, ...steps) {
+  for (const step of steps) await call(driver1, "POST", `delivery/deliveries/${id}/${step}`, {});
+}
+
+/** The picking orders of an order, one in each warehouse it leaves. */
+async function tasksOf({ id, order_number }) {
+  const { orders } = await call(
+    manager,
+    "GET",
+    `warehousing/picking-orders?search=${order_number}`,
+  );
+  return orders.filter(({ order_id }) => order_id === id);
+}
+
+/** Picks all of it, or of its first line as much as was found. */
+async function pick({ id, item_details }, found) {
+  await call(ops, "PUT", `warehousing/picking-orders/${id}`, {
+    status: "completed",
+    item_details: item_details.map(({ item_id, bin_id, quantity }, line) => ({
+      item_id,
+      bin_id,
+      quantity,
+      picked_quantity: line === 0 && found !== undefined ? found : quantity,
+    })),
+  });
+}
+
+/** One more phone, with a serial number of its own. */
+async function stock(warehouse_id, code) {
+  const { bins } = await call(ops, "GET", `warehousing/warehouses/${warehouse_id}/bins?limit=100`);
+  const bin_id = bins.find((one) => one.code === code).id;
+  const piece = { item_id: phone, bin_id, quantity: 1, serial_number: randomUUID() };
+  await call(ops, "POST", "warehousing/inventory/receipts", { warehouse_id, items: [piece] });
+}
+
+/** Units of an item that are available, in one warehouse or in all. */
+async function free(item, warehouse) {
+  const { inventory } = await call(
+    ops,
+    "GET",
+    `warehousing/inventory?status=available&item_id=${item}&limit=100${
+      warehouse ? `&warehouse_id=${warehouse}` : ""
+    }`,
+  );
+  return inventory.reduce((sum, { quantity }) => sum + quantity, 0);
+}
+
+async function ended({ id }) {
+  const { order } = (await call(admin, "GET", `storefront/orders/${id}`)).data;
+  return [order.status, order.fulfilment];
 }

@@ -27,10 +27,11 @@ afterAll(() => {
 });
 
 /** A server with this certificate; its port. */
-async function serve({ cert, key }: Certificate): Promise<number> {
+async function serve({ cert, key }: Certificate, pieces: string[] = ["ok"]): Promise<number> {
   const server = createServer({ cert, key }, (_request, response) => {
     received++;
-    response.end("ok");
+    for (const piece of pieces) response.write(piece);
+    response.end();
   });
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -76,4 +77,12 @@ test("a certificate that ran out, or of an authority nobody trusts, is refused",
   const unknown = await serve(await newCertificate(host, stranger));
   expect((await post(unknown)).error).toMatch(/certificate/i);
   expect(received).toBe(before);
+});
+
+test("an answer in chunks is whole, whatever its lines look like, and no longer than is kept", async () => {
+  const pieces = ["first\r\n0\r\n", "\r\n0\r\n\r\n", "last"];
+  const chunked = await serve(await newCertificate(host, authority), pieces);
+  expect(await post(chunked)).toEqual({ status: 200, body: pieces.join("") });
+  const long = await serve(await newCertificate(host, authority), ["x".repeat(60), "y".repeat(60)]);
+  expect(await post(long)).toEqual({ status: 200, body: "x".repeat(60) + "y".repeat(40) });
 });

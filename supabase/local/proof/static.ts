@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { root } from "../paths.ts";
 import { filesIn } from "./files.ts";
 import { brokenHouseRules } from "./house-rules.ts";
-import { brokenLockFile } from "./lock-file.ts";
+import { brokenLockFile, differingDenoLock } from "./lock-file.ts";
 import { findings, type ProgramResult, runDeno, runPackage, verdict } from "./programs.ts";
 import type { Step } from "./steps.ts";
 
@@ -33,8 +33,8 @@ export const staticSteps: Step[] = [
   },
   { name: "House rules", run: () => Promise.resolve(findings(brokenHouseRules())) },
   {
-    name: "Lock file is complete (npm ci)",
-    run: () => Promise.resolve(findings(brokenLockFile())),
+    name: "Lock files are complete and say the same",
+    run: () => Promise.resolve(findings([...brokenLockFile(), ...differingDenoLock()])),
   },
   {
     name: "Client types are what endpoints declare",

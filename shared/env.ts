@@ -71,6 +71,9 @@ export const secretsKeys = (read("BARID_SECRETS_KEY") ?? "").split(",").filter((
 /** For development: webhooks may go to this machine, without TLS and on any port. */
 export const allowLocalWebhooks = read("BARID_ALLOW_LOCAL_WEBHOOKS") === "1";
 
+/** URLs that are kept (pictures, logos, links) may be http as well as https. */
+export const allowHttpUrls = read("BARID_ALLOW_HTTP_URLS") === "1";
+
 /** Resolver that answers DNS questions over HTTPS as JSON; custom domains are checked with it. */
 export const dnsOverHttpsUrl = read("BARID_DNS_OVER_HTTPS_URL") ??
   "https://cloudflare-dns.com/dns-query";

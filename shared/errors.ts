@@ -129,6 +129,7 @@ const definitions = {
   zone_name_exists: 409,
   zone_tag_not_found: 404,
   zone_tag_name_exists: 409,
+  zone_tag_in_use: { status: 409, fields: ["services"] },
   barcode_batch_not_found: 404,
   barcode_serials_exhausted: 409,
 

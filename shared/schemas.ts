@@ -1,6 +1,7 @@
 /** Pieces that request and response schemas are made of. */
 import { z } from "zod";
 import { asciiDigits } from "./digits.ts";
+import { allowHttpUrls } from "./env.ts";
 import { textWithin } from "./sizes.ts";
 
 /** Any id PostgreSQL accepts, as it writes them; zod's own `uuid` also judges version bits. One that is missing is not malformed. */
@@ -40,6 +41,9 @@ export const Text = textWithin(500).min(1);
 export const LongText = textWithin(2_000);
 /** A telephone number, in the digits that telephones dial whichever a keyboard writes. */
 export const Phone = z.string().trim().min(3).max(40).overwrite(asciiDigits);
+
+/** An address a browser may be sent to: https, and http where the deployment says so (BARID_ALLOW_HTTP_URLS). */
+export const WebUrl = z.url({ protocol: allowHttpUrls ? /^https?$/ : /^https$/ }).max(2_000);
 
 /** A currency by its code of three letters, ISO 4217. */
 export const Currency = z.string().regex(/^[A-Z]{3}$/);

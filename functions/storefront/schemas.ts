@@ -15,9 +15,6 @@ export const OptionalText = z.union([
   }),
 ]);
 
-/** An address a browser may be sent to: http and https only. */
-export const WebUrl = z.url({ protocol: /^https?$/ }).max(2_000);
-
 export const Position = z.int().min(-1_000_000).max(1_000_000);
 
 /** Localized text as it is kept. */

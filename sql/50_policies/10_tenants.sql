@@ -14,7 +14,7 @@ select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => fa
 select app.tenant_table('app.counters', writes => 'insert, update', audit => false, writers => 'true');
 
 select app.tenant_table('delivery.zones', writes => 'insert, update');
-select app.tenant_table('delivery.zone_tags', writes => 'insert');
+select app.tenant_table('delivery.zone_tags', writes => 'insert, delete');
 select app.tenant_table('delivery.zone_tag_map', writes => 'insert, delete');
 select app.tenant_table('delivery.addresses', writes => 'insert, update', writers => 'true');
 select app.tenant_table('delivery.transfer_processing_points', writes => 'insert, update');

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
+import { newService } from "../support/money.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import {
   expectGuarded,
@@ -129,7 +130,7 @@ describe("zones and tags are listed", () => {
       [{}, "name"],
       [{ name: " " }, "name"],
       [{ name: 7 }, "name"],
-      [{ name: "x".repeat(501) }, "name"],
+      [{ name: "x".repeat(101) }, "name"],
     ]);
     await expectReplayed(listed.ops, tagsPath, { name: "Keyed" }, { name: "Other" });
     const { warehouse, driver, institution, customer } = listed;
@@ -137,5 +138,60 @@ describe("zones and tags are listed", () => {
       denied: [warehouse, driver, institution, customer],
     });
     await expectGuarded({ method: "GET", path: tagsPath }, { denied: [institution, customer] });
+  });
+});
+
+describe("removing a tag", () => {
+  const made = async (who: Tenant, name: string) =>
+    (await who.ops.post(tagsPath, { name })).body.data.id as string;
+
+  test("takes it off its zones; one that services choose by stays", async () => {
+    const mine = await newTenant();
+    const [loose, used] = [await made(mine, "Loose"), await made(mine, "Used")];
+    const zone = await mine.ops.post(path, {
+      name: "Z",
+      polygon: { type: "Polygon", coordinates: [square(1, 1, 1)] },
+      tag_ids: [loose, used],
+    });
+    const service = await newService(mine);
+    await sql`insert into delivery.delivery_service_zone_tags (tenant_id, service_id, tag_id)
+      values (${mine.id}, ${service}, ${used})`;
+
+    const gone = await mine.ops.delete(`${tagsPath}/${loose}`);
+    expect(gone).toSucceed(200);
+    expect(gone.body.data).toEqual({ id: loose });
+    const { body } = await mine.ops.get(`${path}/${zone.body.data.id}`);
+    expect(body.data.tags).toEqual([{ id: used, name: "Used" }]);
+    expect(await mine.ops.delete(`${tagsPath}/${loose}`)).toFailWith(404, "zone_tag_not_found");
+
+    const kept = await mine.ops.delete(`${tagsPath}/${used}`);
+    expect(kept).toFailWith(409, "zone_tag_in_use");
+    expect(kept.body.services).toHaveLength(1);
+    expect(kept.body.message).toContain(kept.body.services[0]);
+    await sql`update delivery.delivery_services set deleted_at = now() where id = ${service}`;
+    expect(await mine.ops.delete(`${tagsPath}/${used}`)).toSucceed(200);
+  });
+
+  test("is the office's, of its own tags", async () => {
+    const mine = await newTenant();
+    const tag = await made(mine, "Mine");
+    const { driver, institution, customer } = mine;
+    await expectGuarded({ method: "DELETE", path: `${tagsPath}/${tag}` }, {
+      denied: [driver, institution, customer],
+    });
+    expect(await other.ops.delete(`${tagsPath}/${tag}`)).toFailWith(404, "zone_tag_not_found");
+    expect(await mine.ops.delete(`${tagsPath}/x`)).toFailWith(400, "invalid_uuid");
+  });
+
+  test("two at once: one removes it", async () => {
+    const mine = await newTenant();
+    const tag = await made(mine, "Once");
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => mine.ops.delete(`${tagsPath}/${tag}`)),
+    );
+    const codes = answers.map(({ status }) => status);
+    expect(codes.every((status) => status === 200 || status === 404)).toBe(true);
+    expect(codes).toContain(200);
+    expect(await sql`select from delivery.zone_tags where id = ${tag}`).toHaveLength(0);
   });
 });

@@ -8,6 +8,7 @@ import {
   orNothing,
   Text,
   Timestamp,
+  WebUrl,
 } from "../../../shared/schemas.ts";
 import { Code } from "../processing-points/schemas.ts";
 
@@ -23,7 +24,7 @@ export const serviceLevels = [
 /** At most three decimals, as stored. */
 export const Quantity = z.number().min(0).max(999_999_999).multipleOf(0.001);
 /** An address of the web; an empty one is none. */
-export const Url = orEmpty(z.url({ protocol: /^https?$/ }).max(2_000));
+export const Url = orEmpty(WebUrl);
 
 const DescriptionText = z.object({
   en: orNothing(LongText),

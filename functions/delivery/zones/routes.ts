@@ -6,6 +6,7 @@ import {
   CreateTag,
   CreateZone,
   tagList,
+  TagRemoved,
   TagResponse,
   TagsResponse,
   UpdateZone,
@@ -70,6 +71,18 @@ export const zones: AnyEndpoint[] = [
     status: 201,
     errors: ["zone_tag_name_exists"],
     run: async ({ db, body }) => ({ data: await db.call("delivery.zone_tag_create", body) }),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/zone-tags/:tag_id",
+    summary: "Remove a zone tag that no delivery service chooses by",
+    access: staff,
+    params: ids("tag_id"),
+    response: TagRemoved,
+    errors: ["zone_tag_not_found", "zone_tag_in_use"],
+    run: async ({ db, params }) => ({
+      data: await db.call("delivery.zone_tag_remove", { id: params.tag_id }),
+    }),
   }),
   endpoint({
     method: "get",

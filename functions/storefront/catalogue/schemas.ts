@@ -8,9 +8,10 @@ import {
   orEmpty,
   Pagination,
   Timestamp,
+  WebUrl,
 } from "../../../shared/schemas.ts";
 import { metadataBytesMax, within } from "../../../shared/sizes.ts";
-import { Kept, Name, OptionalText, Position, WebUrl } from "../schemas.ts";
+import { Kept, Name, OptionalText, Position } from "../schemas.ts";
 
 export const CreateCategory = z.object({
   name: Name,

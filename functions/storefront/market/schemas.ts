@@ -9,6 +9,7 @@ import {
   orEmpty,
   Pagination,
   Timestamp,
+  WebUrl,
 } from "../../../shared/schemas.ts";
 import {
   contactBytesMax,
@@ -16,7 +17,7 @@ import {
   metadataBytesMax,
   within,
 } from "../../../shared/sizes.ts";
-import { Kept, OptionalText, Position, WebUrl } from "../schemas.ts";
+import { Kept, OptionalText, Position } from "../schemas.ts";
 
 export const marketStatuses = [
   "draft",

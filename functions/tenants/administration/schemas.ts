@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineList, oneOf } from "../../../shared/list.ts";
-import { Id, JsonObject, LongText, orEmpty, Phone, Text } from "../../../shared/schemas.ts";
+import { Id, JsonObject, LongText, orEmpty, Phone, Text, WebUrl } from "../../../shared/schemas.ts";
 import { contactBytesMax, metadataBytesMax, within } from "../../../shared/sizes.ts";
 import { Tenant } from "../me/schemas.ts";
 import { Email } from "../users/schemas.ts";
@@ -28,7 +28,7 @@ export const ContactInfo = within(
   }),
 );
 
-export const Url = orEmpty(z.url({ protocol: /^https?$/ }).max(2_000));
+export const Url = orEmpty(WebUrl);
 
 export const CreateTenant = z.object({
   name: TenantName,

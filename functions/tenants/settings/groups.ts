@@ -15,6 +15,7 @@ import {
   orEmpty,
   Phone,
   Text,
+  WebUrl,
 } from "../../../shared/schemas.ts";
 
 const Word = z.string().trim().min(1).max(64);
@@ -22,7 +23,7 @@ const Name = z.union([Text, LocalizedText]);
 const Positive = z.number().positive().max(1_000_000_000);
 const Count = z.int().min(0).max(1_000_000);
 const Seconds = z.int().min(1).max(86_400);
-const Url = orEmpty(z.url().max(2_000));
+const Url = orEmpty(WebUrl);
 const yesNo = z.boolean();
 
 /** Saved and told again, and nothing more: what Barid does is the same whatever it says. */

@@ -2440,6 +2440,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/delivery/zone-tags/{tag_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a zone tag that no delivery service chooses by
+         * @description Who: permission manage:operations:tenant.
+         */
+        delete: operations["delete_delivery_zone_tags_tag_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/delivery/zones": {
         parameters: {
             query?: never;
@@ -2448,7 +2468,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List zones
+         * List zones, without their polygons
          * @description Who: permission view:tenant, or role driver.
          */
         get: operations["get_delivery_zones"];
@@ -2471,7 +2491,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get a zone with its polygon
+         * @description Who: permission view:tenant, or role driver.
+         */
+        get: operations["get_delivery_zones_zone_id"];
         put?: never;
         post?: never;
         delete?: never;
@@ -6383,11 +6407,50 @@ export interface components {
             };
         };
         /**
-         * @description `service_not_found`: This delivery service does not exist.
+         * @description `zone_not_found`: This zone does not exist.
          *
          *     `tenant_not_found`: This company does not exist.
          */
         "404_11": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "zone_not_found" | "tenant_not_found";
+                    field?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
+         * @description `zone_tag_not_found`: This zone tag does not exist.
+         *
+         *     `tenant_not_found`: This company does not exist.
+         */
+        "404_12": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "zone_tag_not_found" | "tenant_not_found";
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
+         * @description `service_not_found`: This delivery service does not exist.
+         *
+         *     `tenant_not_found`: This company does not exist.
+         */
+        "404_13": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6407,7 +6470,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_12": {
+        "404_14": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6427,7 +6490,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_13": {
+        "404_15": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6446,7 +6509,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_14": {
+        "404_16": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6465,7 +6528,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_15": {
+        "404_17": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6484,7 +6547,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_16": {
+        "404_18": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6504,7 +6567,7 @@ export interface components {
          *
          *     This company does not exist.
          */
-        "404_17": {
+        "404_19": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6522,7 +6585,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_18": {
+        "404_20": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6542,7 +6605,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_19": {
+        "404_21": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6562,7 +6625,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_20": {
+        "404_22": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6587,7 +6650,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_21": {
+        "404_23": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6608,7 +6671,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_22": {
+        "404_24": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6631,7 +6694,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_23": {
+        "404_25": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6651,7 +6714,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_24": {
+        "404_26": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6670,7 +6733,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_25": {
+        "404_27": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6692,7 +6755,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_26": {
+        "404_28": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6712,7 +6775,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_27": {
+        "404_29": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6732,7 +6795,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_28": {
+        "404_30": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6751,7 +6814,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_29": {
+        "404_31": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6772,7 +6835,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_30": {
+        "404_32": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6792,7 +6855,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_31": {
+        "404_33": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6811,7 +6874,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_32": {
+        "404_34": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6830,7 +6893,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_33": {
+        "404_35": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6849,7 +6912,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_34": {
+        "404_36": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6868,7 +6931,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_35": {
+        "404_37": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6887,7 +6950,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_36": {
+        "404_38": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6906,7 +6969,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_37": {
+        "404_39": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6925,7 +6988,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_38": {
+        "404_40": {
             headers: {
                 [name: string]: unknown;
             };
@@ -7815,7 +7878,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_34"];
+            404: components["responses"]["404_36"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -8140,7 +8203,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_34"];
+            404: components["responses"]["404_36"];
             /**
              * @description `remittance_exceeds_owed`: The carrier owes {owed} {currency} of this, less than the amount.
              *
@@ -8252,7 +8315,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_35"];
+            404: components["responses"]["404_37"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -8339,7 +8402,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_35"];
+            404: components["responses"]["404_37"];
             /**
              * @description `remittance_already_reversed`: This payment has already been taken back.
              *
@@ -8427,7 +8490,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_34"];
+            404: components["responses"]["404_36"];
             /**
              * @description `carrier_not_enabled`: The carrier is not enabled.
              *
@@ -8649,26 +8712,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            /**
-             * @description `zone_not_found`: This zone does not exist.
-             *
-             *     `tenant_not_found`: This company does not exist.
-             */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code: "zone_not_found" | "tenant_not_found";
-                        field?: string;
-                        message: string;
-                        /** @constant */
-                        success: false;
-                    };
-                };
-            };
+            404: components["responses"]["404_11"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -9346,7 +9390,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_16"];
+            404: components["responses"]["404_18"];
             409: components["responses"]["409_7"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -9404,7 +9448,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_16"];
+            404: components["responses"]["404_18"];
             /**
              * @description `assignment_ended`: This assignment has ended and can no longer be changed.
              *
@@ -9603,7 +9647,7 @@ export interface operations {
             };
             401: components["responses"]["401_2"];
             403: components["responses"]["403_4"];
-            404: components["responses"]["404_17"];
+            404: components["responses"]["404_19"];
             429: components["responses"]["429_2"];
             500: components["responses"]["500_2"];
             503: components["responses"]["503_3"];
@@ -10201,7 +10245,7 @@ export interface operations {
             };
             401: components["responses"]["401_2"];
             403: components["responses"]["403_4"];
-            404: components["responses"]["404_17"];
+            404: components["responses"]["404_19"];
             /** @description This Idempotency-Key was already used with other input. */
             409: {
                 headers: {
@@ -10345,7 +10389,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_12"];
+            404: components["responses"]["404_14"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -11513,7 +11557,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_14"];
+            404: components["responses"]["404_16"];
             /**
              * @description `handover_not_cancellable`: This cash handover can no longer be taken back.
              *
@@ -11617,7 +11661,7 @@ export interface operations {
             400: components["responses"]["400_12"];
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_14"];
+            404: components["responses"]["404_16"];
             /**
              * @description `handover_not_declared`: This cash has already been counted.
              *
@@ -11765,7 +11809,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_14"];
+            404: components["responses"]["404_16"];
             /**
              * @description `handover_not_in_discrepancy`: This cash handover has no open difference.
              *
@@ -11922,7 +11966,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_12"];
+            404: components["responses"]["404_14"];
             /**
              * @description `settlement_idempotency_conflict`: This key was already used for another settlement.
              *
@@ -12087,7 +12131,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_12"];
+            404: components["responses"]["404_14"];
             /**
              * @description `settlement_idempotency_conflict`: This key was already used for another settlement.
              *
@@ -12457,7 +12501,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_13"];
+            404: components["responses"]["404_15"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -12534,7 +12578,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_13"];
+            404: components["responses"]["404_15"];
             /** @description `settlement_receipt_failed`: The settlement succeeded, but its receipt could not be printed. Print it again. */
             409: {
                 headers: {
@@ -12622,7 +12666,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_13"];
+            404: components["responses"]["404_15"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -12729,7 +12773,7 @@ export interface operations {
             400: components["responses"]["400_9"];
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_13"];
+            404: components["responses"]["404_15"];
             /**
              * @description `settlement_already_reversed`: This settlement has already been taken back.
              *
@@ -12831,7 +12875,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_13"];
+            404: components["responses"]["404_15"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -12889,7 +12933,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_12"];
+            404: components["responses"]["404_14"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -16942,7 +16986,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_12"];
+            404: components["responses"]["404_14"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -17049,7 +17093,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_12"];
+            404: components["responses"]["404_14"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -18785,7 +18829,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "branch_in_use" | "processing_point_inactive" | "idempotency_conflict";
                         count?: number;
-                        manifests?: string;
+                        manifests?: Record<string, never>[];
                         message: string;
                         /** @constant */
                         success: false;
@@ -18859,7 +18903,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "branch_in_use" | "idempotency_conflict";
                         count?: number;
-                        manifests?: string;
+                        manifests?: Record<string, never>[];
                         message: string;
                         /** @constant */
                         success: false;
@@ -19067,7 +19111,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_11"];
+            404: components["responses"]["404_13"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -19215,7 +19259,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_11"];
+            404: components["responses"]["404_13"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -19704,7 +19748,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_11"];
+            404: components["responses"]["404_13"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -19966,7 +20010,7 @@ export interface operations {
                     };
                 };
             };
-            404: components["responses"]["404_11"];
+            404: components["responses"]["404_13"];
             /**
              * @description `delivery_service_in_use`: The service cannot be deleted while orders of the store wait for approval with it or drafts name it. Switch it off instead.
              *
@@ -20771,8 +20815,7 @@ export interface operations {
                         /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
                         ignored?: string[];
                         message: string;
-                        /** @constant */
-                        success: true;
+                        success: boolean;
                     };
                 };
             };
@@ -23957,7 +24000,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "processing_point_code_exists" | "processing_point_in_use" | "idempotency_conflict";
                         count?: number;
-                        manifests?: string;
+                        manifests?: Record<string, never>[];
                         message: string;
                         /** @constant */
                         success: false;
@@ -24030,7 +24073,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "processing_point_in_use" | "idempotency_conflict";
                         count?: number;
-                        manifests?: string;
+                        manifests?: Record<string, never>[];
                         message: string;
                         /** @constant */
                         success: false;
@@ -24490,7 +24533,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_15"];
+            404: components["responses"]["404_17"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -24904,7 +24947,7 @@ export interface operations {
             400: components["responses"]["400_11"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_15"];
+            404: components["responses"]["404_17"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -25130,6 +25173,73 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    delete_delivery_zone_tags_tag_id: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path: {
+                tag_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** Format: uuid */
+                            id: string;
+                        };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            400: components["responses"]["400_4"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_12"];
+            /**
+             * @description `zone_tag_in_use`: Delivery services choose their zones by this tag: {services}. Take it off them first.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "zone_tag_in_use" | "idempotency_conflict";
+                        message: string;
+                        services?: string[];
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     get_delivery_zones: {
         parameters: {
             query?: {
@@ -25275,28 +25385,76 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            /**
-             * @description `zone_tag_not_found`: This zone tag does not exist.
-             *
-             *     `tenant_not_found`: This company does not exist.
-             */
-            404: {
+            404: components["responses"]["404_12"];
+            409: components["responses"]["409_6"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_delivery_zones_zone_id: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path: {
+                zone_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
                 headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @enum {unknown} */
-                        code: "zone_tag_not_found" | "tenant_not_found";
+                        data: {
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: uuid */
+                            id: string;
+                            is_active: boolean;
+                            name: string;
+                            polygon: {
+                                coordinates: number[][][];
+                                /** @constant */
+                                type: "Polygon";
+                            };
+                            tags: {
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            }[];
+                            /** Format: date-time */
+                            updated_at: string;
+                        };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
                         message: string;
                         /** @constant */
-                        success: false;
+                        success: true;
                     };
                 };
             };
-            409: components["responses"]["409_6"];
-            413: components["responses"]["413"];
-            415: components["responses"]["415"];
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_11"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -25564,7 +25722,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_38"];
+            404: components["responses"]["404_40"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -25851,7 +26009,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401_3"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_38"];
+            404: components["responses"]["404_40"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -26154,7 +26312,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -26508,7 +26666,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_30"];
+            404: components["responses"]["404_32"];
             409: components["responses"]["409_13"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -26589,7 +26747,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_30"];
+            404: components["responses"]["404_32"];
             409: components["responses"]["409_13"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -26752,7 +26910,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -26824,7 +26982,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_27"];
+            404: components["responses"]["404_29"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -26912,7 +27070,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_27"];
+            404: components["responses"]["404_29"];
             409: components["responses"]["409"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
@@ -26969,7 +27127,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_27"];
+            404: components["responses"]["404_29"];
             /**
              * @description `category_in_use`: Products are in this category; move them first.
              *
@@ -27061,7 +27219,7 @@ export interface operations {
             400: components["responses"]["400_13"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -27113,7 +27271,7 @@ export interface operations {
             400: components["responses"]["400_17"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_26"];
+            404: components["responses"]["404_28"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -27224,7 +27382,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             /**
              * @description `custom_domain_taken`: This domain is connected to another store.
              *
@@ -27308,7 +27466,7 @@ export interface operations {
             400: components["responses"]["400_17"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_26"];
+            404: components["responses"]["404_28"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -27481,7 +27639,7 @@ export interface operations {
             400: components["responses"]["400_13"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -27662,7 +27820,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             409: components["responses"]["409"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
@@ -27752,7 +27910,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -27848,7 +28006,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             409: components["responses"]["409_3"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
@@ -28162,7 +28320,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             409: components["responses"]["409"];
             412: components["responses"]["412"];
             429: components["responses"]["429"];
@@ -28259,7 +28417,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             /**
              * @description `market_not_approved`: Only an approved market can be published.
              *
@@ -28408,7 +28566,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             409: components["responses"]["409_3"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -28872,7 +29030,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_29"];
+            404: components["responses"]["404_31"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -29102,7 +29260,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_29"];
+            404: components["responses"]["404_31"];
             /**
              * @description `order_not_short`: The warehouse found all goods of this order, or has not finished picking them.
              *
@@ -29532,7 +29690,7 @@ export interface operations {
             400: components["responses"]["400_18"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_29"];
+            404: components["responses"]["404_31"];
             /**
              * @description `order_not_cancellable`: An order that has been shipped, delivered or cancelled cannot be cancelled.
              *
@@ -29755,7 +29913,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_29"];
+            404: components["responses"]["404_31"];
             409: components["responses"]["409_12"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
@@ -29874,7 +30032,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_29"];
+            404: components["responses"]["404_31"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -30118,7 +30276,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_29"];
+            404: components["responses"]["404_31"];
             /**
              * @description `order_not_paid`: The order is not paid in full.
              *
@@ -30221,7 +30379,7 @@ export interface operations {
             400: components["responses"]["400_18"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_29"];
+            404: components["responses"]["404_31"];
             409: components["responses"]["409_12"];
             412: components["responses"]["412"];
             413: components["responses"]["413"];
@@ -30421,7 +30579,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_29"];
+            404: components["responses"]["404_31"];
             /**
              * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
@@ -30865,7 +31023,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -31188,7 +31346,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_28"];
+            404: components["responses"]["404_30"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -31423,7 +31581,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_28"];
+            404: components["responses"]["404_30"];
             409: components["responses"]["409"];
             412: components["responses"]["412"];
             429: components["responses"]["429"];
@@ -31509,7 +31667,7 @@ export interface operations {
                     };
                 };
             };
-            404: components["responses"]["404_28"];
+            404: components["responses"]["404_30"];
             /**
              * @description `product_already_reviewed`: You reviewed this purchase already.
              *
@@ -31593,7 +31751,7 @@ export interface operations {
             304: components["responses"]["304"];
             400: components["responses"]["400"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -31657,7 +31815,7 @@ export interface operations {
             304: components["responses"]["304"];
             400: components["responses"]["400"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -31716,7 +31874,7 @@ export interface operations {
             304: components["responses"]["304"];
             400: components["responses"]["400"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -31788,7 +31946,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -31875,7 +32033,7 @@ export interface operations {
             304: components["responses"]["304"];
             400: components["responses"]["400"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_25"];
+            404: components["responses"]["404_27"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -33461,7 +33619,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_33"];
+            404: components["responses"]["404_35"];
             409: components["responses"]["409_14"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -33515,7 +33673,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_33"];
+            404: components["responses"]["404_35"];
             409: components["responses"]["409_14"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -34973,7 +35131,7 @@ export interface operations {
             400: components["responses"]["400_19"];
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_32"];
+            404: components["responses"]["404_34"];
             /**
              * @description `user_field_fixed`: {field} of this user cannot be changed here.
              *
@@ -35068,7 +35226,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_32"];
+            404: components["responses"]["404_34"];
             /**
              * @description `cannot_deactivate_self`: You cannot deactivate yourself.
              *
@@ -35421,7 +35579,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_31"];
+            404: components["responses"]["404_33"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -35489,7 +35647,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_5"];
-            404: components["responses"]["404_31"];
+            404: components["responses"]["404_33"];
             /**
              * @description `api_key_ended`: This API key has ended. Make another.
              *
@@ -35822,7 +35980,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_33"];
+            404: components["responses"]["404_35"];
             /**
              * @description `invitation_not_pending`: This invitation is not open any more; its status is {status}.
              *
@@ -35897,7 +36055,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_33"];
+            404: components["responses"]["404_35"];
             409: components["responses"]["409_14"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -36769,7 +36927,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_20"];
+            404: components["responses"]["404_22"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -36845,7 +37003,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_20"];
+            404: components["responses"]["404_22"];
             /**
              * @description `item_sku_exists`: Another inventory item already has this SKU.
              *
@@ -37220,7 +37378,7 @@ export interface operations {
             400: components["responses"]["400_15"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_21"];
+            404: components["responses"]["404_23"];
             /**
              * @description `bin_inactive`: The bin is out of use.
              *
@@ -37497,7 +37655,7 @@ export interface operations {
             400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_21"];
+            404: components["responses"]["404_23"];
             409: components["responses"]["409_9"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -37713,7 +37871,7 @@ export interface operations {
             400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_21"];
+            404: components["responses"]["404_23"];
             /**
              * @description `bin_inactive`: The bin is out of use.
              *
@@ -37942,7 +38100,7 @@ export interface operations {
             400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_21"];
+            404: components["responses"]["404_23"];
             409: components["responses"]["409_9"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -38035,7 +38193,7 @@ export interface operations {
             400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_21"];
+            404: components["responses"]["404_23"];
             /**
              * @description `inventory_item_inactive`: The inventory item is out of use.
              *
@@ -39215,7 +39373,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_23"];
+            404: components["responses"]["404_25"];
             409: components["responses"]["409_10"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -39309,7 +39467,7 @@ export interface operations {
             400: components["responses"]["400_15"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_18"];
+            404: components["responses"]["404_20"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -40913,7 +41071,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_22"];
+            404: components["responses"]["404_24"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -41029,7 +41187,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_22"];
+            404: components["responses"]["404_24"];
             /**
              * @description `sorting_session_not_active`: The sorting session has ended.
              *
@@ -41127,7 +41285,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_22"];
+            404: components["responses"]["404_24"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -41992,7 +42150,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_18"];
+            404: components["responses"]["404_20"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -42209,7 +42367,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_18"];
+            404: components["responses"]["404_20"];
             /**
              * @description `warehouse_has_inventory`: The warehouse still holds inventory and cannot be deleted.
              *
@@ -42312,7 +42470,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_18"];
+            404: components["responses"]["404_20"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -42385,7 +42543,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_18"];
+            404: components["responses"]["404_20"];
             /**
              * @description `bin_code_exists`: Another bin of this warehouse already has this code.
              *
@@ -42475,7 +42633,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_19"];
+            404: components["responses"]["404_21"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -42554,7 +42712,7 @@ export interface operations {
             400: components["responses"]["400_3"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_19"];
+            404: components["responses"]["404_21"];
             /**
              * @description `bin_code_exists`: Another bin of this warehouse already has this code.
              *
@@ -42711,7 +42869,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_18"];
+            404: components["responses"]["404_20"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -42788,7 +42946,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_18"];
+            404: components["responses"]["404_20"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -43352,7 +43510,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_23"];
+            404: components["responses"]["404_25"];
             409: components["responses"]["409_10"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -43484,7 +43642,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_26"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -43610,7 +43768,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_26"];
             /**
              * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
@@ -43757,7 +43915,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_26"];
             /**
              * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
@@ -44545,7 +44703,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_24"];
+            404: components["responses"]["404_26"];
             /**
              * @description `waybill_action_not_allowed`: Not possible: the waybill is {state}.
              *
@@ -44682,7 +44840,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_37"];
+            404: components["responses"]["404_39"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -44730,7 +44888,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_37"];
+            404: components["responses"]["404_39"];
             /**
              * @description `webhook_event_not_failed`: Only a failed event can be retried, and nobody else may be retrying it.
              *
@@ -45133,7 +45291,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_36"];
+            404: components["responses"]["404_38"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -45181,7 +45339,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_36"];
+            404: components["responses"]["404_38"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -45234,7 +45392,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_36"];
+            404: components["responses"]["404_38"];
             /**
              * @description `webhook_subscription_inactive`: The subscription is not active.
              *
@@ -45323,7 +45481,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_36"];
+            404: components["responses"]["404_38"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];

@@ -12292,6 +12292,13 @@ begin
   return v_zone;
 end $$;
 
+-- {id} -> the zone with its polygon. Fails: zone_not_found.
+create or replace function delivery.zone_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return delivery.zone_shown((input ->> 'id')::uuid);
+end $$;
+
 -- Gives a zone exactly these tags. Fails: zone_tag_not_found.
 create or replace function delivery.zone_set_tags(zone_id uuid, tag_ids uuid[]) returns void
 language plpgsql set search_path = '' as $$
@@ -12361,6 +12368,35 @@ declare
 begin
   insert into delivery.zone_tags (tenant_id, name) values (app.tenant_id(), input ->> 'name') returning * into v_tag;
   return jsonb_build_object('id', v_tag.id, 'name', v_tag.name, 'created_at', v_tag.created_at);
+end $$;
+
+-- Removes a tag, also from the zones that carry it. {id} -> {id}. Fails: zone_tag_not_found, zone_tag_in_use (services
+-- choose their zones by it; their codes are named, the first ten).
+create or replace function delivery.zone_tag_remove(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_id uuid := (input ->> 'id')::uuid;
+  v_services jsonb;
+begin
+  if not exists (select from delivery.zone_tags t where t.tenant_id = v_tenant and t.id = v_id) then
+    perform app.fail('zone_tag_not_found');
+  end if;
+  select jsonb_agg(u.code order by u.code) into v_services from (
+    select s.code from delivery.delivery_service_zone_tags x
+    join delivery.delivery_services s on s.tenant_id = x.tenant_id and s.id = x.service_id
+    where x.tenant_id = v_tenant and x.tag_id = v_id and s.deleted_at is null order by s.code limit 10) u;
+  if v_services is not null then
+    perform app.fail('zone_tag_in_use', jsonb_build_object('services', v_services));
+  end if;
+  delete from delivery.delivery_service_zone_tags x where x.tenant_id = v_tenant and x.tag_id = v_id;
+  delete from delivery.zone_tag_map m where m.tenant_id = v_tenant and m.tag_id = v_id;
+  delete from delivery.zone_tags t where t.tenant_id = v_tenant and t.id = v_id;
+  return jsonb_build_object('id', v_id);
+exception when foreign_key_violation then
+  -- A service or a zone took it meanwhile.
+  perform app.fail('zone_tag_in_use', jsonb_build_object('services', '[]'::jsonb));
+  return null;
 end $$;
 
 -- sql/40_functions/integration/10_events.sql
@@ -25716,7 +25752,7 @@ select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => fa
 select app.tenant_table('app.counters', writes => 'insert, update', audit => false, writers => 'true');
 
 select app.tenant_table('delivery.zones', writes => 'insert, update');
-select app.tenant_table('delivery.zone_tags', writes => 'insert');
+select app.tenant_table('delivery.zone_tags', writes => 'insert, delete');
 select app.tenant_table('delivery.zone_tag_map', writes => 'insert, delete');
 select app.tenant_table('delivery.addresses', writes => 'insert, update', writers => 'true');
 select app.tenant_table('delivery.transfer_processing_points', writes => 'insert, update');

@@ -20,6 +20,9 @@ export const hints: Record<string, (things: Things, asked?: string) => Record<st
     reason: "damaged",
   }),
   "POST /delivery/transfer-manifests": () => ({ creation_source: "form" }),
+  "POST /tenants/me/api-keys": () => ({
+    expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+  }),
   "POST /delivery/transfer-manifests/:manifest_id/proofs": () => ({
     stage: "pickup",
     photo_urls: ["https://example.test/photo.jpg"],

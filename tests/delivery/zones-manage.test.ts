@@ -100,6 +100,22 @@ describe("zones and tags are listed", () => {
       created_at: expect.any(String),
       updated_at: expect.any(String),
     });
+    const one = await listed.driver.get(`${path}/${answer.body.data[0].id}`);
+    expect(one).toSucceed(200);
+    expect(one.body.data).toEqual({
+      ...answer.body.data[0],
+      polygon: { type: "Polygon", coordinates: [square(4, 4, 1)] },
+    });
+    await expectGuarded({ method: "GET", path: `${path}/${one.body.data.id}` }, {
+      denied: [listed.customer, listed.institution],
+    });
+    await expectNoSuch(
+      listed.staff,
+      { method: "GET", path: `${path}/{id}` },
+      "zone_id",
+      "zone_not_found",
+      foreignZone,
+    );
     await expectPaged(listed.staff, path, "name");
     await expectGuarded({ method: "GET", path }, {
       denied: [listed.customer, listed.institution],

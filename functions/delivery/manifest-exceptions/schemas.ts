@@ -59,6 +59,8 @@ export const ExceptionsResponse = z.object({
   pagination: Pagination,
 });
 export const ExceptionsResolved = z.object({
+  /** False where nothing was resolved. */
+  success: z.boolean(),
   data: z.object({
     resolved_count: z.int(),
     failed_count: z.int(),

@@ -39,7 +39,7 @@ export const zones: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/zones",
-    summary: "List zones",
+    summary: "List zones, without their polygons",
     access: readers,
     query: zoneList.query,
     response: ZonesResponse,
@@ -47,6 +47,18 @@ export const zones: AnyEndpoint[] = [
       const page = await zoneList.run(db, query);
       return { data: page.rows, pagination: pagination(page) };
     },
+  }),
+  endpoint({
+    method: "get",
+    path: "/zones/:zone_id",
+    summary: "Get a zone with its polygon",
+    access: readers,
+    params: ids("zone_id"),
+    response: ZoneResponse,
+    errors: ["zone_not_found"],
+    run: async ({ db, params }) => ({
+      data: await db.call("delivery.zone_get", { id: params.zone_id }),
+    }),
   }),
   endpoint({
     method: "patch",

@@ -121,6 +121,13 @@ begin
   return v_zone;
 end $$;
 
+-- {id} -> the zone with its polygon. Fails: zone_not_found.
+create or replace function delivery.zone_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return delivery.zone_shown((input ->> 'id')::uuid);
+end $$;
+
 -- Gives a zone exactly these tags. Fails: zone_tag_not_found.
 create or replace function delivery.zone_set_tags(zone_id uuid, tag_ids uuid[]) returns void
 language plpgsql set search_path = '' as $$

@@ -74,13 +74,19 @@ export class OrderGoods extends Parcels {
     return accepted !== undefined;
   }
 
-  /** Refused at the door, received again, and ended by the shop, which gives back what was paid. */
+  /** Refused at the door and received again; the order ends with its delivery, and what was paid is refunded. */
   private async refuseOrder(order: Approved, driver: DriverOf): Promise<void> {
-    const { ops, admin, shop } = this.place;
+    const { ops, shop } = this.place;
     if (!await this.move(driver, order.delivery, "fail")) return;
     const back = await this.move(driver, order.delivery, "return");
     if (!back) return;
     this.facts.told("returned", order.delivery, "nothing");
+    this.facts.told(
+      "bought",
+      order.cart,
+      `${order.id} cancelled ${order.paid ? "paid" : "pending"}`,
+    );
+    if (order.paid) this.facts.told("refunded", order.id, String(order.total));
     const received = await this.ask(
       ops,
       "PUT",
@@ -88,21 +94,6 @@ export class OrderGoods extends Parcels {
       { status: "received", item_details: [{ bin_id: shop.shelf.bin }] },
       (answer) => answer.order.status === "received",
     );
-    if (!received) return;
-    this.facts.ended("assigned", order.delivery);
-    const ended = await this.ask(
-      admin,
-      "PUT",
-      `/storefront/orders/${order.id}/return`,
-      { reason: "customer_request" },
-      ({ data }) => data.order.id === order.id && data.order.status === "cancelled",
-    );
-    if (!ended) return;
-    this.facts.told(
-      "bought",
-      order.cart,
-      `${order.id} cancelled ${order.paid ? "paid" : "pending"}`,
-    );
-    if (order.paid) this.facts.told("refunded", order.id, String(order.total));
+    if (received) this.facts.ended("assigned", order.delivery);
   }
 }

@@ -130,8 +130,7 @@ begin
 end $$;
 
 -- Orders follow the deliveries that bring them, whoever moves those: what is picked up leaves its warehouse, what one of them
--- brought is the customer's, and when none is open any more and one was delivered, so is the order. One of which nothing was
--- delivered ends when its shop says so (see storefront.order_return).
+-- brought is the customer's, and when none is open any more, the order is delivered if one of them was, else it came back.
 create or replace function private.orders_follow() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -170,6 +169,9 @@ begin
   from delivery.deliveries d where d.tenant_id = o.tenant_id and d.order_id = o.id;
   if v_ends.delivered and v_ends.over then
     perform private.order_delivered(o, p_booked => true);
+  elsif v_ends.over then
+    update storefront.storefront_orders x set status = 'cancelled', cancelled_at = now(), cancel_reason = 'other', fulfilment = 'returned'
+    where x.tenant_id = o.tenant_id and x.id = o.id;
   elsif v_ends.delivered then
     update storefront.storefront_orders x set fulfilment = 'partial'
     where x.tenant_id = o.tenant_id and x.id = o.id and x.fulfilment = 'none';
@@ -180,10 +182,11 @@ drop trigger if exists orders_follow on delivery.deliveries;
 create trigger orders_follow after update on delivery.deliveries referencing old table as old_rows new table as new_rows
   for each statement execute function private.orders_follow();
 
--- What is left to do for an order that was delivered, at the end of a core (private.orders_settle) or of the transaction, when nothing is
--- locked after it any more: what
--- is still set aside for it is free, and what was paid for goods that the customer did not get goes back to his wallet. His fee stays
--- paid, since something was delivered. Where the shop's wallet is short, the order ends all the same and the shop is told.
+-- What is left to do for an order whose deliveries have ended, at the end of a core (private.orders_settle) or of the transaction, when
+-- nothing is locked after it any more: what is still set aside for it is free, what left and came back is expected in a warehouse, and
+-- what was paid for goods that the customer did not get is refunded to their wallet; the fee only where nothing was delivered. Where
+-- the shop's wallet is short, the order ends all the same, with an event. One that the shop sent itself and ends by hand
+-- (storefront.order_return) has been settled there.
 create or replace function private.order_settle() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -191,9 +194,20 @@ declare
   v_got numeric;
   v_owed numeric := 0;
 begin
-  perform private.order_picks_drop(new.id);
   select * into o from storefront.storefront_orders x where x.tenant_id = new.tenant_id and x.id = new.id;
-  if o.payment_status = 'paid' and o.payment_method <> 'cash_on_delivery' and o.fulfilment = 'partial' then
+  if o.status = 'cancelled' and not exists (
+      select from storefront.storefront_order_parts p
+      where p.tenant_id = o.tenant_id and p.order_id = o.id and p.left_at is not null and p.delivery_id is not null) then
+    return null;
+  end if;
+  perform private.order_picks_drop(o.id);
+  if o.status = 'cancelled' then
+    perform private.order_goods_expect(o.id);
+    perform private.order_payment_drop(o.id);
+    if o.payment_status = 'paid' then
+      v_owed := private.order_refundable(o);
+    end if;
+  elsif o.payment_status = 'paid' and o.payment_method <> 'cash_on_delivery' and o.fulfilment = 'partial' then
     select coalesce(sum(i.unit_price * g.delivered), 0) into v_got
     from storefront.order_goods g
     join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
@@ -218,7 +232,7 @@ end $$;
 drop trigger if exists settle on storefront.storefront_orders;
 create constraint trigger settle after update on storefront.storefront_orders
   deferrable initially deferred for each row
-  when (new.status = 'delivered' and old.status <> 'delivered') execute function private.order_settle();
+  when (new.status = 'delivered' and old.status <> 'delivered' or new.fulfilment = 'returned' and old.fulfilment <> 'returned') execute function private.order_settle();
 
 -- Settles now the orders that a core has ended: its last line, since money is booked by cores alone.
 create or replace function private.orders_settle() returns void

@@ -30,8 +30,8 @@ begin
   return storefront.order_call_off(input, came_back => false);
 end $$;
 
--- Ends a shipped order that its customer did not get: one sent by the shop's own means, or whose deliveries are all over. Cash for
--- it was never taken; what was paid goes back as in order_cancel, which has the same input and answer. The goods that left are
+-- Ends an order sent by the shop's own means that its customer did not get; one that deliveries brought ends with them
+-- (private.order_follows_ends). Cash for it was never taken; what was paid goes back as in order_cancel, which has the same input and answer. The goods that left are
 -- expected in the warehouse they came from, unless their delivery named another; received there, they are available again.
 -- Fails: order_not_found, invalid_status_transition, order_has_delivery, what order_refund fails with.
 create or replace function storefront.order_return(input jsonb) returns jsonb
@@ -40,7 +40,7 @@ begin
   return storefront.order_call_off(input, came_back => true);
 end $$;
 
--- Ends an order as cancelled. came_back: the administrator says so himself. See order_cancel and order_return.
+-- Ends an order as cancelled. came_back: the shop says that the goods came back. See order_cancel and order_return.
 create or replace function storefront.order_call_off(input jsonb, came_back boolean) returns jsonb
 language plpgsql set search_path = '' as $$
 declare

@@ -3626,6 +3626,7 @@ alter table delivery.transfer_manifest_exceptions add constraint photo_urls_abov
 
 drop view if exists delivery.addresses_list cascade;
 drop view if exists delivery.own_addresses_list cascade;
+drop view if exists delivery.usable_addresses cascade;
 
 -- Addresses as every response shows them.
 create view delivery.addresses_list with (security_invoker = true) as
@@ -3641,7 +3642,22 @@ from delivery.addresses a
 join delivery.addresses_list l on l.id = a.id
 where a.in_address_book and ((select app.sees_tenant()) or a.owner_user_id = (select app.user_id()));
 
-grant select on delivery.addresses_list, delivery.own_addresses_list to barid_caller;
+-- The addresses that a caller may name in what they order: staff the tenant's, everybody else their own, those of their own
+-- orders, and the places of the company that they see anyway. An address without an owner is an order's, a recipient's home for instance: the policy
+-- shows it to those who carry the order, and being shown it does not make it theirs to use.
+create view delivery.usable_addresses with (security_invoker = true) as
+select a.id
+from delivery.addresses a
+where (select app.sees_tenant()) or a.owner_user_id = (select app.user_id())
+  or exists (select from delivery.transfer_processing_points p where p.tenant_id = a.tenant_id and p.address_id = a.id)
+  or exists (select from delivery.institution_branches b where b.tenant_id = a.tenant_id and b.address_id = a.id)
+  or exists (select from warehousing.warehouses w where w.tenant_id = a.tenant_id and w.address_id = a.id)
+  or exists (select from delivery.deliveries d where d.tenant_id = a.tenant_id and d.pickup_address_id = a.id
+    and (select app.user_id()) in (d.customer_id, d.institution_user_id))
+  or exists (select from delivery.deliveries d where d.tenant_id = a.tenant_id and d.dropoff_address_id = a.id
+    and (select app.user_id()) in (d.customer_id, d.institution_user_id));
+
+grant select on delivery.addresses_list, delivery.own_addresses_list, delivery.usable_addresses to barid_caller;
 
 -- sql/30_views/delivery/20_processing_points.sql
 
@@ -6706,6 +6722,9 @@ begin
     if not found then
       perform app.fail('warehouse_not_found', jsonb_build_object('field', place || '_warehouse_id'));
     end if;
+  end if;
+  if v_id is not null and not exists (select from delivery.usable_addresses u where u.id = v_id) then
+    perform app.fail('address_not_found', jsonb_build_object('field', place || '_address_id'));
   end if;
   if v_id is null and v_at is not null then
     insert into delivery.addresses (tenant_id, title, full_address, city, country, latitude, longitude, contact_info, owner_user_id)
@@ -10093,7 +10112,7 @@ begin
   if not v_active then
     perform app.fail('branch_inactive');
   end if;
-  if (select count(*) from delivery.addresses a where a.tenant_id = app.tenant_id() and a.id = any (address_ids))
+  if (select count(*) from delivery.usable_addresses a where a.id = any (address_ids))
       < (select count(distinct id) from unnest(address_ids) id) then
     perform app.fail('address_not_found');
   end if;
@@ -10322,7 +10341,8 @@ begin
   v_address := coalesce((input ->> 'source_address_id')::uuid, v_branch.address_id);
   -- Staff see every address; a parcel's origin is the tenant's or the institution's own.
   if not exists (select from delivery.addresses a where a.tenant_id = app.tenant_id() and a.id = v_address
-      and (a.owner_user_id is null or a.owner_user_id = v_institution)) then
+      and (a.owner_user_id is null or a.owner_user_id = v_institution)
+      and exists (select from delivery.usable_addresses u where u.id = a.id)) then
     perform app.fail('address_not_found');
   end if;
   perform delivery.require_destinations(
@@ -11365,8 +11385,10 @@ declare
   v_to delivery.addresses;
   v_ends double precision[];
 begin
-  select a.* into v_from from delivery.addresses a where a.id = (input ->> 'pickup_address_id')::uuid;
-  select a.* into v_to from delivery.addresses a where a.id = (input ->> 'dropoff_address_id')::uuid;
+  select a.* into v_from from delivery.addresses a where a.id = (input ->> 'pickup_address_id')::uuid
+    and exists (select from delivery.usable_addresses u where u.id = a.id);
+  select a.* into v_to from delivery.addresses a where a.id = (input ->> 'dropoff_address_id')::uuid
+    and exists (select from delivery.usable_addresses u where u.id = a.id);
   v_ends := array[coalesce((input #>> '{pickup,latitude}')::double precision, v_from.latitude),
     coalesce((input #>> '{pickup,longitude}')::double precision, v_from.longitude),
     coalesce((input #>> '{dropoff,latitude}')::double precision, v_to.latitude),

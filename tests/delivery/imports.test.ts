@@ -81,7 +81,7 @@ describe("branches", () => {
     const faults = [
       [3, null, "branch_code_exists"],
       [4, null, "branch_code_exists"],
-      [5, null, "address_not_found"],
+      [5, "address_id", "address_not_found"],
       [6, null, "processing_point_not_found"],
       [7, "contact_info.phone", "validation_failed"],
     ];

@@ -30,6 +30,8 @@ export interface World extends People {
   service: string;
   /** Addresses that parcels go to, by the number of the plan. */
   places: string[];
+  /** The same in the merchant's address book. */
+  merchantPlaces: string[];
   main: Warehouse;
   second: Warehouse;
   /** Inventory items, by the number of the plan. */
@@ -110,11 +112,9 @@ export async function hire(
   return { tenant, admin, dispatcher, manager, merchant, institution, drivers };
 }
 
-/** The institution's branch, the addresses, two warehouses with a shelf and a dock each, and the goods. */
-export async function settle(system: System, people: People, plan: Plan): Promise<World> {
-  const { admin: { barid }, institution, manager } = people;
-  const { run } = system;
-  const places = await each(points, async ({ title, ...point }, n) => {
+/** The points of the day in somebody's address book; an address serves who wrote it down, and the office. */
+async function written({ barid }: Person): Promise<string[]> {
+  return await each(points, async ({ title, ...point }, n) => {
     const { data } = await done(barid.POST("/delivery/addresses", {
       body: {
         title,
@@ -126,6 +126,13 @@ export async function settle(system: System, people: People, plan: Plan): Promis
     }));
     return data.id;
   });
+}
+
+/** The institution's branch, the addresses, two warehouses with a shelf and a dock each, and the goods. */
+export async function settle(system: System, people: People, plan: Plan): Promise<World> {
+  const { admin: { barid }, institution, manager } = people;
+  const { run } = system;
+  const [places, merchantPlaces] = await Promise.all([people.admin, people.merchant].map(written));
   const { data: point } = await done(barid.POST("/delivery/transfer-processing-points", {
     body: { name: `Hub ${run}`, code: `PP-${run}`, address_id: places[0] },
   }));
@@ -181,7 +188,18 @@ export async function settle(system: System, people: People, plan: Plan): Promis
     }));
     return inventory_item.id;
   });
-  return { ...people, system, run, branch, service: service.id, places, main, second, goods };
+  return {
+    ...people,
+    system,
+    run,
+    branch,
+    service: service.id,
+    places,
+    merchantPlaces,
+    main,
+    second,
+    goods,
+  };
 }
 
 /** Puts money from outside into somebody's wallet. */

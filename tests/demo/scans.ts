@@ -85,8 +85,8 @@ export async function order(
       body: {
         ...order.terms,
         delivery_service_id: world.service,
-        pickup_address_id: world.places[1],
-        dropoff_address_id: world.places[order.place],
+        pickup_address_id: world.merchantPlaces[1],
+        dropoff_address_id: world.merchantPlaces[order.place],
         unit_size: 1,
         recipient: { name: "كرار عباس", phone: "+9647712345679" },
         ...(order.kind === "staged" ? { staged: true, warehouse_id: world.main.id } : {}),

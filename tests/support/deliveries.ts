@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { Answer, Body, Person } from "./api.ts";
 import { sql } from "./db.ts";
-import { newAddress } from "./make.ts";
+import { newAddress, newProcessingPoint } from "./make.ts";
 import { newService } from "./money.ts";
 import type { Tenant } from "./people.ts";
 
@@ -26,6 +26,8 @@ export async function newGround(tenant: Tenant, options: { bin?: boolean } = {})
     newAddress(tenant),
     newAddress(tenant),
   ]);
+  // Places of the company, which everybody may order from and to.
+  for (const address of [from, to]) await newProcessingPoint(tenant, address);
   for (const driver of [tenant.driver, tenant.driver2]) {
     const [vehicle] = await sql`insert into delivery.vehicles (tenant_id, name, unit_capacity)
       values (${tenant.id}, 'Van', 1000) returning id`;

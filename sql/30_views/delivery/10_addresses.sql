@@ -1,5 +1,6 @@
 drop view if exists delivery.addresses_list cascade;
 drop view if exists delivery.own_addresses_list cascade;
+drop view if exists delivery.usable_addresses cascade;
 
 -- Addresses as every response shows them.
 create view delivery.addresses_list with (security_invoker = true) as
@@ -15,4 +16,19 @@ from delivery.addresses a
 join delivery.addresses_list l on l.id = a.id
 where a.in_address_book and ((select app.sees_tenant()) or a.owner_user_id = (select app.user_id()));
 
-grant select on delivery.addresses_list, delivery.own_addresses_list to barid_caller;
+-- The addresses that a caller may name in what they order: staff the tenant's, everybody else their own, those of their own
+-- orders, and the places of the company that they see anyway. An address without an owner is an order's, a recipient's home for instance: the policy
+-- shows it to those who carry the order, and being shown it does not make it theirs to use.
+create view delivery.usable_addresses with (security_invoker = true) as
+select a.id
+from delivery.addresses a
+where (select app.sees_tenant()) or a.owner_user_id = (select app.user_id())
+  or exists (select from delivery.transfer_processing_points p where p.tenant_id = a.tenant_id and p.address_id = a.id)
+  or exists (select from delivery.institution_branches b where b.tenant_id = a.tenant_id and b.address_id = a.id)
+  or exists (select from warehousing.warehouses w where w.tenant_id = a.tenant_id and w.address_id = a.id)
+  or exists (select from delivery.deliveries d where d.tenant_id = a.tenant_id and d.pickup_address_id = a.id
+    and (select app.user_id()) in (d.customer_id, d.institution_user_id))
+  or exists (select from delivery.deliveries d where d.tenant_id = a.tenant_id and d.dropoff_address_id = a.id
+    and (select app.user_id()) in (d.customer_id, d.institution_user_id));
+
+grant select on delivery.addresses_list, delivery.own_addresses_list, delivery.usable_addresses to barid_caller;

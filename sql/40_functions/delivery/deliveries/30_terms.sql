@@ -55,6 +55,9 @@ begin
       perform app.fail('warehouse_not_found', jsonb_build_object('field', place || '_warehouse_id'));
     end if;
   end if;
+  if v_id is not null and not exists (select from delivery.usable_addresses u where u.id = v_id) then
+    perform app.fail('address_not_found', jsonb_build_object('field', place || '_address_id'));
+  end if;
   if v_id is null and v_at is not null then
     insert into delivery.addresses (tenant_id, title, full_address, city, country, latitude, longitude, contact_info, owner_user_id)
     values (app.tenant_id(), coalesce(v_at -> 'title', '{}'), coalesce(nullif(v_at ->> 'full_address', ''),

@@ -16,7 +16,7 @@ begin
   if not v_active then
     perform app.fail('branch_inactive');
   end if;
-  if (select count(*) from delivery.addresses a where a.tenant_id = app.tenant_id() and a.id = any (address_ids))
+  if (select count(*) from delivery.usable_addresses a where a.id = any (address_ids))
       < (select count(distinct id) from unnest(address_ids) id) then
     perform app.fail('address_not_found');
   end if;

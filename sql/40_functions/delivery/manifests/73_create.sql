@@ -116,7 +116,8 @@ begin
   v_address := coalesce((input ->> 'source_address_id')::uuid, v_branch.address_id);
   -- Staff see every address; a parcel's origin is the tenant's or the institution's own.
   if not exists (select from delivery.addresses a where a.tenant_id = app.tenant_id() and a.id = v_address
-      and (a.owner_user_id is null or a.owner_user_id = v_institution)) then
+      and (a.owner_user_id is null or a.owner_user_id = v_institution)
+      and exists (select from delivery.usable_addresses u where u.id = a.id)) then
     perform app.fail('address_not_found');
   end if;
   perform delivery.require_destinations(

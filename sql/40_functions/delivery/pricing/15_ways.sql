@@ -31,8 +31,10 @@ declare
   v_to delivery.addresses;
   v_ends double precision[];
 begin
-  select a.* into v_from from delivery.addresses a where a.id = (input ->> 'pickup_address_id')::uuid;
-  select a.* into v_to from delivery.addresses a where a.id = (input ->> 'dropoff_address_id')::uuid;
+  select a.* into v_from from delivery.addresses a where a.id = (input ->> 'pickup_address_id')::uuid
+    and exists (select from delivery.usable_addresses u where u.id = a.id);
+  select a.* into v_to from delivery.addresses a where a.id = (input ->> 'dropoff_address_id')::uuid
+    and exists (select from delivery.usable_addresses u where u.id = a.id);
   v_ends := array[coalesce((input #>> '{pickup,latitude}')::double precision, v_from.latitude),
     coalesce((input #>> '{pickup,longitude}')::double precision, v_from.longitude),
     coalesce((input #>> '{dropoff,latitude}')::double precision, v_to.latitude),

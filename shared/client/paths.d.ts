@@ -814,7 +814,7 @@ export interface paths {
         get: operations["get_delivery_cod_settlements_settlement_payment_id_receipt"];
         put?: never;
         /**
-         * Print a receipt again that failed; the settlement stays as it is
+         * Print a receipt again that failed, or anew in another language; what was printed before stays valid
          * @description Who: role driver or dispatcher or tenant_admin.
          */
         post: operations["post_delivery_cod_settlements_settlement_payment_id_receipt"];
@@ -1746,7 +1746,7 @@ export interface paths {
         get: operations["get_delivery_transfer_manifest_exceptions"];
         put?: never;
         /**
-         * Put an item into the exception queue, for one of the tenant's reasons
+         * Put an item, or a parcel that stands on no manifest, into the exception queue
          * @description Who: permission manage:operations:tenant or manage:module:warehouse. Needs the tenant setting `transfer_manifest.enabled`.
          */
         post: operations["post_delivery_transfer_manifest_exceptions"];
@@ -6258,7 +6258,7 @@ export interface components {
         /**
          * @description `manifest_not_found`: This manifest does not exist.
          *
-         *     `item_not_found`: This item does not exist.
+         *     `item_not_found`: This item is on no manifest. If its parcel is here, open an exception with the barcode.
          *
          *     `tenant_not_found`: This company does not exist.
          */
@@ -12617,7 +12617,13 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": {
+                    language?: ("en" | "ar" | "ku") | null;
+                };
+            };
+        };
         responses: {
             /** @description Success */
             200: {
@@ -12663,11 +12669,13 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_4"];
+            400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_15"];
             409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -20393,16 +20401,12 @@ export interface operations {
                                 /** Format: uuid */
                                 id: string;
                                 phone: string | null;
-                            };
-                            /** @enum {string} */
-                            item_status: "picked_up" | "in_transit" | "received" | "scanned" | "processing" | "order_created" | "void";
-                            /** Format: uuid */
-                            manifest_id: string;
-                            /** Format: uuid */
-                            manifest_item_id: string;
-                            manifest_number: string;
-                            /** @enum {string} */
-                            manifest_status: "draft" | "picked_up" | "in_transit" | "awaiting_receipt" | "receiving" | "received" | "received_with_exceptions" | "processing" | "completed" | "cancelled";
+                            } | null;
+                            item_status: ("picked_up" | "in_transit" | "received" | "scanned" | "processing" | "order_created" | "void") | null;
+                            manifest_id: string | null;
+                            manifest_item_id: string | null;
+                            manifest_number: string | null;
+                            manifest_status: ("draft" | "picked_up" | "in_transit" | "awaiting_receipt" | "receiving" | "received" | "received_with_exceptions" | "processing" | "completed" | "cancelled") | null;
                             notes: string | null;
                             photo_urls: string[];
                             reason: {
@@ -20497,16 +20501,12 @@ export interface operations {
                                 /** Format: uuid */
                                 id: string;
                                 phone: string | null;
-                            };
-                            /** @enum {string} */
-                            item_status: "picked_up" | "in_transit" | "received" | "scanned" | "processing" | "order_created" | "void";
-                            /** Format: uuid */
-                            manifest_id: string;
-                            /** Format: uuid */
-                            manifest_item_id: string;
-                            manifest_number: string;
-                            /** @enum {string} */
-                            manifest_status: "draft" | "picked_up" | "in_transit" | "awaiting_receipt" | "receiving" | "received" | "received_with_exceptions" | "processing" | "completed" | "cancelled";
+                            } | null;
+                            item_status: ("picked_up" | "in_transit" | "received" | "scanned" | "processing" | "order_created" | "void") | null;
+                            manifest_id: string | null;
+                            manifest_item_id: string | null;
+                            manifest_number: string | null;
+                            manifest_status: ("draft" | "picked_up" | "in_transit" | "awaiting_receipt" | "receiving" | "received" | "received_with_exceptions" | "processing" | "completed" | "cancelled") | null;
                             notes: string | null;
                             photo_urls: string[];
                             reason: {
@@ -20579,7 +20579,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             /**
-             * @description `item_not_found`: This item does not exist.
+             * @description `item_not_found`: This item is on no manifest. If its parcel is here, open an exception with the barcode.
              *
              *     `manifest_not_found`: This manifest does not exist.
              *
@@ -20804,11 +20804,11 @@ export interface operations {
                             }[];
                             resolved: {
                                 /** Format: uuid */
-                                item_id: string;
+                                exception_id: string;
+                                item_id: string | null;
                                 /** @enum {string} */
                                 outcome: "reprocess" | "void";
-                                /** @enum {string} */
-                                status: "picked_up" | "in_transit" | "received" | "scanned" | "processing" | "order_created" | "void";
+                                status: ("picked_up" | "in_transit" | "received" | "scanned" | "processing" | "order_created" | "void") | null;
                             }[];
                             resolved_count: number;
                         };

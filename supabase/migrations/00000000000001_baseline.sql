@@ -1527,25 +1527,31 @@ create unique index if not exists proof_kept_twice on delivery.transfer_manifest
 create table if not exists delivery.transfer_manifest_exceptions (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
-  manifest_item_id uuid not null,
-  manifest_id uuid not null,
+  -- Null both for a parcel that stands on no manifest, which its barcode names.
+  manifest_item_id uuid,
+  manifest_id uuid,
+  barcode_value text,
   reason text not null,
   notes text,
   photo_urls text[] not null default '{}',
   status text not null default 'open' check (status in ('open', 'resolved')),
   outcome text check (outcome in ('reprocess', 'void')),
   resolution_notes text,
-  previous_item_status text not null,
+  previous_item_status text,
   created_by uuid,
   created_at timestamptz not null default now(),
   resolved_by uuid,
   resolved_at timestamptz,
   unique (tenant_id, id),
+  constraint item_or_barcode check (
+    (manifest_item_id is null) = (manifest_id is null) and (manifest_item_id is null) = (previous_item_status is null)
+    and (manifest_item_id is null) = (barcode_value is not null)),
   constraint resolved_says_how check ((status = 'resolved') = (outcome is not null and resolved_at is not null)),
   foreign key (tenant_id, manifest_item_id) references delivery.transfer_manifest_items (tenant_id, id) on delete cascade,
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete cascade
 );
-create unique index if not exists exception_already_open on delivery.transfer_manifest_exceptions (tenant_id, manifest_item_id) where status = 'open';
+create unique index if not exists exception_already_open
+  on delivery.transfer_manifest_exceptions (tenant_id, coalesce(manifest_item_id::text, barcode_value)) where status = 'open';
 create index if not exists exceptions_item on delivery.transfer_manifest_exceptions (tenant_id, manifest_item_id);
 create index if not exists exceptions_manifest on delivery.transfer_manifest_exceptions (tenant_id, manifest_id, status);
 create index if not exists exceptions_recent on delivery.transfer_manifest_exceptions (tenant_id, status, created_at desc nulls last, id desc);
@@ -3794,12 +3800,13 @@ grant select on delivery.manifest_items_list to barid_caller;
 
 drop view if exists delivery.manifest_exceptions_list cascade;
 
--- Exceptions with the item and the manifest they stand on. The label of a reason is the tenant's, one text
+-- Exceptions with the item and the manifest they stand on; both null for a parcel that stands on no manifest. The label of a reason is the tenant's, one text
 -- or one in each language; it is null for reasons the settings no longer have and for missing_on_receive, which is ours.
 create view delivery.manifest_exceptions_list with (security_invoker = true) as
-select x.id, x.manifest_item_id, i.barcode_value, i.status as item_status, x.manifest_id, m.manifest_number,
+select x.id, x.manifest_item_id, coalesce(i.barcode_value, x.barcode_value) as barcode_value, i.status as item_status, x.manifest_id, m.manifest_number,
   m.status as manifest_status,
-  jsonb_build_object('id', m.institution_user_id, 'full_name', p.full_name, 'phone', p.phone) as institution,
+  case when m.id is not null
+    then jsonb_build_object('id', m.institution_user_id, 'full_name', p.full_name, 'phone', p.phone) end as institution,
   jsonb_build_object('value', x.reason, 'label', (
     select case jsonb_typeof(r.reason -> 'label') when 'object' then app.localized(r.reason -> 'label') else r.reason ->> 'label' end
     from tenancy.tenant_settings s
@@ -3815,8 +3822,8 @@ select x.id, x.manifest_item_id, i.barcode_value, i.status as item_status, x.man
     'resolved_by', case when x.resolved_by is not null
       then jsonb_build_object('id', x.resolved_by, 'full_name', r.full_name) end) end as resolution
 from delivery.transfer_manifest_exceptions x
-join delivery.transfer_manifest_items i on i.tenant_id = x.tenant_id and i.id = x.manifest_item_id
-join delivery.transfer_manifests m on m.tenant_id = x.tenant_id and m.id = x.manifest_id
+left join delivery.transfer_manifest_items i on i.tenant_id = x.tenant_id and i.id = x.manifest_item_id
+left join delivery.transfer_manifests m on m.tenant_id = x.tenant_id and m.id = x.manifest_id
 left join tenancy.profiles p on p.id = m.institution_user_id
 left join tenancy.profiles c on c.id = x.created_by
 left join tenancy.profiles r on r.id = x.resolved_by;
@@ -10192,7 +10199,9 @@ declare
   m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
   v_ids uuid[];
 begin
-  perform delivery.manifest_require_status(m, '{draft}');
+  if m.status <> 'draft' then
+    perform app.fail('manifest_action_not_allowed', delivery.manifest_named(m) || '{"text_key": "reason_manifest_takes_no_items"}');
+  end if;
   v_ids := delivery.manifest_items_insert(m.id, input -> 'items');
   return jsonb_build_object('manifest_id', m.id,
     'items_count', (select count(*) from delivery.transfer_manifest_items i where i.tenant_id = m.tenant_id and i.manifest_id = m.id),
@@ -10760,7 +10769,8 @@ begin
 end $$;
 
 -- Puts an item into the queue; a manifest that was received becomes received_with_exceptions, and so does one that was
--- being received again because of this item.
+-- being received again because of this item. A scanned parcel that stands on no manifest enters the queue with its barcode
+-- alone: neither item nor manifest.
 -- {manifest_item_id | barcode_value, reason, notes?, photo_urls?} -> the exception as lists show it
 -- Locks the manifest, then the item. Fails: invalid_exception_reason, invalid_barcode, item_not_found,
 -- manifest_action_not_allowed, item_void, item_already_has_order, exception_already_open, invalid_proof_url.
@@ -10791,6 +10801,12 @@ begin
     select i.* into v_item from delivery.transfer_manifest_items i
     where i.tenant_id = app.tenant_id() and i.barcode_value = v_barcode
     order by i.status = 'void', i.created_at desc limit 1;
+    if v_item.id is null or v_item.status = 'void' then
+      insert into delivery.transfer_manifest_exceptions (tenant_id, barcode_value, reason, notes, photo_urls, created_by)
+      values (app.tenant_id(), v_barcode, input ->> 'reason', input ->> 'notes', v_photos, app.user_id())
+      returning id into v_id;
+      return (select to_jsonb(x) from delivery.manifest_exceptions_list x where x.id = v_id);
+    end if;
   end if;
   if v_item.id is null then
     perform app.fail('item_not_found');
@@ -10823,8 +10839,9 @@ end $$;
 -- reprocess: an item that has been received is `received` again, any other is about to be received: its manifest, when its
 -- receiving was over, is receiving again until the item is received, void or an exception anew.
 -- void: the item is void and its barcode free. An item that has an order is never voided.
+-- The exception of a parcel that stands on no manifest is just closed; in the answer its item_id and status are null.
 -- The last open exception of a manifest closed: received_with_exceptions -> received.
--- -> {resolved_count, failed_count, resolved: [{item_id, outcome, status}], failed: [{item_id, error_key}],
+-- -> {resolved_count, failed_count, resolved: [{exception_id, item_id, outcome, status}], failed: [{item_id, error_key}],
 --     manifests: [{manifest_id, manifest_number, status, remaining_count, waiting_for}]}, in the order sent
 -- error_key: item_not_found, exception_not_open, item_already_has_order. Entries that fail change nothing.
 -- Locks the manifests by id, then the items by id. Fails: manifest_not_found.
@@ -10837,6 +10854,7 @@ declare
   v_asked jsonb;
   v_manifests uuid[];
   v_items uuid[];
+  v_exceptions uuid[];
   v_barcodes text[];
 begin
   if v_manifest is not null then
@@ -10853,22 +10871,27 @@ begin
   perform delivery.manifests_lock(v_manifests);
   perform from delivery.transfer_manifest_items i
   where i.tenant_id = app.tenant_id() and i.id = any (v_items) order by i.id for no key update;
+  perform from delivery.transfer_manifest_exceptions x
+  where x.tenant_id = app.tenant_id() and x.id = any (v_sent) and x.manifest_item_id is null order by x.id for no key update;
 
   -- Judged only now: until the locks were held, somebody else may have resolved some.
   select jsonb_agg(jsonb_build_object('position', t.place, 'sent_id', t.sent_id, 'item_id', t.item_id,
-    'manifest_id', t.manifest_id, 'exception_id', x.id, 'reason', x.reason, 'barcode_value', i.barcode_value, 'error_key', case
-      when i.id is null then 'item_not_found'
-      when x.id is null then 'exception_not_open'
+    'manifest_id', t.manifest_id, 'exception_id', coalesce(x.id, u.id), 'reason', x.reason, 'error_key', case
+      when i.id is null and t.unlisted_id is null then 'item_not_found'
+      when coalesce(x.id, u.id) is null then 'exception_not_open'
       when v_outcome = 'void' and i.delivery_id is not null then 'item_already_has_order' end) order by t.place)
   into v_asked
   from delivery.exception_targets(v_sent) t
   left join delivery.transfer_manifest_items i on i.tenant_id = app.tenant_id() and i.id = t.item_id
-  left join delivery.transfer_manifest_exceptions x on x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open';
-  v_items := array(select (a ->> 'item_id')::uuid from jsonb_array_elements(v_asked) a where a ->> 'error_key' is null);
+  left join delivery.transfer_manifest_exceptions x on x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open'
+  left join delivery.transfer_manifest_exceptions u on u.tenant_id = app.tenant_id() and u.id = t.unlisted_id and u.status = 'open';
+  v_items := array(select (a ->> 'item_id')::uuid from jsonb_array_elements(v_asked) a
+    where a ->> 'error_key' is null and a ->> 'item_id' is not null);
+  v_exceptions := array(select (a ->> 'exception_id')::uuid from jsonb_array_elements(v_asked) a where a ->> 'error_key' is null);
 
   update delivery.transfer_manifest_exceptions x set status = 'resolved', outcome = v_outcome, resolution_notes = input ->> 'notes',
     resolved_by = app.user_id(), resolved_at = now()
-  where x.tenant_id = app.tenant_id() and x.manifest_item_id = any (v_items) and x.status = 'open';
+  where x.tenant_id = app.tenant_id() and x.id = any (v_exceptions);
   if v_outcome = 'void' then
     with voided as (
       update delivery.transfer_manifest_items i set status = 'void'
@@ -10884,17 +10907,19 @@ begin
     select jsonb_agg(jsonb_build_object('manifest_id', a -> 'manifest_id', 'manifest_item_id', a -> 'item_id',
       'event_type', 'exception_resolved', 'payload', jsonb_build_object('exception_id', a -> 'exception_id',
         'reason', a -> 'reason', 'outcome', v_outcome)) order by (a ->> 'position')::integer)
-    from jsonb_array_elements(v_asked) a where a ->> 'error_key' is null), '[]'));
+    from jsonb_array_elements(v_asked) a where a ->> 'error_key' is null and a ->> 'item_id' is not null), '[]'));
   perform delivery.manifests_resume_receiving(v_manifests);
   perform delivery.manifests_free(v_manifests);
   perform delivery.manifests_clear_exceptions(v_manifests);
 
   return jsonb_build_object(
-    'resolved_count', cardinality(v_items),
-    'failed_count', jsonb_array_length(coalesce(v_asked, '[]')) - cardinality(v_items),
-    'resolved', (select coalesce(jsonb_agg(jsonb_build_object('item_id', i.id, 'outcome', v_outcome, 'status', i.status)
-        order by array_position(v_items, i.id)), '[]')
-      from delivery.transfer_manifest_items i where i.tenant_id = app.tenant_id() and i.id = any (v_items)),
+    'resolved_count', cardinality(v_exceptions),
+    'failed_count', jsonb_array_length(coalesce(v_asked, '[]')) - cardinality(v_exceptions),
+    'resolved', (select coalesce(jsonb_agg(jsonb_build_object('exception_id', x.id, 'item_id', i.id, 'outcome', v_outcome,
+        'status', i.status) order by array_position(v_exceptions, x.id)), '[]')
+      from delivery.transfer_manifest_exceptions x
+      left join delivery.transfer_manifest_items i on i.tenant_id = x.tenant_id and i.id = x.manifest_item_id
+      where x.tenant_id = app.tenant_id() and x.id = any (v_exceptions)),
     'failed', (select coalesce(jsonb_agg(jsonb_build_object('item_id', a -> 'sent_id', 'error_key', a -> 'error_key')
         order by (a ->> 'position')::integer), '[]')
       from jsonb_array_elements(v_asked) a where a ->> 'error_key' is not null),
@@ -10907,14 +10932,16 @@ begin
 end $$;
 
 -- What the ids of a resolve call mean: an item, or the item of an exception; null when neither is the
--- caller's. An item named twice, or by its exception as well, stands at its first place only.
+-- caller's, unless it is the exception of a parcel without an item and answered as unlisted_id. An item named twice, or by its
+-- exception as well, stands at its first place only.
 create or replace function delivery.exception_targets(sent uuid[])
-returns table (place integer, sent_id uuid, item_id uuid, manifest_id uuid)
+returns table (place integer, sent_id uuid, item_id uuid, manifest_id uuid, unlisted_id uuid)
 language plpgsql stable set search_path = '' as $$
 begin
   return query
   select distinct on (coalesce(i.id, x.manifest_item_id, s.id))
-    s.position::integer, s.id, coalesce(i.id, x.manifest_item_id), coalesce(i.manifest_id, x.manifest_id)
+    s.position::integer, s.id, coalesce(i.id, x.manifest_item_id), coalesce(i.manifest_id, x.manifest_id),
+    case when x.manifest_item_id is null then x.id end
   from unnest(sent) with ordinality s (id, position)
   left join delivery.transfer_manifest_items i on i.tenant_id = app.tenant_id() and i.id = s.id
   left join delivery.transfer_manifest_exceptions x on x.tenant_id = app.tenant_id() and x.id = s.id
@@ -14317,15 +14344,18 @@ begin
     'storage_path', v_receipt.storage_path);
 end $$;
 
--- Prints again what failed; what is printed or being printed stays. Shapes and failures as receipt_get.
+-- Prints again what failed; what is printed or being printed stays, unless a language is named that it is not in: then it is
+-- printed anew in an edition of its own, and the prints before say the truth as before.
+-- {settlement_payment_id, language?}; answer and failures as receipt_get.
 create or replace function money.receipt_retry(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   v_payment uuid := (money.receipt_get(input) ->> 'settlement_payment_id')::uuid;
 begin
   update money.settlement_receipts r set status = 'pending', error = null,
-    language = coalesce(app.request_setting('language'), r.language)
-  where r.tenant_id = app.tenant_id() and r.payment_id = v_payment and r.status = 'failure';
+    language = coalesce(input ->> 'language', app.request_setting('language'), r.language),
+    edition = r.edition + case when r.status = 'failure' then 0 else 1 end
+  where r.tenant_id = app.tenant_id() and r.payment_id = v_payment and (r.status = 'failure' or r.language <> input ->> 'language');
   if found then
     perform money.receipt_queue(v_payment);
   end if;

@@ -139,6 +139,7 @@ const internalConstraints = new Set([
   "realtime_waits_while_pending",
   "receiving_event_once",
   "resolved_says_how",
+  "item_or_barcode",
   "shipment_once",
   "snapshot_with_manifest",
   "subscription_pending_once",

@@ -133,6 +133,63 @@ test("a failed print is told, and printed again only by its own call", async () 
   expect(jobs).toBe(2);
 });
 
+test("is printed anew in another language, and what was printed first stays valid", async () => {
+  const payment = await settled("en");
+  expect(await printed(payment)).toSucceed(200);
+  const receipt = async () =>
+    (await sql`select * from money.settlement_receipts where payment_id = ${payment}`)[0];
+  const first = await receipt();
+  expect((await a.dispatcher.post(receiptPath(payment), { language: "en" })).status).toBe(200);
+  expect((await receipt()).edition).toBe(1);
+  // Two who ask for the same language at once get one edition.
+  const asked = await Promise.all([
+    a.dispatcher.post(receiptPath(payment), { language: "ar" }),
+    a.driver.post(receiptPath(payment), { language: "ar" }),
+  ]);
+  for (const answer of asked) expect([200, 202]).toContain(answer.status);
+  const answer = await printed(payment);
+  expect(answer).toSucceed(200);
+  const second = await receipt();
+  expect(second).toMatchObject({ language: "ar", edition: 2, hash: first.hash });
+  expect(second.storage_path).not.toBe(first.storage_path);
+  const text = async (url: string) =>
+    await (await openPdf(new Uint8Array(await (await fetch(url)).arrayBuffer()))).text(1);
+  expect(await text(answer.body.url)).not.toContain("Cash settlement receipt");
+  const checked = await a.admin.get(`/delivery/cod-settlements/${payment}/verify`, {
+    query: { hash: first.hash },
+  });
+  expect(checked.body).toMatchObject({ valid: true, printed: true, unchanged: true });
+  for (const body of [{ language: "ar" }, { language: null }, undefined]) {
+    expect((await a.dispatcher.send("POST", receiptPath(payment), body)).status).toBe(200);
+  }
+  const refused = await a.dispatcher.post(receiptPath(payment), { language: "fr" });
+  expect(refused).toFailWith(400, "validation_failed");
+  expect(refused.body.field).toBe("language");
+  expect(await nobody.post(receiptPath(payment), { language: "ku" }))
+    .toFailWith(401, "unauthorized");
+  expect(await b.admin.post(receiptPath(payment), { language: "ku" }))
+    .toFailWith(404, "settlement_not_found");
+  expect((await receipt()).edition).toBe(2);
+});
+
+test("counts an order whose cash was taken at both of its ends once", async () => {
+  const { id, delivery } = await newCash(a, { cod: 1000, fee: 0 });
+  const beside = await newCash(a, { cod: 0, fee: 250 });
+  await sql`update money.cod_collections set delivery_id = ${delivery} where id = ${beside.id}`;
+  const answer = await a.dispatcher.in("en").post("/delivery/cod-collections/remit", {
+    scope: "selected",
+    cod_collection_ids: [id, beside.id],
+    notes: "Counted twice with the night shift. ".repeat(12),
+  });
+  expect(answer).toSucceed(200);
+  expect(answer.body.data.remitted_count).toBe(2);
+  const file = await printed(answer.body.data.settlement_payment_id);
+  const pdf = await openPdf(new Uint8Array(await (await fetch(file.body.url)).arrayBuffer()));
+  const text = await pdf.text(1);
+  expect(text).toContain("Orders: 1");
+  expect(text.split("Counted twice").length - 1).toBe(12);
+});
+
 test("a receipt whose printer died for good counts as failed", async () => {
   const payment = await settled();
   expect((await printed(payment)).status).toBe(200);
@@ -264,6 +321,21 @@ describe("the page", () => {
       expect(raster.ink(left, 98, 17, 5)).toBe(0);
     },
   );
+
+  test("shows long notes whole, in every language, and the orders below them", async () => {
+    for (const language of ["en", "ar", "ku"] as const) {
+      const notes = Array.from({ length: 120 }, (_, i) => `Bag ${i + 1000} short by one note`);
+      const pdf = await openPdf(
+        await renderReceipt({ ...receipt(30, language), notes: notes.join(", ") }),
+      );
+      let text = "";
+      for (let page = 1; page <= pdf.pages; page++) text += await pdf.text(page);
+      for (let i = 0; i < 120; i++) expect(text).toContain(String(1000 + i));
+      for (const { delivery_number } of orders(30)) {
+        expect(text.split(delivery_number).length - 1).toBe(1);
+      }
+    }
+  });
 
   test("has one page for one order and room for totals whatever the count", async () => {
     expect((await openPdf(await renderReceipt(receipt(1, "en")))).pages).toBe(1);

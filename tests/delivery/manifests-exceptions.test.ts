@@ -111,9 +111,7 @@ describe("putting an item into the queue", () => {
       [{ manifest_item_id: manifest.itemIds[1] }, 409, "item_void"],
       [{ manifest_item_id: ordered }, 409, "item_already_has_order"],
       [{ manifest_item_id: foreign.itemIds[0] }, 404, "item_not_found"],
-      [{ barcode_value: foreign.barcodes[0] }, 404, "item_not_found"],
       [{ manifest_item_id: randomUUID() }, 404, "item_not_found"],
-      [{ barcode_value: newBarcode() }, 404, "item_not_found"],
       [{ barcode_value: "DM0000000000IQ" }, 400, "invalid_barcode"],
       [
         {
@@ -179,7 +177,7 @@ describe("taking items out of the queue", () => {
         { item_id: manifest.itemIds[0], outcome: "reprocess", status: "received" },
         { item_id: manifest.itemIds[1], outcome: "reprocess", status: "received" },
         { item_id: manifest.itemIds[2], outcome: "reprocess", status: "in_transit" },
-      ],
+      ].map((entry) => ({ exception_id: expect.any(String), ...entry })),
       failed: [],
       manifests: [
         {
@@ -289,7 +287,7 @@ describe("taking items out of the queue", () => {
     });
     expect(await itemStatus(item)).toBe("order_created");
     const passed = await tenant.ops.post(resolve, { item_ids: [item], outcome: "reprocess" });
-    expect(passed.body.data.resolved).toEqual([
+    expect(passed.body.data.resolved).toMatchObject([
       { item_id: item, outcome: "reprocess", status: "order_created" },
     ]);
     await expect(

@@ -36,7 +36,7 @@ interface Begun {
     notes: string | null;
     historical?: true;
     currency: string;
-    collections: ReceiptOrder[];
+    collections: (ReceiptOrder & { delivery_id: string })[];
     totals: { count: number; amount: number; cod: number; delivery_fee: number };
   };
 }
@@ -84,7 +84,7 @@ function receiptOf({ snapshot, ...begun }: Begun) {
     historical: snapshot.historical ?? false,
     currency,
     orders: snapshot.collections,
-    totals,
+    totals: { ...totals, count: new Set(snapshot.collections.map((row) => row.delivery_id)).size },
     verify_url:
       `${supabaseUrl}/functions/v1/delivery/cod-settlements/${begun.settlement_payment_id}/verify?hash=${begun.hash}`,
   };

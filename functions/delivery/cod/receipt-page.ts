@@ -12,6 +12,7 @@ import {
   type TextBox,
   type TextDocument,
 } from "../../../shared/pdf/text.ts";
+import { moment, moneyOf, notesHeight, notesSize } from "./receipt-format.ts";
 import { type ReceiptCaptions, receiptCaptions, type ReceiptLanguage } from "./receipt-captions.ts";
 
 export interface ReceiptOrder {
@@ -40,6 +41,7 @@ export interface Receipt {
   decimals: number;
   timezone: string;
   orders: ReceiptOrder[];
+  /** `count` is of orders: one whose cash was taken in two parts is one. */
   totals: { count: number; amount: number; cod: number; delivery_fee: number };
   /** What the QR code says. */
   verify_url: string;
@@ -49,6 +51,8 @@ const paper = { width: 210, height: 297, margin: 15 };
 const inner = paper.width - 2 * paper.margin;
 const row_height = 6.2;
 const tops = { first: 92, next: 32 };
+/** Where the notes stand, over the whole width; the orders move down by their height. */
+const notesTop = 88;
 const bottom = paper.height - 26;
 const qr_side = 30;
 
@@ -73,12 +77,14 @@ export async function renderReceipt(receipt: Receipt): Promise<Uint8Array> {
     language: receipt.language === "ku" ? "ckb" : receipt.language,
     direction: rightToLeft ? "rtl" : "ltr",
   });
-  const pages = paginate(receipt.orders);
+  const notes = receipt.notes ? notesHeight(document, receipt.notes, inner) : 0;
+  const first = notes > 0 ? notesTop + 4 + notes + 4 : tops.first;
+  const pages = paginate(receipt.orders, first);
   pages.forEach((orders, index) => {
     const sheet = sheetOf(document, rightToLeft);
-    if (index === 0) drawHead(sheet, receipt, words);
+    if (index === 0) drawHead(sheet, receipt, words, notes);
     else drawRunningHead(sheet, receipt, words);
-    const top = index === 0 ? tops.first : tops.next;
+    const top = index === 0 ? first : tops.next;
     drawHeadings(sheet, words, top);
     const before = pages.slice(0, index).reduce((sum, list) => sum + list.length, 0);
     orders.forEach((order, row) =>
@@ -93,10 +99,10 @@ export async function renderReceipt(receipt: Receipt): Promise<Uint8Array> {
 }
 
 /** The orders of each page; the last page keeps room for the totals. */
-function paginate(orders: ReceiptOrder[]): ReceiptOrder[][] {
+function paginate(orders: ReceiptOrder[], first: number): ReceiptOrder[][] {
   const room = (top: number) => Math.floor((bottom - top - 2 * row_height) / row_height);
-  const pages = [orders.slice(0, room(tops.first))];
-  for (let at = room(tops.first); at < orders.length; at += room(tops.next)) {
+  const pages = [orders.slice(0, room(first))];
+  for (let at = room(first); at < orders.length; at += room(tops.next)) {
     pages.push(orders.slice(at, at + room(tops.next)));
   }
   return pages;
@@ -129,7 +135,7 @@ function sheetOf(document: TextDocument, rightToLeft: boolean): Sheet {
   };
 }
 
-function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions) {
+function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions, notes: number) {
   const wide = inner - qr_side - 6;
   sheet.text(receipt.brand, { x: 0, y: 15, width: wide, size: 16, size_min: 9, weight: "bold" });
   sheet.text(words.title, { x: 0, y: 25, width: wide, size: 13, size_min: 9 });
@@ -158,7 +164,6 @@ function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions) {
     [words.driver, receipt.driver],
     [words.receiver, receipt.receiver ?? "–"],
     [words.reference, receipt.reference ?? "–"],
-    [words.notes, receipt.notes ?? "–"],
   ];
   facts.forEach(([caption, value], index) => {
     const x = index % 2 === 0 ? 0 : inner / 2 + 3;
@@ -168,6 +173,10 @@ function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions) {
     const direction = caption === words.date ? "ltr" : "auto";
     sheet.text(value, { x, y: y + 4, width, size: 10, size_min: 6, weight: "bold", direction });
   });
+  if (!receipt.notes) return;
+  sheet.text(words.notes, { x: 0, y: notesTop, width: inner, size: 7.5, size_min: 6, gray: 0.35 });
+  const box = { x: 0, y: notesTop + 4, width: inner, height: notes };
+  sheet.text(receipt.notes, { ...box, size: notesSize, size_min: 5, weight: "bold" });
 }
 
 function drawRunningHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions) {
@@ -257,28 +266,4 @@ function drawCell(
   const direction = weight === "regular" && column !== "customer" ? "ltr" : "auto";
   const style = { size: 8.5, size_min: 5.5, weight, direction, lines: 1 } as const;
   sheet.text(value, { ...columns[column], ...style, y });
-}
-
-const moneyOf = ({ decimals }: Receipt) => {
-  const format = new Intl.NumberFormat("en-US", {
-    minimumFractionDigits: decimals,
-    maximumFractionDigits: 3,
-  });
-  return (amount: number) => format.format(amount);
-};
-
-const clocks = new Map<string, Intl.DateTimeFormat>();
-
-/** `2026-11-21 14:05` in the tenant's time zone: reads the same in all three languages. */
-function moment(instant: string, timeZone: string): string {
-  let clock = clocks.get(timeZone);
-  if (!clock) {
-    clock = new Intl.DateTimeFormat("sv-SE", {
-      timeZone,
-      dateStyle: "short",
-      timeStyle: "short",
-    });
-    clocks.set(timeZone, clock);
-  }
-  return clock.format(new Date(instant));
 }

@@ -3,7 +3,7 @@ import { AppError } from "../../../shared/errors.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { signReads } from "../../../shared/storage.ts";
 import { cashPeople, cashReaders } from "./people.ts";
-import { ReceiptResponse, VerifyQuery, VerifyResponse } from "./schemas.ts";
+import { PrintReceipt, ReceiptResponse, VerifyQuery, VerifyResponse } from "./schemas.ts";
 
 export const receiptBucket = "settlement-receipts";
 const linkSeconds = 300;
@@ -47,14 +47,17 @@ export const codReceipts: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/cod-settlements/:settlement_payment_id/receipt",
-    summary: "Print a receipt again that failed; the settlement stays as it is",
+    summary:
+      "Print a receipt again that failed, or anew in another language; what was printed before stays valid",
     access: cashPeople,
     params: ids("settlement_payment_id"),
+    body: PrintReceipt,
     response: ReceiptResponse,
     confidential: true,
     otherStatus: 202,
     errors: ["settlement_not_found"],
-    run: async ({ db, params }) => await answer(await db.call("money.receipt_retry", params)),
+    run: async ({ db, params, body }) =>
+      await answer(await db.call("money.receipt_retry", { ...body, ...params })),
   }),
   endpoint({
     method: "post",

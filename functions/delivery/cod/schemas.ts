@@ -156,6 +156,9 @@ export const SettleResponse = z.object({
   }),
 });
 
+/** Null or left out: what is printed stays, and what failed is printed in the language of the request. */
+export const PrintReceipt = z.object({ language: z.enum(["en", "ar", "ku"]).nullish() });
+
 export const ReceiptResponse = z.object({
   settlement_payment_id: Id,
   receipt_status: ReceiptStatus,

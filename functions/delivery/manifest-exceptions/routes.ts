@@ -41,7 +41,7 @@ export const manifestExceptions: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/transfer-manifest-exceptions",
-    summary: "Put an item into the exception queue, for one of the tenant's reasons",
+    summary: "Put an item, or a parcel that stands on no manifest, into the exception queue",
     access: scanners,
     feature,
     body: CreateException,

@@ -32,13 +32,14 @@ export const ResolveExceptions = z.object({
 
 export const ExceptionRow = z.object({
   id: Id,
-  manifest_item_id: Id,
+  /** Null, like what follows from it, for a parcel that stands on no manifest. */
+  manifest_item_id: Id.nullable(),
   barcode_value: z.string(),
-  item_status: z.enum(itemStatuses),
-  manifest_id: Id,
-  manifest_number: z.string(),
-  manifest_status: z.enum(manifestStatuses),
-  institution: PersonRef.extend({ phone: z.string().nullable() }),
+  item_status: z.enum(itemStatuses).nullable(),
+  manifest_id: Id.nullable(),
+  manifest_number: z.string().nullable(),
+  manifest_status: z.enum(manifestStatuses).nullable(),
+  institution: PersonRef.extend({ phone: z.string().nullable() }).nullable(),
   reason: z.object({ value: z.string(), label: z.string() }),
   notes: z.string().nullable(),
   photo_urls: z.array(z.string()),
@@ -65,9 +66,11 @@ export const ExceptionsResolved = z.object({
     resolved_count: z.int(),
     failed_count: z.int(),
     resolved: z.array(z.object({
-      item_id: Id,
+      exception_id: Id,
+      /** Null, and so is the status, for a parcel that stands on no manifest. */
+      item_id: Id.nullable(),
       outcome: z.enum(outcomes),
-      status: z.enum(itemStatuses),
+      status: z.enum(itemStatuses).nullable(),
     })),
     failed: z.array(z.object({
       item_id: Id,

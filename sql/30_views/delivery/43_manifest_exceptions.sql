@@ -1,11 +1,12 @@
 drop view if exists delivery.manifest_exceptions_list cascade;
 
--- Exceptions with the item and the manifest they stand on. The label of a reason is the tenant's, one text
+-- Exceptions with the item and the manifest they stand on; both null for a parcel that stands on no manifest. The label of a reason is the tenant's, one text
 -- or one in each language; it is null for reasons the settings no longer have and for missing_on_receive, which is ours.
 create view delivery.manifest_exceptions_list with (security_invoker = true) as
-select x.id, x.manifest_item_id, i.barcode_value, i.status as item_status, x.manifest_id, m.manifest_number,
+select x.id, x.manifest_item_id, coalesce(i.barcode_value, x.barcode_value) as barcode_value, i.status as item_status, x.manifest_id, m.manifest_number,
   m.status as manifest_status,
-  jsonb_build_object('id', m.institution_user_id, 'full_name', p.full_name, 'phone', p.phone) as institution,
+  case when m.id is not null
+    then jsonb_build_object('id', m.institution_user_id, 'full_name', p.full_name, 'phone', p.phone) end as institution,
   jsonb_build_object('value', x.reason, 'label', (
     select case jsonb_typeof(r.reason -> 'label') when 'object' then app.localized(r.reason -> 'label') else r.reason ->> 'label' end
     from tenancy.tenant_settings s
@@ -21,8 +22,8 @@ select x.id, x.manifest_item_id, i.barcode_value, i.status as item_status, x.man
     'resolved_by', case when x.resolved_by is not null
       then jsonb_build_object('id', x.resolved_by, 'full_name', r.full_name) end) end as resolution
 from delivery.transfer_manifest_exceptions x
-join delivery.transfer_manifest_items i on i.tenant_id = x.tenant_id and i.id = x.manifest_item_id
-join delivery.transfer_manifests m on m.tenant_id = x.tenant_id and m.id = x.manifest_id
+left join delivery.transfer_manifest_items i on i.tenant_id = x.tenant_id and i.id = x.manifest_item_id
+left join delivery.transfer_manifests m on m.tenant_id = x.tenant_id and m.id = x.manifest_id
 left join tenancy.profiles p on p.id = m.institution_user_id
 left join tenancy.profiles c on c.id = x.created_by
 left join tenancy.profiles r on r.id = x.resolved_by;

@@ -96,7 +96,9 @@ declare
   m delivery.transfer_manifests := delivery.manifest_lock((input ->> 'id')::uuid);
   v_ids uuid[];
 begin
-  perform delivery.manifest_require_status(m, '{draft}');
+  if m.status <> 'draft' then
+    perform app.fail('manifest_action_not_allowed', delivery.manifest_named(m) || '{"text_key": "reason_manifest_takes_no_items"}');
+  end if;
   v_ids := delivery.manifest_items_insert(m.id, input -> 'items');
   return jsonb_build_object('manifest_id', m.id,
     'items_count', (select count(*) from delivery.transfer_manifest_items i where i.tenant_id = m.tenant_id and i.manifest_id = m.id),

@@ -27,7 +27,8 @@ begin
 end $$;
 
 -- Puts an item into the queue; a manifest that was received becomes received_with_exceptions, and so does one that was
--- being received again because of this item.
+-- being received again because of this item. A scanned parcel that stands on no manifest enters the queue with its barcode
+-- alone: neither item nor manifest.
 -- {manifest_item_id | barcode_value, reason, notes?, photo_urls?} -> the exception as lists show it
 -- Locks the manifest, then the item. Fails: invalid_exception_reason, invalid_barcode, item_not_found,
 -- manifest_action_not_allowed, item_void, item_already_has_order, exception_already_open, invalid_proof_url.
@@ -58,6 +59,12 @@ begin
     select i.* into v_item from delivery.transfer_manifest_items i
     where i.tenant_id = app.tenant_id() and i.barcode_value = v_barcode
     order by i.status = 'void', i.created_at desc limit 1;
+    if v_item.id is null or v_item.status = 'void' then
+      insert into delivery.transfer_manifest_exceptions (tenant_id, barcode_value, reason, notes, photo_urls, created_by)
+      values (app.tenant_id(), v_barcode, input ->> 'reason', input ->> 'notes', v_photos, app.user_id())
+      returning id into v_id;
+      return (select to_jsonb(x) from delivery.manifest_exceptions_list x where x.id = v_id);
+    end if;
   end if;
   if v_item.id is null then
     perform app.fail('item_not_found');

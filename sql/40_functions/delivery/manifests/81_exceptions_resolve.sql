@@ -3,8 +3,9 @@
 -- reprocess: an item that has been received is `received` again, any other is about to be received: its manifest, when its
 -- receiving was over, is receiving again until the item is received, void or an exception anew.
 -- void: the item is void and its barcode free. An item that has an order is never voided.
+-- The exception of a parcel that stands on no manifest is just closed; in the answer its item_id and status are null.
 -- The last open exception of a manifest closed: received_with_exceptions -> received.
--- -> {resolved_count, failed_count, resolved: [{item_id, outcome, status}], failed: [{item_id, error_key}],
+-- -> {resolved_count, failed_count, resolved: [{exception_id, item_id, outcome, status}], failed: [{item_id, error_key}],
 --     manifests: [{manifest_id, manifest_number, status, remaining_count, waiting_for}]}, in the order sent
 -- error_key: item_not_found, exception_not_open, item_already_has_order. Entries that fail change nothing.
 -- Locks the manifests by id, then the items by id. Fails: manifest_not_found.
@@ -17,6 +18,7 @@ declare
   v_asked jsonb;
   v_manifests uuid[];
   v_items uuid[];
+  v_exceptions uuid[];
   v_barcodes text[];
 begin
   if v_manifest is not null then
@@ -33,22 +35,27 @@ begin
   perform delivery.manifests_lock(v_manifests);
   perform from delivery.transfer_manifest_items i
   where i.tenant_id = app.tenant_id() and i.id = any (v_items) order by i.id for no key update;
+  perform from delivery.transfer_manifest_exceptions x
+  where x.tenant_id = app.tenant_id() and x.id = any (v_sent) and x.manifest_item_id is null order by x.id for no key update;
 
   -- Judged only now: until the locks were held, somebody else may have resolved some.
   select jsonb_agg(jsonb_build_object('position', t.place, 'sent_id', t.sent_id, 'item_id', t.item_id,
-    'manifest_id', t.manifest_id, 'exception_id', x.id, 'reason', x.reason, 'barcode_value', i.barcode_value, 'error_key', case
-      when i.id is null then 'item_not_found'
-      when x.id is null then 'exception_not_open'
+    'manifest_id', t.manifest_id, 'exception_id', coalesce(x.id, u.id), 'reason', x.reason, 'error_key', case
+      when i.id is null and t.unlisted_id is null then 'item_not_found'
+      when coalesce(x.id, u.id) is null then 'exception_not_open'
       when v_outcome = 'void' and i.delivery_id is not null then 'item_already_has_order' end) order by t.place)
   into v_asked
   from delivery.exception_targets(v_sent) t
   left join delivery.transfer_manifest_items i on i.tenant_id = app.tenant_id() and i.id = t.item_id
-  left join delivery.transfer_manifest_exceptions x on x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open';
-  v_items := array(select (a ->> 'item_id')::uuid from jsonb_array_elements(v_asked) a where a ->> 'error_key' is null);
+  left join delivery.transfer_manifest_exceptions x on x.tenant_id = i.tenant_id and x.manifest_item_id = i.id and x.status = 'open'
+  left join delivery.transfer_manifest_exceptions u on u.tenant_id = app.tenant_id() and u.id = t.unlisted_id and u.status = 'open';
+  v_items := array(select (a ->> 'item_id')::uuid from jsonb_array_elements(v_asked) a
+    where a ->> 'error_key' is null and a ->> 'item_id' is not null);
+  v_exceptions := array(select (a ->> 'exception_id')::uuid from jsonb_array_elements(v_asked) a where a ->> 'error_key' is null);
 
   update delivery.transfer_manifest_exceptions x set status = 'resolved', outcome = v_outcome, resolution_notes = input ->> 'notes',
     resolved_by = app.user_id(), resolved_at = now()
-  where x.tenant_id = app.tenant_id() and x.manifest_item_id = any (v_items) and x.status = 'open';
+  where x.tenant_id = app.tenant_id() and x.id = any (v_exceptions);
   if v_outcome = 'void' then
     with voided as (
       update delivery.transfer_manifest_items i set status = 'void'
@@ -64,17 +71,19 @@ begin
     select jsonb_agg(jsonb_build_object('manifest_id', a -> 'manifest_id', 'manifest_item_id', a -> 'item_id',
       'event_type', 'exception_resolved', 'payload', jsonb_build_object('exception_id', a -> 'exception_id',
         'reason', a -> 'reason', 'outcome', v_outcome)) order by (a ->> 'position')::integer)
-    from jsonb_array_elements(v_asked) a where a ->> 'error_key' is null), '[]'));
+    from jsonb_array_elements(v_asked) a where a ->> 'error_key' is null and a ->> 'item_id' is not null), '[]'));
   perform delivery.manifests_resume_receiving(v_manifests);
   perform delivery.manifests_free(v_manifests);
   perform delivery.manifests_clear_exceptions(v_manifests);
 
   return jsonb_build_object(
-    'resolved_count', cardinality(v_items),
-    'failed_count', jsonb_array_length(coalesce(v_asked, '[]')) - cardinality(v_items),
-    'resolved', (select coalesce(jsonb_agg(jsonb_build_object('item_id', i.id, 'outcome', v_outcome, 'status', i.status)
-        order by array_position(v_items, i.id)), '[]')
-      from delivery.transfer_manifest_items i where i.tenant_id = app.tenant_id() and i.id = any (v_items)),
+    'resolved_count', cardinality(v_exceptions),
+    'failed_count', jsonb_array_length(coalesce(v_asked, '[]')) - cardinality(v_exceptions),
+    'resolved', (select coalesce(jsonb_agg(jsonb_build_object('exception_id', x.id, 'item_id', i.id, 'outcome', v_outcome,
+        'status', i.status) order by array_position(v_exceptions, x.id)), '[]')
+      from delivery.transfer_manifest_exceptions x
+      left join delivery.transfer_manifest_items i on i.tenant_id = x.tenant_id and i.id = x.manifest_item_id
+      where x.tenant_id = app.tenant_id() and x.id = any (v_exceptions)),
     'failed', (select coalesce(jsonb_agg(jsonb_build_object('item_id', a -> 'sent_id', 'error_key', a -> 'error_key')
         order by (a ->> 'position')::integer), '[]')
       from jsonb_array_elements(v_asked) a where a ->> 'error_key' is not null),
@@ -87,14 +96,16 @@ begin
 end $$;
 
 -- What the ids of a resolve call mean: an item, or the item of an exception; null when neither is the
--- caller's. An item named twice, or by its exception as well, stands at its first place only.
+-- caller's, unless it is the exception of a parcel without an item and answered as unlisted_id. An item named twice, or by its
+-- exception as well, stands at its first place only.
 create or replace function delivery.exception_targets(sent uuid[])
-returns table (place integer, sent_id uuid, item_id uuid, manifest_id uuid)
+returns table (place integer, sent_id uuid, item_id uuid, manifest_id uuid, unlisted_id uuid)
 language plpgsql stable set search_path = '' as $$
 begin
   return query
   select distinct on (coalesce(i.id, x.manifest_item_id, s.id))
-    s.position::integer, s.id, coalesce(i.id, x.manifest_item_id), coalesce(i.manifest_id, x.manifest_id)
+    s.position::integer, s.id, coalesce(i.id, x.manifest_item_id), coalesce(i.manifest_id, x.manifest_id),
+    case when x.manifest_item_id is null then x.id end
   from unnest(sent) with ordinality s (id, position)
   left join delivery.transfer_manifest_items i on i.tenant_id = app.tenant_id() and i.id = s.id
   left join delivery.transfer_manifest_exceptions x on x.tenant_id = app.tenant_id() and x.id = s.id

@@ -56,15 +56,18 @@ begin
     'storage_path', v_receipt.storage_path);
 end $$;
 
--- Prints again what failed; what is printed or being printed stays. Shapes and failures as receipt_get.
+-- Prints again what failed; what is printed or being printed stays, unless a language is named that it is not in: then it is
+-- printed anew in an edition of its own, and the prints before say the truth as before.
+-- {settlement_payment_id, language?}; answer and failures as receipt_get.
 create or replace function money.receipt_retry(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   v_payment uuid := (money.receipt_get(input) ->> 'settlement_payment_id')::uuid;
 begin
   update money.settlement_receipts r set status = 'pending', error = null,
-    language = coalesce(app.request_setting('language'), r.language)
-  where r.tenant_id = app.tenant_id() and r.payment_id = v_payment and r.status = 'failure';
+    language = coalesce(input ->> 'language', app.request_setting('language'), r.language),
+    edition = r.edition + case when r.status = 'failure' then 0 else 1 end
+  where r.tenant_id = app.tenant_id() and r.payment_id = v_payment and (r.status = 'failure' or r.language <> input ->> 'language');
   if found then
     perform money.receipt_queue(v_payment);
   end if;

@@ -18,6 +18,8 @@ export interface BucketConfig {
 export interface Config {
   jwtExpiry: number;
   signupEnabled: boolean;
+  /** A new address is confirmed by its mailbox before it signs in. */
+  confirmEmail: boolean;
   /** Seconds in which a refresh token may be used again, for clients that lost the answer. */
   refreshReuseInterval: number;
   buckets: BucketConfig[];
@@ -32,6 +34,7 @@ export function readConfig(file = join(root, "supabase", "config.toml")): Config
   return {
     jwtExpiry: Number(auth.jwt_expiry ?? 3600),
     signupEnabled: auth.enable_signup !== false,
+    confirmEmail: tables.get("auth.email")?.enable_confirmations === true,
     refreshReuseInterval: Number(auth.refresh_token_reuse_interval ?? 0),
     buckets: [...tables].filter(([name]) => name.startsWith(prefix)).map(([name, bucket]) => ({
       name: name.slice(prefix.length),

@@ -2,6 +2,8 @@ import type { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
+import { Hono } from "hono";
+import { platformCors } from "./cors.ts";
 import { docsApp } from "./docs.ts";
 import { type FunctionsProxy, functionsProxy, isFunctionPath } from "./functions-proxy.ts";
 import { portFailure } from "./ports.ts";
@@ -102,13 +104,26 @@ function routes(url: string, services: Services): Fetch {
   };
   return (request) => {
     const path = new URL(request.url).pathname;
-    const [, service] =
-      prefixes.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`)) ?? [];
+    const under = ([prefix]: readonly [string, ...unknown[]]) =>
+      path === prefix || path.startsWith(`${prefix}/`);
+    const [, service] = prefixes.find(under) ?? [];
     if (service) return service(request);
+    if (closed.some((prefix) => under([prefix]))) return closedInterface(request);
     if (path === "/") return Response.json(index);
     return Response.json({ message: "no Route matched with those values" }, { status: 404 });
   };
 }
+
+/** Supabase's interfaces to tables: no schema of ours is exposed to them, here as on a project. */
+const closed = ["/rest/v1", "/graphql/v1"];
+
+const closedApp = new Hono().use(platformCors).all("*", (c) =>
+  c.json({
+    code: "not_exposed",
+    message:
+      "No table of Barid is reachable here: call its functions below /functions/v1, see /docs.",
+  }, 404));
+const closedInterface: Fetch = (request) => closedApp.fetch(request);
 
 /** Leaves the global Request and Response alone: the tests' own code runs in this process too. */
 function listener(fetch: Fetch) {

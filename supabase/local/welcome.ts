@@ -15,6 +15,7 @@ export async function welcome(stack: Stack): Promise<string> {
     `  Documentation    ${stack.url}/docs`,
     `  Publishable key  ${stack.publishableKey}`,
     `  Database         ${stack.dbUrl}`,
+    `  Mail             ${stack.url}/mail`,
     "",
     ...(accounts.length > 0
       ? accountLines(stack, accounts)

@@ -28,6 +28,6 @@ export function linksOf(page: string): string[] {
 export function anchorsOf(page: string): string[] {
   const text = readFileSync(page, "utf8").replace(/^```[\s\S]*?^```/gm, "");
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
-    heading.toLowerCase().replace(/[^\p{L}\p{N}\s-]/gu, "").trim().replace(/\s/g, "-")
+    heading.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "").trim().replace(/\s/g, "-")
   );
 }

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from "jose";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Mail } from "../../supabase/local/auth/mails.ts";
 import { root } from "../../supabase/local/paths.ts";
 import { client, signedIn, temporaryStack } from "./support.ts";
 
@@ -87,6 +88,7 @@ test("the secret key creates, finds, bans and deletes users; the publishable key
   const { data: { user } } = await admin.createUser({
     email: "made@example.com",
     password: "by an admin",
+    email_confirm: true,
   });
   expect((await admin.getUserById(user!.id)).data.user?.email).toBe("made@example.com");
   expect((await admin.createUser({ email: "made@example.com", password: "by an admin" })).error)
@@ -142,13 +144,124 @@ test("a recovery link signs in once, says so in the token, and a new password en
   expect((await app.auth.verifyOtp({ type: "email", email, token })).error).toBeNull();
 });
 
-test("who signs up is signed in at once: there is no mail on this machine", async () => {
+/** The newest mail to an address. */
+async function mailTo(email: string): Promise<Mail> {
+  const response = await fetch(`${rig.stack.url}/mail/messages?to=${encodeURIComponent(email)}`);
+  const { messages: [newest] } = await response.json();
+  return newest;
+}
+
+test("who signs up is signed in when the address is confirmed, by the code of the mail", async () => {
+  const app = client(rig.stack);
+  const account = { email: "new@example.com", password: "long enough" };
+  const { data, error } = await app.auth.signUp(account);
+  expect(error).toBeNull();
+  expect(data.session).toBeNull();
+  expect((await app.auth.signInWithPassword(account)).error).toMatchObject({
+    code: "email_not_confirmed",
+  });
+  const { token, type } = await mailTo(account.email);
+  expect(type).toBe("signup");
+  const wrong = await app.auth.verifyOtp({ email: account.email, token: "x", type: "email" });
+  expect(wrong.error).toMatchObject({ status: 403, code: "otp_expired" });
+  const right = await app.auth.verifyOtp({ email: account.email, token, type: "email" });
+  expect(right.data.session?.access_token).toBeTruthy();
+  expect((await app.auth.verifyOtp({ email: account.email, token, type: "email" })).error)
+    .toMatchObject({ code: "otp_expired" });
+  expect((await app.auth.signInWithPassword(account)).error).toBeNull();
+});
+
+test("an address that has an account is answered alike, and gets neither mail nor account", async () => {
+  const { user } = await signedIn(rig.stack, "taken@example.com");
   const { data, error } = await client(rig.stack).auth.signUp({
-    email: "new@example.com",
-    password: "long enough",
+    email: "taken@example.com",
+    password: "another one",
   });
   expect(error).toBeNull();
-  expect(data.session?.access_token).toBeTruthy();
+  expect(data.session).toBeNull();
+  expect(data.user?.id).not.toBe(user!.id);
+  expect(data.user?.identities).toEqual([]);
+  expect(await mailTo("taken@example.com")).toBeUndefined();
+});
+
+test("the link of a mail comes back to the application with a session, once", async () => {
+  const app = client(rig.stack);
+  await app.auth.signUp({
+    email: "linked@example.com",
+    password: "long enough",
+    options: { emailRedirectTo: "https://shop.example/welcome" },
+  });
+  const { link } = await mailTo("linked@example.com");
+  const followed = await fetch(link, { redirect: "manual" });
+  const target = new URL(followed.headers.get("location")!);
+  expect([followed.status, target.origin + target.pathname]).toEqual([
+    302,
+    "https://shop.example/welcome",
+  ]);
+  const answer = new URLSearchParams(target.hash.slice(1));
+  const { data } = await app.auth.setSession({
+    access_token: answer.get("access_token")!,
+    refresh_token: answer.get("refresh_token")!,
+  });
+  expect(data.user?.email).toBe("linked@example.com");
+  const again = await fetch(link, { redirect: "manual" });
+  expect(again.headers.get("location")).toContain("error_code=otp_expired");
+});
+
+test("a forgotten password is set anew by the mail, and nobody learns who has an account", async () => {
+  await signedIn(rig.stack, "forgot@example.com", "the old one");
+  const app = client(rig.stack);
+  for (const email of ["forgot@example.com", "nobody@example.com"]) {
+    expect((await app.auth.resetPasswordForEmail(email)).error).toBeNull();
+  }
+  expect(await mailTo("nobody@example.com")).toBeUndefined();
+  const { token_hash, type } = await mailTo("forgot@example.com");
+  expect(type).toBe("recovery");
+  expect((await app.auth.verifyOtp({ token_hash, type: "recovery" })).error).toBeNull();
+  expect((await app.auth.updateUser({ password: "the new one" })).error).toBeNull();
+  const signedInWith = async (password: string) =>
+    (await client(rig.stack).auth.signInWithPassword({ email: "forgot@example.com", password }))
+      .error?.code;
+  expect(await signedInWith("the old one")).toBe("invalid_credentials");
+  expect(await signedInWith("the new one")).toBeUndefined();
+});
+
+test("one-time codes sign in, and make an account where that is wanted", async () => {
+  await signedIn(rig.stack, "coded@example.com");
+  const app = client(rig.stack);
+  for (const email of ["coded@example.com", "fresh@example.com"]) {
+    expect((await app.auth.signInWithOtp({ email })).error).toBeNull();
+    const { token } = await mailTo(email);
+    const { data, error } = await app.auth.verifyOtp({ email, token, type: "email" });
+    expect([data.user?.email, error]).toEqual([email, null]);
+  }
+  const unknown = await app.auth.signInWithOtp({
+    email: "unknown@example.com",
+    options: { shouldCreateUser: false },
+  });
+  expect(unknown.error).toMatchObject({ code: "otp_disabled" });
+});
+
+test("the confirmation is sent again to whoever waits for it, and to nobody else", async () => {
+  const app = client(rig.stack);
+  await app.auth.signUp({ email: "again@example.com", password: "long enough" });
+  const first = await mailTo("again@example.com");
+  expect((await app.auth.resend({ type: "signup", email: "again@example.com" })).error).toBeNull();
+  const second = await mailTo("again@example.com");
+  expect(second.token_hash).not.toBe(first.token_hash);
+  const { email, token } = { email: "again@example.com", token: second.token };
+  expect((await app.auth.verifyOtp({ email, token, type: "email" })).error).toBeNull();
+  await app.auth.resend({ type: "signup", email });
+  expect((await mailTo(email)).sent_at).toBe(second.sent_at);
+});
+
+test("the inbox is a page, and what a mail says is shown as text", async () => {
+  const response = await fetch(`${rig.stack.url}/mail`);
+  expect(response.headers.get("content-type")).toContain("text/html");
+  const { link } = await mailTo("linked@example.com");
+  expect(await response.text()).toContain(link.replaceAll("&", "&amp;"));
+  const empty = await (await fetch(`${rig.stack.url}/mail?to=%3Cscript%3E`)).text();
+  expect(empty).not.toContain("<script>");
 });
 
 test("where it counts, an address is confirmed before anybody signs in with it", () => {

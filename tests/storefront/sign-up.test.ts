@@ -2,19 +2,20 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { withToken } from "../support/api.ts";
-import { claimsOf, refresh, type Session } from "../support/auth.ts";
+import { claimsOf, followMail, refresh, type Session } from "../support/auth.ts";
 import { sql, stack } from "../support/db.ts";
 import "../support/expect.ts";
 import { newCart, newShop, orderOf } from "../support/orders.ts";
 
 async function register(data: Record<string, unknown> = {}): Promise<Session> {
+  const email = `${randomUUID()}@example.test`;
   const response = await fetch(`${stack.url}/auth/v1/signup`, {
     method: "POST",
     headers: { apikey: stack.publishableKey, "content-type": "application/json" },
-    body: JSON.stringify({ email: `${randomUUID()}@example.test`, password: "long enough", data }),
+    body: JSON.stringify({ email, password: "long enough", data }),
   });
   expect(response.status).toBe(200);
-  return await response.json();
+  return await followMail(email);
 }
 
 test("a fresh user is in no tenant, whatever he tells about himself", async () => {

@@ -16,6 +16,19 @@ export function visit() {
   });
 }
 
+/** A supabase-js client of somebody who registers and confirms the address by the code of the mail. */
+export async function register(email, options = {}) {
+  const supabase = visit();
+  const { data, error } = await supabase.auth.signUp({ email, password: demoPassword, options });
+  if (error) stop(`${email}: ${error.message}`);
+  if (data.session) return supabase;
+  const inbox = await fetch(`${url}/mail/messages?to=${encodeURIComponent(email)}`);
+  const { messages: [{ token }] } = await inbox.json();
+  const confirmed = await supabase.auth.verifyOtp({ email, token, type: "email" });
+  if (confirmed.error) stop(`${email}: ${confirmed.error.message}`);
+  return supabase;
+}
+
 /** One that is signed in; `id` is the person's. */
 export async function signIn(email, password = demoPassword) {
   const supabase = visit();

@@ -2,19 +2,7 @@
 // ordered, by wallet, and by card at a gateway; what is refused at the door goes back on its shelf.
 // node tests/walkthrough/store.mjs
 import { randomUUID } from "node:crypto";
-import {
-  call,
-  check,
-  demoPassword,
-  money,
-  refused,
-  say,
-  show,
-  signIn,
-  stop,
-  until,
-  visit,
-} from "./barid.mjs";
+import { call, check, money, refused, register, say, show, signIn, until } from "./barid.mjs";
 
 const admin = await signIn("admin@demo.test");
 const ops = await signIn("ops@demo.test");
@@ -23,10 +11,7 @@ const driver1 = await signIn("driver1@demo.test");
 const shop = "storefront/public/markets/suq-dijla";
 
 say("Somebody registers, looks around and joins");
-const customer = visit();
-const email = `zahra-${Date.now().toString(36)}@shop.test`;
-const { error } = await customer.auth.signUp({ email, password: demoPassword });
-if (error) stop(error.message);
+const customer = await register(`zahra-${Date.now().toString(36)}@shop.test`);
 const { market } = await call(customer, "GET", shop);
 const { products } = await call(customer, "GET", `${shop}/products?language=ar`);
 for (const { title, min_price } of products) show(`${title}  ${money(min_price)}`);

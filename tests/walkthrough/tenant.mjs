@@ -7,6 +7,7 @@ import {
   check,
   demoPassword,
   refused,
+  register,
   say,
   show,
   signIn,
@@ -98,13 +99,7 @@ const { products } = await call(visitor, "GET", `${shop}/products?language=ar`);
 check("its products, in Arabic", products.map(({ title }) => title), ["كليچة"]);
 
 say("A customer joins and fills a cart; prices are those of the moment");
-const customer = visit();
-const { error } = await customer.auth.signUp({
-  email: `zahra@${slug}.test`,
-  password: demoPassword,
-  options: { data: { full_name: "زهراء محمود" } },
-});
-if (error) stop(error.message);
+const customer = await register(`zahra@${slug}.test`, { data: { full_name: "زهراء محمود" } });
 const { data: joined } = await call(customer, "POST", `${shop}/join`);
 check("she is now", joined.tenant_user_type, "customer");
 // The token she has was made before she belonged anywhere.

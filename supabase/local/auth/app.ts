@@ -6,6 +6,8 @@ import { admin, forAdmins } from "./admin.ts";
 import { isObject, readBody } from "./body.ts";
 import { AuthFailure } from "./failure.ts";
 import { invite, redeemLink } from "./links.ts";
+import { mailRoutes } from "./mail-routes.ts";
+import { signUp } from "./sign-up.ts";
 import type { Mails } from "./mails.ts";
 import {
   currentUser,
@@ -14,10 +16,12 @@ import {
   refreshSession,
   type TokenIssuer,
 } from "./sessions.ts";
-import { createUser, findByPassword, updateUser, userJson } from "./users.ts";
+import { findByPassword, isBanned, updateUser, userJson } from "./users.ts";
 
 /** The paths that need no API key. */
 const open = ["/auth/v1/health", "/auth/v1/.well-known/jwks.json"];
+/** Links of mails are opened by a browser, which has none either. */
+const openedByLink = "/auth/v1/verify";
 
 /** The part of Supabase Auth that this backend and supabase-js use; phones, MFA and OAuth are not. */
 export function authApp(issuer: TokenIssuer, mails: Mails, log: (line: string) => void): Hono {
@@ -27,7 +31,8 @@ export function authApp(issuer: TokenIssuer, mails: Mails, log: (line: string) =
   app.use(platformCors);
   app.use(async (c, next) => {
     if (
-      open.includes(c.req.path) || hasApiKey(c.req.raw.headers, new URL(c.req.url).searchParams)
+      open.includes(c.req.path) || (c.req.path === openedByLink && c.req.method === "GET") ||
+      hasApiKey(c.req.raw.headers, new URL(c.req.url).searchParams)
     ) return await next();
     return c.json({
       message: "No API key found in request",
@@ -43,7 +48,7 @@ export function authApp(issuer: TokenIssuer, mails: Mails, log: (line: string) =
     c.json({
       external: { email: true, phone: false },
       disable_signup: !config.signupEnabled,
-      mailer_autoconfirm: true,
+      mailer_autoconfirm: !config.confirmEmail,
       phone_autoconfirm: true,
       sms_provider: "",
       saml_enabled: false,
@@ -64,7 +69,7 @@ export function authApp(issuer: TokenIssuer, mails: Mails, log: (line: string) =
           password,
         });
         if (!user) throw new AuthFailure(400, "invalid_credentials", "Invalid login credentials");
-        if (body.email && !user.email_confirmed_at) {
+        if (body.email && !user.email_confirmed_at && !isBanned(user)) {
           throw new AuthFailure(400, "email_not_confirmed", "Email not confirmed");
         }
         return c.json(await openSession(issuer, user, c.req.header("user-agent") ?? null));
@@ -76,26 +81,21 @@ export function authApp(issuer: TokenIssuer, mails: Mails, log: (line: string) =
     }
   });
 
-  app.post("/signup", async (c) => {
-    const body = await readBody(c.req.raw);
-    if (!config.signupEnabled) {
-      throw new AuthFailure(422, "signup_disabled", "Signups not allowed for this instance");
-    }
-    const user = await sql.begin((transaction) =>
-      createUser(transaction, {
-        email: text(body.email) || undefined,
-        phone: text(body.phone) || undefined,
-        password: text(body.password),
-        user_metadata: isObject(body.data) ? body.data : undefined,
-        email_confirm: Boolean(body.email),
-        phone_confirm: Boolean(body.phone),
-      })
-    );
-    return c.json(await openSession(issuer, user, c.req.header("user-agent") ?? null));
-  });
+  const postman = { sql, mails, issuer: issuer.issuer };
+  app.post(
+    "/signup",
+    async (c) =>
+      c.json(
+        await signUp(issuer, postman, await readBody(c.req.raw), {
+          userAgent: c.req.header("user-agent") ?? null,
+          redirectTo: c.req.query("redirect_to"),
+        }),
+      ),
+  );
+  app.route("/", mailRoutes(issuer, postman));
 
   app.post("/invite", forAdmins(issuer), async (c) => {
-    const user = await invite(sql, mails, await readBody(c.req.raw));
+    const user = await invite(postman, await readBody(c.req.raw));
     return c.json(await userJson(sql, user));
   });
   app.post("/verify", async (c) => {

@@ -2,6 +2,12 @@
 import { readState } from "../lock.ts";
 import { defaultDataDir } from "../paths.ts";
 
+// `npm run status | head -1` is done before we are.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(0);
+});
+
 const args = process.argv.slice(2);
 const unknown = args.find((arg) => arg !== "--json");
 if (unknown) {

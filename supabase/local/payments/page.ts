@@ -4,6 +4,11 @@ import type { Payment } from "./till.ts";
 const escaped = (text: string) =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
+/** The name of a currency where it is known: gateways say some by a number of ISO 4217. */
+function nameOf(currency: string): string {
+  return { "368": "IQD", "840": "USD" }[currency] ?? currency;
+}
+
 export function page(payment: Payment): string {
   const buttons = `<form method="post">
         <button name="decision" value="pay">Pay</button>
@@ -25,7 +30,7 @@ export function page(payment: Payment): string {
   <body>
     <h1>${payment.gateway}</h1>
     <p>${escaped(payment.description)}: <strong>${escaped(payment.amount)} ${
-    escaped(payment.currency)
+    escaped(nameOf(payment.currency))
   }</strong>${payment.gateway === "razorpay" ? " (minor units)" : ""}</p>
     ${payment.state === "open" ? "" : end}
     ${payment.state === "paid" ? "" : buttons}

@@ -8,6 +8,7 @@ export const packageErrors = {
   cage_not_empty: 409,
   capacity_below_filled: { status: 409, fields: ["field", "filled_capacity"] },
   package_not_sortable: { status: 409, fields: ["status"] },
+  package_not_here: { status: 409, fields: ["field"] },
   package_elsewhere: { status: 409, fields: ["current_warehouse_id"] },
   staff_not_in_warehouse: { status: 409, fields: ["field"] },
   operation_type_required: { status: 400, fields: ["field"] },

@@ -4520,6 +4520,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/warehousing/inventory/returns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take goods back that come without a delivery
+         * @description Who: permission manage:operations:tenant or manage:module:warehouse.
+         */
+        post: operations["post_warehousing_inventory_returns"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/warehousing/inventory/write-offs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write off what is lost or spoilt, all of it or nothing
+         * @description Who: permission manage:operations:tenant.
+         */
+        post: operations["post_warehousing_inventory_write_offs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/warehousing/package-scan": {
         parameters: {
             query?: never;
@@ -4646,6 +4686,26 @@ export interface paths {
          */
         put: operations["put_warehousing_picking_orders_picking_order_id"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/warehousing/picking-orders/{picking_order_id}/progress": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report what was picked; for whom the order was given to, and who works in its warehouse
+         * @description Who: permission view:tenant or manage:operations:tenant or manage:module:warehouse, or permission manage:operations:tenant or manage:module:warehouse, or role warehouse_manager or warehouse_staff.
+         */
+        post: operations["post_warehousing_picking_orders_picking_order_id_progress"];
         delete?: never;
         options?: never;
         head?: never;
@@ -36074,7 +36134,7 @@ export interface operations {
                 sort_order?: "asc" | "desc";
                 /** @description Another tenant of yours than the token's */
                 tenant_id?: components["parameters"]["tenant_id"];
-                type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "tenant_invitation";
+                type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "tenant_invitation";
                 unread?: boolean | ("true" | "false");
             };
             header?: {
@@ -36110,7 +36170,7 @@ export interface operations {
                             read_at: string | null;
                             tenant_id: string | null;
                             /** @enum {string} */
-                            type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "tenant_invitation";
+                            type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "tenant_invitation";
                         }[];
                         pagination: {
                             limit: number;
@@ -38226,6 +38286,241 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    post_warehousing_inventory_returns: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    items: {
+                        /** Format: uuid */
+                        bin_id: string;
+                        /** Format: uuid */
+                        item_id: string;
+                        lot_number?: string | null;
+                        quantity: number;
+                        serial_number?: string | null;
+                        status?: ("available" | "damaged") | null;
+                    }[];
+                    notes?: string | null;
+                    reason: string;
+                    /** Format: uuid */
+                    warehouse_id: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** Format: uuid */
+                        return_id: string;
+                        /** @constant */
+                        success: true;
+                        transactions: {
+                            from_bin: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            } | null;
+                            /** Format: uuid */
+                            id: string;
+                            item: {
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                                sku: string;
+                            };
+                            lot_number: string | null;
+                            quantity: number;
+                            serial_number: string | null;
+                            to_bin: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            } | null;
+                            transaction_type: string;
+                            /** Format: uuid */
+                            warehouse_id: string;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["400_14"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_23"];
+            /**
+             * @description `inventory_item_inactive`: The inventory item is out of use.
+             *
+             *     `item_of_parcel`: This item is part of a package and moves only with it.
+             *
+             *     `bin_inactive`: The bin is out of use.
+             *
+             *     `serial_number_taken`: This serial number is already in stock.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "inventory_item_inactive" | "item_of_parcel" | "bin_inactive" | "serial_number_taken" | "idempotency_conflict";
+                        field?: string;
+                        item_id?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_warehousing_inventory_write_offs: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    items: {
+                        /** Format: uuid */
+                        bin_id: string;
+                        /** Format: uuid */
+                        item_id: string;
+                        lot?: string | null;
+                        note?: string | null;
+                        quantity: number;
+                        serial?: string | null;
+                        status?: string | null;
+                    }[];
+                    reason: string;
+                    /** Format: uuid */
+                    warehouse_id: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        transactions: {
+                            from_bin: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            } | null;
+                            /** Format: uuid */
+                            id: string;
+                            item: {
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                                sku: string;
+                            };
+                            lot_number: string | null;
+                            quantity: number;
+                            serial_number: string | null;
+                            to_bin: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            } | null;
+                            transaction_type: string;
+                            /** Format: uuid */
+                            warehouse_id: string;
+                        }[];
+                        /** Format: uuid */
+                        write_off_id: string;
+                    };
+                };
+            };
+            400: components["responses"]["400_2"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_23"];
+            /**
+             * @description `item_of_parcel`: This item is part of a package and moves only with it.
+             *
+             *     `insufficient_stock`: There is not enough available stock.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "item_of_parcel" | "insufficient_stock" | "idempotency_conflict";
+                        field?: string;
+                        item_id?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                        variant_id?: string | null;
+                    };
+                };
+            };
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     post_warehousing_package_scan: {
         parameters: {
             query?: {
@@ -39161,7 +39456,7 @@ export interface operations {
                                 kind: "package" | "delivery" | "inventory_item";
                                 message: string;
                                 /** @enum {string} */
-                                reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available";
+                                reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available" | "package_not_here";
                                 value: string;
                             }[];
                             reused_delivery_ids: string[];
@@ -39173,7 +39468,7 @@ export interface operations {
                             kind: "package" | "delivery" | "inventory_item";
                             message: string;
                             /** @enum {string} */
-                            reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available";
+                            reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available" | "package_not_here";
                             value: string;
                         }[];
                         /** @constant */
@@ -39277,7 +39572,7 @@ export interface operations {
                             kind: "package" | "delivery" | "inventory_item";
                             message: string;
                             /** @enum {string} */
-                            reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available";
+                            reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available" | "package_not_here";
                             value: string;
                         }[];
                         /** Format: uuid */
@@ -39291,7 +39586,7 @@ export interface operations {
                             kind: "package" | "delivery" | "inventory_item";
                             message: string;
                             /** @enum {string} */
-                            reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available";
+                            reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available" | "package_not_here";
                             value: string;
                         }[];
                         /** Format: uuid */
@@ -39439,7 +39734,7 @@ export interface operations {
                         invalid: {
                             barcode: string;
                             /** @enum {string} */
-                            reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available";
+                            reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available" | "package_not_here";
                         }[];
                         message: string;
                         rejected: {
@@ -39447,7 +39742,7 @@ export interface operations {
                             kind: "package" | "delivery" | "inventory_item";
                             message: string;
                             /** @enum {string} */
-                            reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available";
+                            reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available" | "package_not_here";
                             value: string;
                         }[];
                         requires_new_delivery_defaults: boolean;
@@ -39777,6 +40072,8 @@ export interface operations {
              *
              *     `picked_too_much`: More was picked than was asked for.
              *
+             *     `quantity_must_be_whole`: The quantity is a number of whole units ({field}).
+             *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
              *     `validation_failed`: {field} {reason}.
@@ -39801,7 +40098,7 @@ export interface operations {
                     "application/json": {
                         bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "item_not_in_bin" | "picked_too_much" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "item_not_in_bin" | "picked_too_much" | "quantity_must_be_whole" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         item_id?: string;
@@ -40025,6 +40322,7 @@ export interface operations {
                 "application/json": {
                     assigned_to?: string | null;
                     due_date?: string | null;
+                    external_reference?: string | null;
                     item_details?: {
                         /** Format: uuid */
                         bin_id: string;
@@ -40042,6 +40340,8 @@ export interface operations {
                         start_time?: string | null;
                         total_items?: number;
                     } | null;
+                    priority?: number;
+                    reference_number?: string;
                     /** @enum {string} */
                     status?: "pending" | "in_progress" | "completed" | "handed_off" | "cancelled";
                 };
@@ -40134,6 +40434,8 @@ export interface operations {
              *
              *     `picked_too_much`: More was picked than was asked for.
              *
+             *     `quantity_must_be_whole`: The quantity is a number of whole units ({field}).
+             *
              *     `validation_failed`: {field} {reason}.
              *
              *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
@@ -40156,7 +40458,7 @@ export interface operations {
                     "application/json": {
                         bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "item_not_in_bin" | "picked_too_much" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "item_not_in_bin" | "picked_too_much" | "quantity_must_be_whole" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         expected_field?: string;
                         field?: string;
                         item_id?: string;
@@ -40198,13 +40500,17 @@ export interface operations {
             /**
              * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
-             *     `pnd_picking_handed_off_by_driver_pickup`: The driver hands this picking order off by picking it up.
-             *
              *     `picking_items_fixed`: The items of this picking order can no longer be changed.
              *
-             *     `picking_belongs_to_order`: This picking order fetches the goods of a store's order. Change or cancel the store's order instead.
-             *
              *     `picking_incomplete`: Not everything of this picking order has been picked.
+             *
+             *     `pnd_picking_handed_off_by_driver_pickup`: The driver hands this picking order off by picking it up.
+             *
+             *     `picking_not_pending`: The picking order is {status}; its reference and priority change only while it is pending.
+             *
+             *     `picking_reference_exists`: Another picking order already has this reference number.
+             *
+             *     `picking_belongs_to_order`: This picking order fetches the goods of a store's order. Change or cancel the store's order instead.
              *
              *     `item_of_parcel`: This item is part of a package and moves only with it.
              *
@@ -40219,12 +40525,13 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "invalid_status_transition" | "pnd_picking_handed_off_by_driver_pickup" | "picking_items_fixed" | "picking_belongs_to_order" | "picking_incomplete" | "item_of_parcel" | "insufficient_stock" | "idempotency_conflict";
+                        code: "invalid_status_transition" | "picking_items_fixed" | "picking_incomplete" | "pnd_picking_handed_off_by_driver_pickup" | "picking_not_pending" | "picking_reference_exists" | "picking_belongs_to_order" | "item_of_parcel" | "insufficient_stock" | "idempotency_conflict";
                         field?: string;
                         from?: string;
                         item_id?: string;
                         message: string;
                         order_id?: string;
+                        status?: string;
                         /** @constant */
                         success: false;
                         to?: string;
@@ -40233,6 +40540,216 @@ export interface operations {
                 };
             };
             412: components["responses"]["412"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_warehousing_picking_orders_picking_order_id_progress: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key"?: components["parameters"]["idempotency_key"];
+            };
+            path: {
+                picking_order_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    items: {
+                        /** Format: uuid */
+                        bin_id: string;
+                        /** Format: uuid */
+                        item_id: string;
+                        picked_quantity: number;
+                    }[];
+                    picker_notes?: string | null;
+                    /** @enum {string} */
+                    status: "in_progress" | "completed";
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        order: {
+                            assigned_to: string | null;
+                            assigned_to_user: {
+                                email: string | null;
+                                first_name: string | null;
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                                last_name: string | null;
+                            } | null;
+                            completed_date: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            created_by: string | null;
+                            created_by_user: {
+                                email: string | null;
+                                first_name: string | null;
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                                last_name: string | null;
+                            } | null;
+                            delivery_id: string | null;
+                            due_date: string | null;
+                            external_reference: string | null;
+                            /** Format: uuid */
+                            id: string;
+                            item_details: {
+                                /** Format: uuid */
+                                bin_id: string;
+                                /** Format: uuid */
+                                item_id: string;
+                                picked_quantity: number;
+                                quantity: number;
+                                status: string;
+                            }[];
+                            notes: string | null;
+                            order_id: string | null;
+                            /** @enum {string} */
+                            order_type: "individual" | "batch" | "waybill";
+                            picking_progress: {
+                                end_time: string | null;
+                                picked_items: number;
+                                picker_notes: string | null;
+                                start_time: string | null;
+                                total_items: number;
+                            };
+                            priority: number;
+                            reference_number: string;
+                            /** @enum {string} */
+                            status: "pending" | "in_progress" | "completed" | "handed_off" | "cancelled";
+                            /** Format: uuid */
+                            tenant_id: string;
+                            /** Format: date-time */
+                            updated_at: string;
+                            warehouse: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            };
+                            /** Format: uuid */
+                            warehouse_id: string;
+                        };
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            /**
+             * @description `picked_too_much`: More was picked than was asked for.
+             *
+             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+             *
+             *     `validation_failed`: {field} {reason}.
+             *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
+             *     `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        bytes_max?: string;
+                        /** @enum {unknown} */
+                        code: "picked_too_much" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            /**
+             * @description `picking_order_not_found`: The picking order was not found.
+             *
+             *     `picking_line_not_found`: The picking order has no line of this item in this bin ({field}).
+             *
+             *     `tenant_not_found`: This company does not exist.
+             */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "picking_order_not_found" | "picking_line_not_found" | "tenant_not_found";
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            /**
+             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+             *
+             *     `picking_items_fixed`: The items of this picking order can no longer be changed.
+             *
+             *     `picking_incomplete`: Not everything of this picking order has been picked.
+             *
+             *     `insufficient_stock`: There is not enough available stock.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "invalid_status_transition" | "picking_items_fixed" | "picking_incomplete" | "insufficient_stock" | "idempotency_conflict";
+                        field?: string;
+                        from?: string;
+                        item_id?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                        to?: string;
+                        variant_id?: string | null;
+                    };
+                };
+            };
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -41790,6 +42307,8 @@ export interface operations {
              *
              *     `package_not_sortable`: The package is {status} and is not sorted any more.
              *
+             *     `package_not_here`: No warehouse holds the package: it is with its sender or in a driver's hands. Receive it first.
+             *
              *     `package_elsewhere`: The package lies in another warehouse.
              *
              *     `cage_full`: The cage is full.
@@ -41804,8 +42323,9 @@ export interface operations {
                     "application/json": {
                         assignment_id?: string;
                         /** @enum {unknown} */
-                        code: "sorting_session_not_active" | "package_not_sortable" | "package_elsewhere" | "cage_full" | "idempotency_conflict";
+                        code: "sorting_session_not_active" | "package_not_sortable" | "package_not_here" | "package_elsewhere" | "cage_full" | "idempotency_conflict";
                         current_warehouse_id?: string | null;
+                        field?: string;
                         message: string;
                         status?: string;
                         /** @constant */
@@ -43333,7 +43853,7 @@ export interface operations {
                                 kind: "package" | "delivery" | "inventory_item";
                                 message: string;
                                 /** @enum {string} */
-                                reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available";
+                                reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available" | "package_not_here";
                                 value: string;
                             }[];
                             reused_delivery_ids: string[];
@@ -43345,7 +43865,7 @@ export interface operations {
                             kind: "package" | "delivery" | "inventory_item";
                             message: string;
                             /** @enum {string} */
-                            reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available";
+                            reason: "not_found" | "wrong_source_warehouse" | "destination_mismatch" | "not_transferable_status" | "already_in_waybill" | "open_exception" | "duplicate" | "not_available" | "package_not_here";
                             value: string;
                         }[];
                         /** @constant */

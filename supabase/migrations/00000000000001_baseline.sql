@@ -4772,7 +4772,8 @@ from warehousing.picking_orders o
 left join warehousing.warehouses w on w.tenant_id = o.tenant_id and w.id = o.warehouse_id
 left join tenancy.profiles c on c.id = o.created_by
 left join tenancy.profiles a on a.id = o.assigned_to
-where coalesce(o.warehouse_id = any ((select app.own_warehouses())::uuid[]), true);
+-- Of those whose work is limited to warehouses: what is to be picked there, and what is given to them elsewhere.
+where coalesce(o.warehouse_id = any ((select app.own_warehouses())::uuid[]), true) or o.assigned_to = (select app.user_id());
 
 grant select on warehousing.picking_orders_list to barid_caller;
 
@@ -22021,6 +22022,16 @@ begin
   return v_id;
 end $$;
 
+-- The warehouse that holds a parcel: where it was last received, or where it is picked and waits for its driver. Null: none does, it is
+-- with its sender, on the road, or still on the shelves.
+create or replace function warehousing.parcel_place(d delivery.deliveries) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(d.current_warehouse_id, (
+    select k.warehouse_id from warehousing.picking_orders k
+    where k.tenant_id = d.tenant_id and k.delivery_id = d.id and k.status = 'completed'));
+end $$;
+
 -- sql/40_functions/warehousing/inventory/10_items.sql
 
 -- What warehouses keep.
@@ -22158,15 +22169,13 @@ begin
   end if;
 end $$;
 
--- Takes goods in. {warehouse_id, transaction_type?: receive | initial_stock, notes?,
--- items: [{item_id, bin_id, quantity, status?, lot_number?, serial_number?}]} -> {receipt_id, transactions}
--- Fails: warehouse_not_found, bin_not_found, bin_inactive, inventory_item_not_found, inventory_item_inactive,
+-- Puts the lines of a request into a warehouse, {warehouse_id, items: [{item_id, bin_id, quantity, status?, lot_number?, serial_number?}]},
+-- by movements of a type. Fails: warehouse_not_found, bin_not_found, bin_inactive, inventory_item_not_found, inventory_item_inactive,
 -- serial_number_required, serial_quantity_must_be_one, serial_number_taken.
-create or replace function warehousing.receipt_create(input jsonb) returns jsonb
+create or replace function warehousing.goods_in(input jsonb, transaction_type text, reference_type text, reference_id uuid, reason text) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
-  v_receipt uuid := gen_random_uuid();
   v_item uuid;
 begin
   perform warehousing.require_warehouse(v_warehouse);
@@ -22179,11 +22188,71 @@ begin
   perform warehousing.stock_receive((
     select jsonb_agg(l.item || jsonb_build_object('warehouse_id', v_warehouse, 'field', format('items.%s.quantity', l.line - 1)) order by l.line)
     from jsonb_array_elements(input -> 'items') with ordinality l (item, line)),
-    coalesce(input ->> 'transaction_type', 'receive'), 'receipt', v_receipt, input ->> 'notes');
+    goods_in.transaction_type, goods_in.reference_type, goods_in.reference_id, goods_in.reason);
+end $$;
+
+-- Takes goods in. {warehouse_id, transaction_type?: receive | initial_stock, notes?, items} -> {receipt_id, transactions}
+-- Fails: what goods_in fails with.
+create or replace function warehousing.receipt_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_receipt uuid := gen_random_uuid();
+begin
+  perform warehousing.goods_in(input, coalesce(input ->> 'transaction_type', 'receive'), 'receipt', v_receipt, input ->> 'notes');
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory.received', 'source_module', 'warehousing',
     'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('receipt_id', v_receipt,
       'warehouse_id', v_warehouse, 'lines', jsonb_array_length(input -> 'items'), 'actor_id', app.user_id()))));
   return jsonb_build_object('receipt_id', v_receipt, 'transactions', warehousing.movements_of(v_receipt));
+end $$;
+
+-- Takes goods back that come without a delivery, with what it says of why in every movement. {warehouse_id, reason, notes?, items}
+-- -> {return_id, transactions}. Fails: item_of_parcel (it comes back with its parcel), and what goods_in fails with.
+create or replace function warehousing.return_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_return uuid := gen_random_uuid();
+begin
+  perform warehousing.require_goods(input -> 'items', 'items');
+  perform warehousing.goods_in(input, 'return', 'return', v_return, concat_ws(': ', input ->> 'reason', input ->> 'notes'));
+  perform warehousing.goods_event('inventory.returned', 'return_id', v_return, input);
+  return jsonb_build_object('return_id', v_return, 'transactions', warehousing.movements_of(v_return));
+end $$;
+
+-- Books units as lost or spoilt, each line with the reason and its own note: {warehouse_id, reason,
+-- items: [{item_id, bin_id, status? ('available'), lot?, serial?, quantity, note?}]} -> {write_off_id, transactions}. All of it or nothing; a
+-- lot or piece is named by its number, what has none without. A row that is left empty is closed for good. What is reserved stays with
+-- its order.
+-- Fails: warehouse_not_found, bin_not_found, inventory_item_not_found, item_of_parcel (it goes with its parcel), insufficient_stock.
+create or replace function warehousing.write_off_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_write_off uuid := gen_random_uuid();
+begin
+  perform warehousing.require_warehouse(v_warehouse);
+  perform warehousing.require_places(v_warehouse, input -> 'items', 'items');
+  perform warehousing.require_goods(input -> 'items', 'items');
+  perform warehousing.stock_post((
+    select jsonb_agg(jsonb_build_object('type', 'write_off', 'item_id', l.item_id, 'warehouse_id', v_warehouse, 'quantity', l.quantity,
+      'from', jsonb_strip_nulls(jsonb_build_object('bin_id', l.bin_id, 'status', coalesce(l.status, 'available'), 'lot_number', l.lot,
+        'serial_number', l.serial)),
+      'reference_type', 'write_off', 'reference_id', v_write_off, 'reason', concat_ws(': ', input ->> 'reason', l.note),
+      'field', format('items.%s.quantity', l.line - 1)) order by l.line)
+    from rows from (jsonb_to_recordset(input -> 'items') as (item_id uuid, bin_id uuid, status text, lot text, serial text, quantity bigint,
+      note text)) with ordinality l (item_id, bin_id, status, lot, serial, quantity, note, line)));
+  perform warehousing.goods_event('inventory.written_off', 'write_off_id', v_write_off, input);
+  return jsonb_build_object('write_off_id', v_write_off, 'transactions', warehousing.movements_of(v_write_off));
+end $$;
+
+-- Tells how much came or went by one request.
+create or replace function warehousing.goods_event(event_type text, id_field text, id uuid, input jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', event_type, 'source_module', 'warehousing',
+    'entity_type', 'warehouse', 'entity_id', input ->> 'warehouse_id', 'event_data', jsonb_build_object(id_field, id,
+      'warehouse_id', input ->> 'warehouse_id', 'reason', input ->> 'reason', 'lines', jsonb_array_length(input -> 'items'),
+      'units', (select sum(l.quantity) from jsonb_to_recordset(input -> 'items') as l (quantity bigint)), 'actor_id', app.user_id()))));
 end $$;
 
 -- Corrects what lies in one place by `delta` units. {warehouse_id, item_id, bin_id, status?, lot_number?, serial_number?, delta, reason}
@@ -22588,7 +22657,7 @@ end $$;
 
 grant execute on function private.picking_orders_with(text) to barid_caller;
 
--- How many picking orders are in each status, of a warehouse or of all that the caller works in: {pending, in_progress, completed,
+-- How many picking orders are in each status, of a warehouse or of all that the caller sees: {pending, in_progress, completed,
 -- handed_off, cancelled, total}. wanted: {} or {warehouse_id}
 create or replace function warehousing.picking_stats(wanted jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -22596,7 +22665,7 @@ declare
   v_own uuid[] := app.own_warehouses();
 begin
   return (
-    select jsonb_object_agg(s.status, coalesce(t.entries, 0)) || jsonb_build_object('total', coalesce(sum(t.entries), 0))
+    select jsonb_object_agg(s.status, n.entries) || jsonb_build_object('total', sum(n.entries))
     from unnest(array['pending', 'in_progress', 'completed', 'handed_off', 'cancelled']) s (status)
     left join (
       select c.status, sum((c.counted ->> 'entries')::bigint) as entries
@@ -22605,7 +22674,13 @@ begin
         wanted || case when w.id is null then '{}' else jsonb_build_object('warehouse_id', w.id) end)) c (status, counted)
       where w.id is null or lower(coalesce(wanted ->> 'warehouse_id', w.id::text)) = w.id::text
       group by c.status
-    ) t on t.status = s.status);
+    ) t on t.status = s.status
+    cross join lateral (
+      -- Kept totals are of whole warehouses; what is given to somebody who does not work there is counted.
+      select coalesce(t.entries, 0) + case when v_own is null then 0 else (
+        select count(*) from warehousing.picking_orders o
+        where o.tenant_id = app.tenant_id() and o.assigned_to = app.user_id() and o.warehouse_id <> all (v_own) and o.status = s.status
+          and lower(coalesce(wanted ->> 'warehouse_id', o.warehouse_id::text)) = o.warehouse_id::text) end as entries) n);
 end $$;
 
 -- Refuses lines that cannot be picked: an item or a bin that is none, an item that never lay in the bin, more than
@@ -22830,6 +22905,9 @@ begin
     app.instant(input ->> 'due_date'), (input ->> 'assigned_to')::uuid, app.user_id())
   returning * into v_order;
   perform warehousing.picking_set_lines(v_order, input -> 'item_details');
+  if input ->> 'status' in ('pending', 'in_progress') then
+    perform warehousing.picking_assigned(v_order);
+  end if;
   if input ->> 'status' <> 'pending' then
     perform warehousing.picking_move(v_order, input ->> 'status');
   end if;
@@ -22918,9 +22996,40 @@ begin
   end if;
 end $$;
 
--- Changes what is sent; null clears what may be empty. Lines first, then the status. {id, status?, assigned_to?,
--- item_details?, picking_progress?, notes?, due_date?} -> {order}
--- Fails: picking_order_not_found, assignee_not_found, and what picking_report fails with.
+-- Notifies the person an order is given to, unless they took it themselves.
+create or replace function warehousing.picking_assigned(p_order warehousing.picking_orders) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select p_order.tenant_id, p_order.assigned_to, 'picking_assigned', jsonb_build_object('picking_order_id', p_order.id,
+    'reference_number', p_order.reference_number, 'warehouse_id', p_order.warehouse_id)
+  where p_order.assigned_to is not null and p_order.assigned_to is distinct from app.user_id();
+end $$;
+
+-- Refuses to change what identifies or ranks an order once its picking has begun, and the number of a storefront order's pick, which is
+-- the order's. Fails: picking_not_pending, picking_belongs_to_order.
+create or replace function warehousing.require_relabelling(p_order warehousing.picking_orders, wanted warehousing.picking_orders) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_field text;
+begin
+  select f.field into v_field from (values
+    (1, 'reference_number', wanted.reference_number <> p_order.reference_number),
+    (2, 'external_reference', wanted.external_reference is distinct from p_order.external_reference),
+    (3, 'priority', wanted.priority <> p_order.priority)) f (place, field, changes)
+  where f.changes order by f.place limit 1;
+  if not found then
+    return;
+  elsif v_field = 'reference_number' and p_order.order_id is not null then
+    perform app.fail('picking_belongs_to_order', jsonb_build_object('field', v_field, 'order_id', p_order.order_id));
+  elsif p_order.status <> 'pending' then
+    perform app.fail('picking_not_pending', jsonb_build_object('field', v_field, 'status', p_order.status));
+  end if;
+end $$;
+
+-- Changes what is sent; null clears what may be empty. Lines first, then the status. {id, status?, assigned_to?, item_details?,
+-- picking_progress?, notes?, due_date?; while it is pending also reference_number?, external_reference?, priority?} -> {order}
+-- Fails: picking_order_not_found, assignee_not_found, picking_reference_exists, and what require_relabelling and picking_report fail with.
 create or replace function warehousing.picking_order_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -22937,11 +23046,77 @@ begin
   end if;
   if v_wanted.assigned_to is distinct from v_order.assigned_to then
     perform warehousing.require_assignee(v_wanted.assigned_to);
+    perform warehousing.picking_assigned(v_wanted);
   end if;
+  perform warehousing.require_relabelling(v_order, v_wanted);
   update warehousing.picking_orders o set assigned_to = v_wanted.assigned_to, notes = v_wanted.notes, due_date = v_wanted.due_date,
+    reference_number = v_wanted.reference_number, external_reference = v_wanted.external_reference, priority = v_wanted.priority,
     picking_progress = o.picking_progress || warehousing.picking_progress(input -> 'picking_progress')
   where o.id = v_order.id;
   perform warehousing.picking_report(v_order, input -> 'item_details', input ->> 'status');
+  return warehousing.picking_order_get(jsonb_build_object('id', v_order.id));
+end $$;
+
+-- sql/40_functions/warehousing/picking/40_progress.sql
+
+-- Pickers report how far they have come.
+
+-- The lines of an order with what was reported of them, [{item_id, bin_id, picked_quantity}], as picking_report() takes them; a line that
+-- is not named stays as it is. What was taken from a place that several lines name fills them in their order. What is not complete when the
+-- picking ends was noted by that: it is short, or missing.
+-- Fails: picking_line_not_found, picked_too_much (items.<n>).
+create or replace function warehousing.picking_lines_reported(p_order warehousing.picking_orders, items jsonb, to_status text) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_bad record;
+begin
+  select r.place, l.whole is null as unknown into v_bad
+  from rows from (jsonb_to_recordset(items) as (item_id uuid, bin_id uuid, picked_quantity bigint)) with ordinality
+    r (item_id, bin_id, picked_quantity, place)
+  left join lateral (
+    select sum(i.quantity) as whole from warehousing.picking_order_items i
+    where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.item_id = r.item_id and i.bin_id = r.bin_id) l on true
+  where l.whole is null or r.picked_quantity > l.whole
+  order by r.place limit 1;
+  if found and v_bad.unknown then
+    perform app.fail('picking_line_not_found', jsonb_build_object('field', format('items.%s', v_bad.place - 1)));
+  elsif found then
+    perform app.fail('picked_too_much', jsonb_build_object('field', format('items.%s.picked_quantity', v_bad.place - 1)));
+  end if;
+  return (
+    select jsonb_agg(jsonb_build_object('item_id', l.item_id, 'bin_id', l.bin_id, 'quantity', l.quantity, 'picked_quantity', l.taken,
+      'status', case when l.reported is null then l.status when l.taken = l.quantity then 'picked' when to_status <> 'completed' then 'pending'
+        when l.taken = 0 then 'missing' else 'short' end) order by l.position)
+    from (
+      select i.*, r.picked_quantity as reported, case when r.picked_quantity is null then i.picked_quantity
+        else greatest(0, least(i.quantity, r.picked_quantity - (sum(i.quantity) over earlier - i.quantity))) end as taken
+      from warehousing.picking_order_items i
+      left join jsonb_to_recordset(items) as r (item_id uuid, bin_id uuid, picked_quantity bigint) on r.item_id = i.item_id and r.bin_id = i.bin_id
+      where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id
+      window earlier as (partition by i.item_id, i.bin_id order by i.position)) l);
+end $$;
+
+-- What was picked of an order and how far it has come, from the person it is given to or anybody who works in its warehouse.
+-- {id, status: in_progress | completed, items: [{item_id, bin_id, picked_quantity}], picker_notes?} -> {order}
+-- Completed without any line noted, all of it was picked, as everywhere.
+-- Fails: picking_order_not_found, forbidden, and what picking_lines_reported and picking_report fail with.
+create or replace function warehousing.picking_order_progress(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_order warehousing.picking_orders;
+begin
+  select * into v_order from warehousing.picking_orders o where o.id = (input ->> 'id')::uuid for no key update;
+  if not found then
+    perform app.fail('picking_order_not_found');
+  elsif v_order.assigned_to is distinct from app.user_id() then
+    perform warehousing.require_works_in(v_order.warehouse_id);
+  end if;
+  if input ? 'picker_notes' then
+    update warehousing.picking_orders o set picking_progress = o.picking_progress || jsonb_build_object('picker_notes', input -> 'picker_notes')
+    where o.id = v_order.id;
+  end if;
+  perform warehousing.picking_report(v_order, case when jsonb_array_length(input -> 'items') > 0
+    then warehousing.picking_lines_reported(v_order, input -> 'items', input ->> 'status') end, input ->> 'status');
   return warehousing.picking_order_get(jsonb_build_object('id', v_order.id));
 end $$;
 
@@ -23817,7 +23992,7 @@ end $$;
 -- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
 -- assignment_id chooses among the cages that match; else it is the first with room of the most exact kind.
 -- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, delivery_not_found, sorting_assignment_not_found,
--- package_not_sortable (its way is over), package_elsewhere, no_matching_destination, cage_full.
+-- package_not_sortable (its way is over), package_not_here (no warehouse holds it), package_elsewhere, no_matching_destination, cage_full.
 create or replace function warehousing.sorting_scan(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -23825,6 +24000,7 @@ declare
   v_chosen uuid := (input ->> 'assignment_id')::uuid;
   v_matches uuid[];
   v_scan uuid;
+  v_place uuid;
   d delivery.deliveries;
 begin
   select * into d from delivery.deliveries x where x.id = warehousing.parcel_named(input ->> 'delivery_barcode');
@@ -23843,8 +24019,11 @@ begin
   if d.status in ('delivered', 'returned', 'cancelled') then
     perform app.fail('package_not_sortable', jsonb_build_object('status', d.status));
   end if;
-  if d.current_warehouse_id <> s.warehouse_id then
-    perform app.fail('package_elsewhere', jsonb_build_object('current_warehouse_id', d.current_warehouse_id));
+  v_place := warehousing.parcel_place(d);
+  if v_place is null then
+    perform app.fail('package_not_here', '{"field": "delivery_barcode"}');
+  elsif v_place <> s.warehouse_id then
+    perform app.fail('package_elsewhere', jsonb_build_object('current_warehouse_id', v_place));
   end if;
   v_matches := warehousing.sorting_matches(s.id, d);
   if v_matches = '{}' or (v_chosen is not null and v_chosen <> all (v_matches)) then
@@ -24683,6 +24862,9 @@ begin
         then p.pickup_warehouse_id end) <> v_source then 'wrong_source_warehouse'
       when not warehousing.parcel_is_movable(p, l, use) then 'not_transferable_status'
       when private.has_open_exception(p.id) or (l.id is not null and private.has_open_exception(l.id)) then 'open_exception'
+      -- No warehouse holds it and none is where it is ordered from. On paper a staged one may move before it is brought.
+      when p.current_warehouse_id is null and p.pickup_warehouse_id is null and not (use = 'system_only' and p.delivery_flow = 'pnd_parent')
+        then 'package_not_here'
       -- Out of a warehouse goes the whole parcel; a delivery from door to door may have nothing on a shelf.
       when use = 'waybill' and (l.id is not null or delivery.leaves_warehouse(p)) and exists (
         select from delivery.delivery_items i
@@ -26679,6 +26861,10 @@ from (values
       "actor_id": "uuid?"}'),
   ('{inventory.received}', 'warehousing', 'warehouse',
     '{"receipt_id": "uuid", "warehouse_id": "uuid", "lines": "integer", "actor_id": "uuid?"}'),
+  ('{inventory.returned}', 'warehousing', 'warehouse',
+    '{"return_id": "uuid", "warehouse_id": "uuid", "reason": "string", "lines": "integer", "units": "integer", "actor_id": "uuid?"}'),
+  ('{inventory.written_off}', 'warehousing', 'warehouse',
+    '{"write_off_id": "uuid", "warehouse_id": "uuid", "reason": "string", "lines": "integer", "units": "integer", "actor_id": "uuid?"}'),
   ('{inventory.moved}', 'warehousing', 'warehouse',
     '{"move_id": "uuid", "warehouse_id": "uuid", "lines": "integer", "actor_id": "uuid?"}'),
   ('{inventory.adjusted}', 'warehousing', 'warehouse',

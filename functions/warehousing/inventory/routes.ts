@@ -2,13 +2,15 @@ import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
 import { importEndpoint } from "../../../shared/import.ts";
 import { ids } from "../../../shared/schemas.ts";
-import { keepers, keepersOrViewers } from "../people.ts";
+import { keepers, keepersOrViewers, operators } from "../people.ts";
 import {
   AdjustmentResponse,
   CreateAdjustment,
   CreateItem,
   CreateMove,
   CreateReceipt,
+  CreateReturn,
+  CreateWriteOff,
   inventoryList,
   InventoryResponse,
   itemList,
@@ -16,7 +18,9 @@ import {
   ItemsResponse,
   MoveResponse,
   ReceiptResponse,
+  ReturnResponse,
   UpdateItem,
+  WriteOffResponse,
 } from "./schemas.ts";
 
 const arriving: readonly ErrorCode[] = [
@@ -110,6 +114,34 @@ export const inventory: AnyEndpoint[] = [
     status: 201,
     errors: ["inventory_item_inactive", ...arriving],
     run: ({ db, body }) => db.call("warehousing.receipt_create", body),
+  }),
+  endpoint({
+    method: "post",
+    path: "/inventory/returns",
+    summary: "Take goods back that come without a delivery",
+    access: keepers,
+    body: CreateReturn,
+    response: ReturnResponse,
+    status: 201,
+    errors: ["inventory_item_inactive", "item_of_parcel", ...arriving],
+    run: ({ db, body }) => db.call("warehousing.return_create", body),
+  }),
+  endpoint({
+    method: "post",
+    path: "/inventory/write-offs",
+    summary: "Write off what is lost or spoilt, all of it or nothing",
+    access: operators,
+    body: CreateWriteOff,
+    response: WriteOffResponse,
+    status: 201,
+    errors: [
+      "warehouse_not_found",
+      "bin_not_found",
+      "inventory_item_not_found",
+      "item_of_parcel",
+      "insufficient_stock",
+    ],
+    run: ({ db, body }) => db.call("warehousing.write_off_create", body),
   }),
   endpoint({
     method: "post",

@@ -93,6 +93,38 @@ export const CreateReceipt = z.object({
 });
 export const ReceiptResponse = z.object({ receipt_id: Id, transactions: z.array(Movement) });
 
+/** Goods that come back without a delivery; what is damaged is put aside. */
+export const CreateReturn = z.object({
+  warehouse_id: Id,
+  reason: Text,
+  notes: Text.nullish(),
+  items: z.array(z.object({
+    item_id: Id,
+    bin_id: Id,
+    quantity: Units,
+    status: z.enum(["available", "damaged"]).optional(),
+    lot_number: Lot,
+    serial_number: Lot,
+  })).min(1).max(1_000),
+});
+export const ReturnResponse = z.object({ return_id: Id, transactions: z.array(Movement) });
+
+/** What is lost or spoilt. Of a lot or a piece `lot` or `serial` says which; another name for it is refused, not ignored. */
+export const CreateWriteOff = z.object({
+  warehouse_id: Id,
+  reason: Text,
+  items: z.array(z.strictObject({
+    item_id: Id,
+    bin_id: Id,
+    status: StockStatus.optional(),
+    lot: Lot,
+    serial: Lot,
+    quantity: Units,
+    note: Text.nullish(),
+  })).min(1).max(1_000),
+});
+export const WriteOffResponse = z.object({ write_off_id: Id, transactions: z.array(Movement) });
+
 export const CreateAdjustment = z.object({
   warehouse_id: Id,
   item_id: Id,

@@ -111,5 +111,8 @@ export async function told(
 }
 
 function inWords(rows: Row[], language: Language): Row[] {
-  return rows.map((row) => ({ ...row, message: translate(language, `package_${row.reason}`) }));
+  return rows.map((row) => {
+    const key = row.reason.startsWith("package_") ? row.reason : `package_${row.reason}`;
+    return { ...row, message: translate(language, key) };
+  });
 }

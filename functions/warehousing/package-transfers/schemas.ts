@@ -56,6 +56,7 @@ const reasons = [
   "open_exception",
   "duplicate",
   "not_available",
+  "package_not_here",
 ] as const;
 
 const Rejected = z.object({

@@ -1,12 +1,13 @@
 import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
 import { ids } from "../../../shared/schemas.ts";
-import { operators, viewers } from "../people.ts";
+import { lookers, operators, viewers } from "../people.ts";
 import {
   CreatePickingOrder,
   orderList,
   OrderResponse,
   OrdersResponse,
+  ReportProgress,
   UpdatePickingOrder,
 } from "./schemas.ts";
 
@@ -18,6 +19,15 @@ const refusals: readonly ErrorCode[] = [
   "item_not_in_bin",
   "insufficient_stock",
   "picked_too_much",
+  "quantity_must_be_whole",
+];
+
+/** Why an order does not move on. */
+const halts: readonly ErrorCode[] = [
+  "picking_order_not_found",
+  "invalid_status_transition",
+  "picking_items_fixed",
+  "picking_incomplete",
 ];
 
 /** Picking orders: what is to be fetched from which bins. */
@@ -67,15 +77,27 @@ export const pickingOrders: AnyEndpoint[] = [
     body: UpdatePickingOrder,
     response: OrderResponse,
     errors: [
-      "picking_order_not_found",
-      "invalid_status_transition",
+      ...halts,
       "pnd_picking_handed_off_by_driver_pickup",
-      "picking_items_fixed",
+      "picking_not_pending",
+      "picking_reference_exists",
       "picking_belongs_to_order",
-      "picking_incomplete",
       ...refusals,
     ],
     run: ({ db, params, body }) =>
       db.call("warehousing.picking_order_update", { ...body, id: params.picking_order_id }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/picking-orders/:picking_order_id/progress",
+    summary:
+      "Report what was picked; for whom the order was given to, and who works in its warehouse",
+    access: lookers,
+    params: ids("picking_order_id"),
+    body: ReportProgress,
+    response: OrderResponse,
+    errors: [...halts, "picking_line_not_found", "picked_too_much", "insufficient_stock"],
+    run: ({ db, params, body }) =>
+      db.call("warehousing.picking_order_progress", { ...body, id: params.picking_order_id }),
   }),
 ];

@@ -2,17 +2,24 @@ import { z } from "zod";
 import { defineList, flag, foundBy, id, type ListQuery, oneOf } from "../../../shared/list.ts";
 import { Id, Instant, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
 import { seesAllWarehouses } from "../people.ts";
-import { Units } from "../inventory/schemas.ts";
 
 const statuses = ["pending", "in_progress", "completed", "handed_off", "cancelled"] as const;
 const orderTypes = ["individual", "batch", "waybill"] as const;
 
 const Count = z.int().min(0).max(1_000_000_000);
 
+/** Whole units; a fraction of one is refused by a code of its own. */
+const Quantity = z.int({
+  error: (issue) =>
+    issue.code === "invalid_type" && typeof issue.input === "number"
+      ? "quantity_must_be_whole"
+      : undefined,
+}).min(1).max(1_000_000_000);
+
 const Lines = z.array(z.object({
   item_id: Id,
   bin_id: Id,
-  quantity: Units,
+  quantity: Quantity,
   /**
    * What was taken. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has noted
    * anything, and completing takes all.
@@ -29,6 +36,12 @@ const Progress = z.object({
   picker_notes: LongText.nullable(),
 }).partial();
 
+const Labels = z.object({
+  reference_number: z.string().trim().min(1).max(100).nullish(),
+  external_reference: z.string().trim().min(1).max(200).nullish(),
+  priority: z.int32().nullish(),
+});
+
 const Voluntary = z.object({
   assigned_to: Id.nullable(),
   picking_progress: Progress.nullable(),
@@ -41,15 +54,32 @@ export const CreatePickingOrder = z.object({
   order_type: z.enum(orderTypes),
   status: z.enum(["pending", "in_progress", "completed", "cancelled"]),
   item_details: Lines,
-  reference_number: z.string().trim().min(1).max(100).nullish(),
-  external_reference: z.string().trim().min(1).max(200).nullish(),
-  priority: z.int32().nullish(),
-}).extend(Voluntary.shape);
+}).extend(Labels.shape).extend(Voluntary.shape);
 
 export const UpdatePickingOrder = z.object({
   status: z.enum(statuses),
   item_details: Lines,
-}).partial().extend(Voluntary.shape);
+  /** As long as the order is pending, as are the references and the priority. */
+  reference_number: Labels.shape.reference_number.unwrap().unwrap(),
+  priority: z.int32(),
+}).partial().extend({ external_reference: Labels.shape.external_reference }).extend(
+  Voluntary.shape,
+);
+
+/** What a picker reports: how far the order has come, and what was taken of the lines that are named. */
+export const ReportProgress = z.object({
+  status: z.enum(["in_progress", "completed"]),
+  items: z.array(z.object({
+    item_id: Id,
+    bin_id: Id,
+    picked_quantity: Count,
+  })).max(1_000).refine(
+    (items) =>
+      new Set(items.map(({ item_id, bin_id }) => `${item_id} ${bin_id}`)).size === items.length,
+    { error: "names a place twice" },
+  ),
+  picker_notes: LongText.nullish(),
+});
 
 const Order = z.object({
   id: Id,

@@ -117,6 +117,7 @@ export const sortingSessions: AnyEndpoint[] = [
       "delivery_not_found",
       "sorting_assignment_not_found",
       "package_not_sortable",
+      "package_not_here",
       "package_elsewhere",
       "no_matching_destination",
       "cage_full",

@@ -44,3 +44,13 @@ begin
   end if;
   return v_id;
 end $$;
+
+-- The warehouse that holds a parcel: where it was last received, or where it is picked and waits for its driver. Null: none does, it is
+-- with its sender, on the road, or still on the shelves.
+create or replace function warehousing.parcel_place(d delivery.deliveries) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(d.current_warehouse_id, (
+    select k.warehouse_id from warehousing.picking_orders k
+    where k.tenant_id = d.tenant_id and k.delivery_id = d.id and k.status = 'completed'));
+end $$;

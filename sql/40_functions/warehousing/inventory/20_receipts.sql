@@ -59,15 +59,13 @@ begin
   end if;
 end $$;
 
--- Takes goods in. {warehouse_id, transaction_type?: receive | initial_stock, notes?,
--- items: [{item_id, bin_id, quantity, status?, lot_number?, serial_number?}]} -> {receipt_id, transactions}
--- Fails: warehouse_not_found, bin_not_found, bin_inactive, inventory_item_not_found, inventory_item_inactive,
+-- Puts the lines of a request into a warehouse, {warehouse_id, items: [{item_id, bin_id, quantity, status?, lot_number?, serial_number?}]},
+-- by movements of a type. Fails: warehouse_not_found, bin_not_found, bin_inactive, inventory_item_not_found, inventory_item_inactive,
 -- serial_number_required, serial_quantity_must_be_one, serial_number_taken.
-create or replace function warehousing.receipt_create(input jsonb) returns jsonb
+create or replace function warehousing.goods_in(input jsonb, transaction_type text, reference_type text, reference_id uuid, reason text) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
-  v_receipt uuid := gen_random_uuid();
   v_item uuid;
 begin
   perform warehousing.require_warehouse(v_warehouse);
@@ -80,11 +78,71 @@ begin
   perform warehousing.stock_receive((
     select jsonb_agg(l.item || jsonb_build_object('warehouse_id', v_warehouse, 'field', format('items.%s.quantity', l.line - 1)) order by l.line)
     from jsonb_array_elements(input -> 'items') with ordinality l (item, line)),
-    coalesce(input ->> 'transaction_type', 'receive'), 'receipt', v_receipt, input ->> 'notes');
+    goods_in.transaction_type, goods_in.reference_type, goods_in.reference_id, goods_in.reason);
+end $$;
+
+-- Takes goods in. {warehouse_id, transaction_type?: receive | initial_stock, notes?, items} -> {receipt_id, transactions}
+-- Fails: what goods_in fails with.
+create or replace function warehousing.receipt_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_receipt uuid := gen_random_uuid();
+begin
+  perform warehousing.goods_in(input, coalesce(input ->> 'transaction_type', 'receive'), 'receipt', v_receipt, input ->> 'notes');
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'inventory.received', 'source_module', 'warehousing',
     'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('receipt_id', v_receipt,
       'warehouse_id', v_warehouse, 'lines', jsonb_array_length(input -> 'items'), 'actor_id', app.user_id()))));
   return jsonb_build_object('receipt_id', v_receipt, 'transactions', warehousing.movements_of(v_receipt));
+end $$;
+
+-- Takes goods back that come without a delivery, with what it says of why in every movement. {warehouse_id, reason, notes?, items}
+-- -> {return_id, transactions}. Fails: item_of_parcel (it comes back with its parcel), and what goods_in fails with.
+create or replace function warehousing.return_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_return uuid := gen_random_uuid();
+begin
+  perform warehousing.require_goods(input -> 'items', 'items');
+  perform warehousing.goods_in(input, 'return', 'return', v_return, concat_ws(': ', input ->> 'reason', input ->> 'notes'));
+  perform warehousing.goods_event('inventory.returned', 'return_id', v_return, input);
+  return jsonb_build_object('return_id', v_return, 'transactions', warehousing.movements_of(v_return));
+end $$;
+
+-- Books units as lost or spoilt, each line with the reason and its own note: {warehouse_id, reason,
+-- items: [{item_id, bin_id, status? ('available'), lot?, serial?, quantity, note?}]} -> {write_off_id, transactions}. All of it or nothing; a
+-- lot or piece is named by its number, what has none without. A row that is left empty is closed for good. What is reserved stays with
+-- its order.
+-- Fails: warehouse_not_found, bin_not_found, inventory_item_not_found, item_of_parcel (it goes with its parcel), insufficient_stock.
+create or replace function warehousing.write_off_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_write_off uuid := gen_random_uuid();
+begin
+  perform warehousing.require_warehouse(v_warehouse);
+  perform warehousing.require_places(v_warehouse, input -> 'items', 'items');
+  perform warehousing.require_goods(input -> 'items', 'items');
+  perform warehousing.stock_post((
+    select jsonb_agg(jsonb_build_object('type', 'write_off', 'item_id', l.item_id, 'warehouse_id', v_warehouse, 'quantity', l.quantity,
+      'from', jsonb_strip_nulls(jsonb_build_object('bin_id', l.bin_id, 'status', coalesce(l.status, 'available'), 'lot_number', l.lot,
+        'serial_number', l.serial)),
+      'reference_type', 'write_off', 'reference_id', v_write_off, 'reason', concat_ws(': ', input ->> 'reason', l.note),
+      'field', format('items.%s.quantity', l.line - 1)) order by l.line)
+    from rows from (jsonb_to_recordset(input -> 'items') as (item_id uuid, bin_id uuid, status text, lot text, serial text, quantity bigint,
+      note text)) with ordinality l (item_id, bin_id, status, lot, serial, quantity, note, line)));
+  perform warehousing.goods_event('inventory.written_off', 'write_off_id', v_write_off, input);
+  return jsonb_build_object('write_off_id', v_write_off, 'transactions', warehousing.movements_of(v_write_off));
+end $$;
+
+-- Tells how much came or went by one request.
+create or replace function warehousing.goods_event(event_type text, id_field text, id uuid, input jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', event_type, 'source_module', 'warehousing',
+    'entity_type', 'warehouse', 'entity_id', input ->> 'warehouse_id', 'event_data', jsonb_build_object(id_field, id,
+      'warehouse_id', input ->> 'warehouse_id', 'reason', input ->> 'reason', 'lines', jsonb_array_length(input -> 'items'),
+      'units', (select sum(l.quantity) from jsonb_to_recordset(input -> 'items') as l (quantity bigint)), 'actor_id', app.user_id()))));
 end $$;
 
 -- Corrects what lies in one place by `delta` units. {warehouse_id, item_id, bin_id, status?, lot_number?, serial_number?, delta, reason}

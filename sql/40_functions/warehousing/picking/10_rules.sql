@@ -38,7 +38,7 @@ end $$;
 
 grant execute on function private.picking_orders_with(text) to barid_caller;
 
--- How many picking orders are in each status, of a warehouse or of all that the caller works in: {pending, in_progress, completed,
+-- How many picking orders are in each status, of a warehouse or of all that the caller sees: {pending, in_progress, completed,
 -- handed_off, cancelled, total}. wanted: {} or {warehouse_id}
 create or replace function warehousing.picking_stats(wanted jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -46,7 +46,7 @@ declare
   v_own uuid[] := app.own_warehouses();
 begin
   return (
-    select jsonb_object_agg(s.status, coalesce(t.entries, 0)) || jsonb_build_object('total', coalesce(sum(t.entries), 0))
+    select jsonb_object_agg(s.status, n.entries) || jsonb_build_object('total', sum(n.entries))
     from unnest(array['pending', 'in_progress', 'completed', 'handed_off', 'cancelled']) s (status)
     left join (
       select c.status, sum((c.counted ->> 'entries')::bigint) as entries
@@ -55,7 +55,13 @@ begin
         wanted || case when w.id is null then '{}' else jsonb_build_object('warehouse_id', w.id) end)) c (status, counted)
       where w.id is null or lower(coalesce(wanted ->> 'warehouse_id', w.id::text)) = w.id::text
       group by c.status
-    ) t on t.status = s.status);
+    ) t on t.status = s.status
+    cross join lateral (
+      -- Kept totals are of whole warehouses; what is given to somebody who does not work there is counted.
+      select coalesce(t.entries, 0) + case when v_own is null then 0 else (
+        select count(*) from warehousing.picking_orders o
+        where o.tenant_id = app.tenant_id() and o.assigned_to = app.user_id() and o.warehouse_id <> all (v_own) and o.status = s.status
+          and lower(coalesce(wanted ->> 'warehouse_id', o.warehouse_id::text)) = o.warehouse_id::text) end as entries) n);
 end $$;
 
 -- Refuses lines that cannot be picked: an item or a bin that is none, an item that never lay in the bin, more than

@@ -48,6 +48,9 @@ begin
     app.instant(input ->> 'due_date'), (input ->> 'assigned_to')::uuid, app.user_id())
   returning * into v_order;
   perform warehousing.picking_set_lines(v_order, input -> 'item_details');
+  if input ->> 'status' in ('pending', 'in_progress') then
+    perform warehousing.picking_assigned(v_order);
+  end if;
   if input ->> 'status' <> 'pending' then
     perform warehousing.picking_move(v_order, input ->> 'status');
   end if;
@@ -136,9 +139,40 @@ begin
   end if;
 end $$;
 
--- Changes what is sent; null clears what may be empty. Lines first, then the status. {id, status?, assigned_to?,
--- item_details?, picking_progress?, notes?, due_date?} -> {order}
--- Fails: picking_order_not_found, assignee_not_found, and what picking_report fails with.
+-- Notifies the person an order is given to, unless they took it themselves.
+create or replace function warehousing.picking_assigned(p_order warehousing.picking_orders) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select p_order.tenant_id, p_order.assigned_to, 'picking_assigned', jsonb_build_object('picking_order_id', p_order.id,
+    'reference_number', p_order.reference_number, 'warehouse_id', p_order.warehouse_id)
+  where p_order.assigned_to is not null and p_order.assigned_to is distinct from app.user_id();
+end $$;
+
+-- Refuses to change what identifies or ranks an order once its picking has begun, and the number of a storefront order's pick, which is
+-- the order's. Fails: picking_not_pending, picking_belongs_to_order.
+create or replace function warehousing.require_relabelling(p_order warehousing.picking_orders, wanted warehousing.picking_orders) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_field text;
+begin
+  select f.field into v_field from (values
+    (1, 'reference_number', wanted.reference_number <> p_order.reference_number),
+    (2, 'external_reference', wanted.external_reference is distinct from p_order.external_reference),
+    (3, 'priority', wanted.priority <> p_order.priority)) f (place, field, changes)
+  where f.changes order by f.place limit 1;
+  if not found then
+    return;
+  elsif v_field = 'reference_number' and p_order.order_id is not null then
+    perform app.fail('picking_belongs_to_order', jsonb_build_object('field', v_field, 'order_id', p_order.order_id));
+  elsif p_order.status <> 'pending' then
+    perform app.fail('picking_not_pending', jsonb_build_object('field', v_field, 'status', p_order.status));
+  end if;
+end $$;
+
+-- Changes what is sent; null clears what may be empty. Lines first, then the status. {id, status?, assigned_to?, item_details?,
+-- picking_progress?, notes?, due_date?; while it is pending also reference_number?, external_reference?, priority?} -> {order}
+-- Fails: picking_order_not_found, assignee_not_found, picking_reference_exists, and what require_relabelling and picking_report fail with.
 create or replace function warehousing.picking_order_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -155,8 +189,11 @@ begin
   end if;
   if v_wanted.assigned_to is distinct from v_order.assigned_to then
     perform warehousing.require_assignee(v_wanted.assigned_to);
+    perform warehousing.picking_assigned(v_wanted);
   end if;
+  perform warehousing.require_relabelling(v_order, v_wanted);
   update warehousing.picking_orders o set assigned_to = v_wanted.assigned_to, notes = v_wanted.notes, due_date = v_wanted.due_date,
+    reference_number = v_wanted.reference_number, external_reference = v_wanted.external_reference, priority = v_wanted.priority,
     picking_progress = o.picking_progress || warehousing.picking_progress(input -> 'picking_progress')
   where o.id = v_order.id;
   perform warehousing.picking_report(v_order, input -> 'item_details', input ->> 'status');

@@ -63,7 +63,7 @@ end $$;
 -- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
 -- assignment_id chooses among the cages that match; else it is the first with room of the most exact kind.
 -- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, delivery_not_found, sorting_assignment_not_found,
--- package_not_sortable (its way is over), package_elsewhere, no_matching_destination, cage_full.
+-- package_not_sortable (its way is over), package_not_here (no warehouse holds it), package_elsewhere, no_matching_destination, cage_full.
 create or replace function warehousing.sorting_scan(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -71,6 +71,7 @@ declare
   v_chosen uuid := (input ->> 'assignment_id')::uuid;
   v_matches uuid[];
   v_scan uuid;
+  v_place uuid;
   d delivery.deliveries;
 begin
   select * into d from delivery.deliveries x where x.id = warehousing.parcel_named(input ->> 'delivery_barcode');
@@ -89,8 +90,11 @@ begin
   if d.status in ('delivered', 'returned', 'cancelled') then
     perform app.fail('package_not_sortable', jsonb_build_object('status', d.status));
   end if;
-  if d.current_warehouse_id <> s.warehouse_id then
-    perform app.fail('package_elsewhere', jsonb_build_object('current_warehouse_id', d.current_warehouse_id));
+  v_place := warehousing.parcel_place(d);
+  if v_place is null then
+    perform app.fail('package_not_here', '{"field": "delivery_barcode"}');
+  elsif v_place <> s.warehouse_id then
+    perform app.fail('package_elsewhere', jsonb_build_object('current_warehouse_id', v_place));
   end if;
   v_matches := warehousing.sorting_matches(s.id, d);
   if v_matches = '{}' or (v_chosen is not null and v_chosen <> all (v_matches)) then

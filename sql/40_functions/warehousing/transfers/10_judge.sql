@@ -90,6 +90,9 @@ begin
         then p.pickup_warehouse_id end) <> v_source then 'wrong_source_warehouse'
       when not warehousing.parcel_is_movable(p, l, use) then 'not_transferable_status'
       when private.has_open_exception(p.id) or (l.id is not null and private.has_open_exception(l.id)) then 'open_exception'
+      -- No warehouse holds it and none is where it is ordered from. On paper a staged one may move before it is brought.
+      when p.current_warehouse_id is null and p.pickup_warehouse_id is null and not (use = 'system_only' and p.delivery_flow = 'pnd_parent')
+        then 'package_not_here'
       -- Out of a warehouse goes the whole parcel; a delivery from door to door may have nothing on a shelf.
       when use = 'waybill' and (l.id is not null or delivery.leaves_warehouse(p)) and exists (
         select from delivery.delivery_items i

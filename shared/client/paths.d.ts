@@ -406,7 +406,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Move what a driver has not picked up yet to another driver, in the same order
+         * Move a driver's list to another driver, with what is picked up, which the other confirms
          * @description Who: permission manage:operations:tenant.
          */
         post: operations["post_delivery_assignments_driver_driverId_hand_over"];
@@ -946,7 +946,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Call a delivery off before anybody has it in hand
+         * Cancel a delivery before pickup; one that waits in a warehouse goes back to its sender
          * @description Who: permission manage:operations:tenant, or role institution or customer.
          */
         post: operations["post_delivery_deliveries_delivery_id_cancel"];
@@ -7150,6 +7150,8 @@ export interface components {
         /**
          * @description `assignment_ended`: This assignment has ended and can no longer be changed.
          *
+         *     `assignment_not_accepted`: The driver has not accepted this delivery yet.
+         *
          *     `invalid_status_transition`: A change from {from} to {to} is not possible.
          *
          *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -7161,9 +7163,10 @@ export interface components {
             content: {
                 "application/json": {
                     /** @enum {unknown} */
-                    code: "assignment_ended" | "invalid_status_transition" | "idempotency_conflict";
+                    code: "assignment_ended" | "assignment_not_accepted" | "invalid_status_transition" | "idempotency_conflict";
                     from?: string;
                     message: string;
+                    status?: string;
                     /** @constant */
                     success: false;
                     to?: string;
@@ -10056,6 +10059,7 @@ export interface operations {
             content: {
                 "application/json": {
                     delivery_ids?: string[] | null;
+                    picked_up?: boolean | null;
                     /** Format: uuid */
                     to_driver_id: string;
                 };
@@ -10086,6 +10090,7 @@ export interface operations {
                         message: string;
                         /** @constant */
                         success: true;
+                        to_confirm: number;
                         total_units: number;
                     };
                 };
@@ -11935,6 +11940,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            counted: number;
                             currency: string;
                             failed_count: number;
                             /** @enum {string} */
@@ -11957,6 +11963,11 @@ export interface operations {
                             scope: "selected" | "all";
                             /** Format: uuid */
                             settlement_payment_id: string;
+                            shortage: {
+                                amount: number;
+                                /** Format: uuid */
+                                discrepancy_id: string;
+                            } | null;
                             total_cash_remitted: number;
                             total_cod_remitted: number;
                             total_delivery_fee_remitted: number;
@@ -12393,6 +12404,7 @@ export interface operations {
                         data: {
                             cod: number;
                             collections: number;
+                            counted: number;
                             currency: string;
                             delivery_fee: number;
                             driver: {
@@ -12429,6 +12441,11 @@ export interface operations {
                             settled_at: string;
                             /** Format: uuid */
                             settlement_payment_id: string;
+                            shortage: {
+                                amount: number;
+                                /** Format: uuid */
+                                discrepancy_id: string;
+                            } | null;
                             total: number;
                         }[];
                         /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
@@ -12495,6 +12512,7 @@ export interface operations {
                         data: {
                             cod: number;
                             collections: number;
+                            counted: number;
                             currency: string;
                             delivery_fee: number;
                             driver: {
@@ -12547,6 +12565,11 @@ export interface operations {
                             settled_at: string;
                             /** Format: uuid */
                             settlement_payment_id: string;
+                            shortage: {
+                                amount: number;
+                                /** Format: uuid */
+                                discrepancy_id: string;
+                            } | null;
                             total: number;
                         };
                         /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
@@ -12776,6 +12799,7 @@ export interface operations {
                         data: {
                             cod: number;
                             collections: number;
+                            counted: number;
                             currency: string;
                             delivery_fee: number;
                             driver: {
@@ -12828,6 +12852,11 @@ export interface operations {
                             settled_at: string;
                             /** Format: uuid */
                             settlement_payment_id: string;
+                            shortage: {
+                                amount: number;
+                                /** Format: uuid */
+                                discrepancy_id: string;
+                            } | null;
                             total: number;
                         };
                         /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
@@ -14274,6 +14303,129 @@ export interface operations {
                         /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
                         ignored?: string[];
                         message: string;
+                        operational_return: {
+                            assignment: {
+                                /** Format: date-time */
+                                assignment_time: string;
+                                driver: {
+                                    full_name: string | null;
+                                    /** Format: uuid */
+                                    id: string;
+                                    phone: string | null;
+                                };
+                                /** Format: uuid */
+                                driver_id: string;
+                                /** Format: uuid */
+                                id: string;
+                                status: string;
+                                vehicle_id: string | null;
+                            } | null;
+                            attempts_used: number;
+                            barcode: string;
+                            carrier_code: string | null;
+                            /** @enum {string} */
+                            carrier_type: "internal" | "external";
+                            cash_due: {
+                                delivery: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                                pickup: {
+                                    cod: number;
+                                    currency: string;
+                                    delivery_fee: number;
+                                };
+                            };
+                            cod_amount: number;
+                            /** Format: date-time */
+                            created_at: string;
+                            created_by: string | null;
+                            currency: string;
+                            current_warehouse_id: string | null;
+                            customer: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                                phone: string | null;
+                            } | null;
+                            customer_id: string | null;
+                            delivered_at: string | null;
+                            delivery_code: number;
+                            delivery_fee: number;
+                            /** @enum {string} */
+                            delivery_flow: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
+                            delivery_service: {
+                                code: string | null;
+                                /** Format: uuid */
+                                id: string;
+                                name: string | null;
+                            };
+                            /** Format: uuid */
+                            delivery_service_id: string;
+                            distance_km: number | null;
+                            dropoff_address: {
+                                [key: string]: unknown;
+                            };
+                            /** Format: uuid */
+                            dropoff_address_id: string;
+                            dropoff_warehouse_id: string | null;
+                            dropoff_zone_id: string | null;
+                            external_reference_id: string | null;
+                            /** Format: uuid */
+                            id: string;
+                            institution: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                                phone: string | null;
+                            } | null;
+                            institution_user_id: string | null;
+                            is_leg: boolean;
+                            leg: ("A" | "B") | null;
+                            manifest_id: string | null;
+                            notes: string | null;
+                            original_delivery_id: string | null;
+                            parcel: {
+                                barcode: string;
+                                delivery_code: number;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            parent_id: string | null;
+                            /** @enum {string} */
+                            payer_type: "sender" | "receiver";
+                            /** @enum {string} */
+                            payment_method: "cash" | "wallet" | "gateway";
+                            picked_up_at: string | null;
+                            pickup_address: {
+                                [key: string]: unknown;
+                            };
+                            /** Format: uuid */
+                            pickup_address_id: string;
+                            pickup_warehouse_id: string | null;
+                            pickup_zone_id: string | null;
+                            price: number;
+                            promised_at: string | null;
+                            recipient: {
+                                [key: string]: unknown;
+                            };
+                            sender: {
+                                name: string | null;
+                                phone: string | null;
+                            } | null;
+                            sequence_plan: number | null;
+                            /** @enum {string} */
+                            status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+                            status_notes: string | null;
+                            status_reason: string | null;
+                            /** Format: uuid */
+                            tenant_id: string;
+                            unit_size: number;
+                            unit_size_source: string;
+                            /** Format: date-time */
+                            updated_at: string;
+                        } | null;
                         refunded: boolean;
                         /** @constant */
                         success: true;
@@ -14284,7 +14436,31 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_9"];
-            409: components["responses"]["409_3"];
+            /**
+             * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
+             *
+             *     `delivery_not_in_warehouse`: This parcel does not lie in a warehouse.
+             *
+             *     `return_already_exists`: There is already a return of this delivery.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "invalid_status_transition" | "delivery_not_in_warehouse" | "return_already_exists" | "idempotency_conflict";
+                        from?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                        to?: string;
+                    };
+                };
+            };
             413: components["responses"]["413"];
             415: components["responses"]["415"];
             429: components["responses"]["429"];
@@ -14767,6 +14943,8 @@ export interface operations {
             /**
              * @description `assignment_ended`: This assignment has ended and can no longer be changed.
              *
+             *     `assignment_not_accepted`: The driver has not accepted this delivery yet.
+             *
              *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `delivery_has_no_driver`: No driver has this delivery.
@@ -14780,9 +14958,10 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "assignment_ended" | "invalid_status_transition" | "delivery_has_no_driver" | "idempotency_conflict";
+                        code: "assignment_ended" | "assignment_not_accepted" | "invalid_status_transition" | "delivery_has_no_driver" | "idempotency_conflict";
                         from?: string;
                         message: string;
+                        status?: string;
                         /** @constant */
                         success: false;
                         to?: string;
@@ -14967,6 +15146,8 @@ export interface operations {
             /**
              * @description `assignment_ended`: This assignment has ended and can no longer be changed.
              *
+             *     `assignment_not_accepted`: The driver has not accepted this delivery yet.
+             *
              *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `goods_not_picked`: The goods have not all been picked yet. Pick them first; if some are missing, accept the order with what there is or cancel it.
@@ -14980,10 +15161,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "assignment_ended" | "invalid_status_transition" | "goods_not_picked" | "idempotency_conflict";
+                        code: "assignment_ended" | "assignment_not_accepted" | "invalid_status_transition" | "goods_not_picked" | "idempotency_conflict";
                         from?: string;
                         message: string;
                         picking_order_id?: string;
+                        status?: string;
                         /** @constant */
                         success: false;
                         to?: string;
@@ -15105,6 +15287,8 @@ export interface operations {
             /**
              * @description `assignment_ended`: This assignment has ended and can no longer be changed.
              *
+             *     `assignment_not_accepted`: The driver has not accepted this delivery yet.
+             *
              *     `delivery_ended`: This delivery has already ended.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -15116,7 +15300,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "assignment_ended" | "delivery_ended" | "idempotency_conflict";
+                        code: "assignment_ended" | "assignment_not_accepted" | "delivery_ended" | "idempotency_conflict";
                         message: string;
                         status?: string;
                         /** @constant */
@@ -15936,6 +16120,8 @@ export interface operations {
             /**
              * @description `assignment_ended`: This assignment has ended and can no longer be changed.
              *
+             *     `assignment_not_accepted`: The driver has not accepted this delivery yet.
+             *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
             409: {
@@ -15945,8 +16131,9 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "assignment_ended" | "idempotency_conflict";
+                        code: "assignment_ended" | "assignment_not_accepted" | "idempotency_conflict";
                         message: string;
+                        status?: string;
                         /** @constant */
                         success: false;
                     };
@@ -16131,6 +16318,8 @@ export interface operations {
             /**
              * @description `assignment_ended`: This assignment has ended and can no longer be changed.
              *
+             *     `assignment_not_accepted`: The driver has not accepted this delivery yet.
+             *
              *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `delivery_attempts_exhausted`: All {allowed_delivery_attempts} allowed attempts were made. Operations may allow another one with a reason.
@@ -16150,10 +16339,11 @@ export interface operations {
                         allowed_delivery_attempts?: number;
                         attempts_used?: number;
                         /** @enum {unknown} */
-                        code: "assignment_ended" | "invalid_status_transition" | "delivery_attempts_exhausted" | "delivery_has_no_driver" | "return_through_warehouse" | "idempotency_conflict";
+                        code: "assignment_ended" | "assignment_not_accepted" | "invalid_status_transition" | "delivery_attempts_exhausted" | "delivery_has_no_driver" | "return_through_warehouse" | "idempotency_conflict";
                         field?: string;
                         from?: string;
                         message: string;
+                        status?: string;
                         /** @constant */
                         success: false;
                         to?: string;

@@ -7,8 +7,9 @@ create table if not exists money.accounts (
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   -- wallet: money a person or the tenant can spend. The others are books without a spender:
   -- external (cash desk, bank), cod_clearing, cash_on_hand (a cashier; the tenant's own till and bank), driver_cash
-  -- (held by a driver), carrier_cash (taken by an external carrier, which owes it).
-  kind text not null check (kind in ('wallet', 'external', 'cod_clearing', 'cash_on_hand', 'driver_cash', 'carrier_cash')),
+  -- (held by a driver), driver_shortage (said to be handed in and not there, until somebody resolves it), carrier_cash (taken by
+  -- an external carrier, which owes it).
+  kind text not null check (kind in ('wallet', 'external', 'cod_clearing', 'cash_on_hand', 'driver_cash', 'driver_shortage', 'carrier_cash')),
   owner_type text not null check (owner_type in ('driver', 'customer', 'institution', 'staff', 'tenant', 'carrier')),
   owner_user_id uuid,
   carrier_code text,

@@ -37,6 +37,8 @@ create table if not exists delivery.assignments (
   -- The warehouses it was fetched from and brought to, where it was not from and to the places of the order.
   from_warehouse_id uuid,
   to_warehouse_id uuid,
+  -- The assignment of whoever has the parcel in hand until this one is accepted: it was handed over on the road.
+  handed_over_from uuid,
   route_details jsonb,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -48,7 +50,8 @@ create table if not exists delivery.assignments (
   foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete restrict,
   foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete restrict,
   foreign key (tenant_id, from_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
-  foreign key (tenant_id, to_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict
+  foreign key (tenant_id, to_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, handed_over_from) references delivery.assignments (tenant_id, id) on delete restrict
 );
 create index if not exists assignments_changed on delivery.assignments (tenant_id, changed, id);
 -- A delivery is one driver's at a time.
@@ -60,6 +63,7 @@ create index if not exists assignments_recent on delivery.assignments (tenant_id
 create index if not exists assignments_status on delivery.assignments (tenant_id, status, assignment_time desc nulls last, id desc);
 create index if not exists assignments_driver on delivery.assignments (tenant_id, driver_id, assignment_time desc nulls last, id desc);
 create index if not exists assignments_open on delivery.assignments (tenant_id, driver_id, sequence_number) where status in ('pending', 'assigned', 'accepted');
+create index if not exists assignments_handed_over on delivery.assignments (tenant_id, handed_over_from) where handed_over_from is not null;
 create index if not exists assignments_from_warehouse on delivery.assignments (tenant_id, from_warehouse_id) where from_warehouse_id is not null;
 create index if not exists assignments_to_warehouse on delivery.assignments (tenant_id, to_warehouse_id) where to_warehouse_id is not null;
 create index if not exists assignments_vehicle on delivery.assignments (tenant_id, vehicle_id) where vehicle_id is not null;

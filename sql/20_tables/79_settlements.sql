@@ -15,6 +15,9 @@ create table if not exists money.cod_settlements (
   cod_total numeric(18, 3) not null check (cod_total >= 0),
   fee_total numeric(18, 3) not null check (fee_total >= 0),
   collections integer not null check (collections > 0),
+  -- What was missing when the cash was counted, and the handover that says so: open when this was remitted.
+  shortage numeric(18, 3) not null default 0,
+  shortage_handover_id uuid,
   notes text,
   reference text,
   -- Made at the first print of a row that was settled before settlements were kept.
@@ -28,6 +31,7 @@ create table if not exists money.cod_settlements (
   reversal_reason text,
   unique (tenant_id, payment_id),
   constraint settlement_is_its_parts check (total = cod_total + fee_total),
+  constraint shortage_of_a_handover check (shortage between 0 and total and (shortage > 0) = (shortage_handover_id is not null)),
   constraint reversed_says_who_and_why check (
     (reversed_at is null) = (reversed_by is null) and (reversed_at is null) = (reversal_reason is null)),
   constraint settlement_idempotency_conflict unique (tenant_id, actor_id, idempotency_key),
@@ -121,5 +125,9 @@ create table if not exists money.cash_handovers (
 create index if not exists cash_handovers_driver on money.cash_handovers (tenant_id, driver_id, created_at desc nulls last, id desc);
 create index if not exists cash_handovers_recent on money.cash_handovers (tenant_id, status, created_at desc nulls last, id desc);
 create index if not exists cash_handovers_currency on money.cash_handovers (currency);
+create index if not exists cod_settlements_shortage on money.cod_settlements (tenant_id, shortage_handover_id) where shortage_handover_id is not null;
+alter table money.cod_settlements drop constraint if exists settlement_shortage_handover;
+alter table money.cod_settlements add constraint settlement_shortage_handover
+  foreign key (tenant_id, shortage_handover_id) references money.cash_handovers (tenant_id, id) on delete restrict;
 -- One uncounted pile a driver.
 create unique index if not exists handover_already_declared on money.cash_handovers (tenant_id, driver_id, currency) where status = 'declared';

@@ -1205,8 +1205,9 @@ create table if not exists money.accounts (
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   -- wallet: money a person or the tenant can spend. The others are books without a spender:
   -- external (cash desk, bank), cod_clearing, cash_on_hand (a cashier; the tenant's own till and bank), driver_cash
-  -- (held by a driver), carrier_cash (taken by an external carrier, which owes it).
-  kind text not null check (kind in ('wallet', 'external', 'cod_clearing', 'cash_on_hand', 'driver_cash', 'carrier_cash')),
+  -- (held by a driver), driver_shortage (said to be handed in and not there, until somebody resolves it), carrier_cash (taken by
+  -- an external carrier, which owes it).
+  kind text not null check (kind in ('wallet', 'external', 'cod_clearing', 'cash_on_hand', 'driver_cash', 'driver_shortage', 'carrier_cash')),
   owner_type text not null check (owner_type in ('driver', 'customer', 'institution', 'staff', 'tenant', 'carrier')),
   owner_user_id uuid,
   carrier_code text,
@@ -2138,6 +2139,8 @@ create table if not exists delivery.assignments (
   -- The warehouses it was fetched from and brought to, where it was not from and to the places of the order.
   from_warehouse_id uuid,
   to_warehouse_id uuid,
+  -- The assignment of whoever has the parcel in hand until this one is accepted: it was handed over on the road.
+  handed_over_from uuid,
   route_details jsonb,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -2149,7 +2152,8 @@ create table if not exists delivery.assignments (
   foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete restrict,
   foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete restrict,
   foreign key (tenant_id, from_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
-  foreign key (tenant_id, to_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict
+  foreign key (tenant_id, to_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, handed_over_from) references delivery.assignments (tenant_id, id) on delete restrict
 );
 create index if not exists assignments_changed on delivery.assignments (tenant_id, changed, id);
 -- A delivery is one driver's at a time.
@@ -2161,6 +2165,7 @@ create index if not exists assignments_recent on delivery.assignments (tenant_id
 create index if not exists assignments_status on delivery.assignments (tenant_id, status, assignment_time desc nulls last, id desc);
 create index if not exists assignments_driver on delivery.assignments (tenant_id, driver_id, assignment_time desc nulls last, id desc);
 create index if not exists assignments_open on delivery.assignments (tenant_id, driver_id, sequence_number) where status in ('pending', 'assigned', 'accepted');
+create index if not exists assignments_handed_over on delivery.assignments (tenant_id, handed_over_from) where handed_over_from is not null;
 create index if not exists assignments_from_warehouse on delivery.assignments (tenant_id, from_warehouse_id) where from_warehouse_id is not null;
 create index if not exists assignments_to_warehouse on delivery.assignments (tenant_id, to_warehouse_id) where to_warehouse_id is not null;
 create index if not exists assignments_vehicle on delivery.assignments (tenant_id, vehicle_id) where vehicle_id is not null;
@@ -2695,6 +2700,9 @@ create table if not exists money.cod_settlements (
   cod_total numeric(18, 3) not null check (cod_total >= 0),
   fee_total numeric(18, 3) not null check (fee_total >= 0),
   collections integer not null check (collections > 0),
+  -- What was missing when the cash was counted, and the handover that says so: open when this was remitted.
+  shortage numeric(18, 3) not null default 0,
+  shortage_handover_id uuid,
   notes text,
   reference text,
   -- Made at the first print of a row that was settled before settlements were kept.
@@ -2708,6 +2716,7 @@ create table if not exists money.cod_settlements (
   reversal_reason text,
   unique (tenant_id, payment_id),
   constraint settlement_is_its_parts check (total = cod_total + fee_total),
+  constraint shortage_of_a_handover check (shortage between 0 and total and (shortage > 0) = (shortage_handover_id is not null)),
   constraint reversed_says_who_and_why check (
     (reversed_at is null) = (reversed_by is null) and (reversed_at is null) = (reversal_reason is null)),
   constraint settlement_idempotency_conflict unique (tenant_id, actor_id, idempotency_key),
@@ -2801,6 +2810,10 @@ create table if not exists money.cash_handovers (
 create index if not exists cash_handovers_driver on money.cash_handovers (tenant_id, driver_id, created_at desc nulls last, id desc);
 create index if not exists cash_handovers_recent on money.cash_handovers (tenant_id, status, created_at desc nulls last, id desc);
 create index if not exists cash_handovers_currency on money.cash_handovers (currency);
+create index if not exists cod_settlements_shortage on money.cod_settlements (tenant_id, shortage_handover_id) where shortage_handover_id is not null;
+alter table money.cod_settlements drop constraint if exists settlement_shortage_handover;
+alter table money.cod_settlements add constraint settlement_shortage_handover
+  foreign key (tenant_id, shortage_handover_id) references money.cash_handovers (tenant_id, id) on delete restrict;
 -- One uncounted pile a driver.
 create unique index if not exists handover_already_declared on money.cash_handovers (tenant_id, driver_id, currency) where status = 'declared';
 
@@ -4271,6 +4284,13 @@ grant select on money.carrier_remittances_list to barid_caller;
 
 -- sql/30_views/money/35_cod_settlements.sql
 
+-- What was missing when the cash of a settlement was counted, {amount, discrepancy_id}; null: nothing.
+create or replace function money.shortage_json(s money.cod_settlements) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case when s.shortage > 0 then jsonb_build_object('amount', s.shortage, 'discrepancy_id', s.shortage_handover_id) end;
+end $$;
+
 -- Settlements as lists show them; the first column and the last four are for filters and order only.
 drop view if exists money.cod_settlements_list cascade;
 create view money.cod_settlements_list with (security_invoker = true) as
@@ -4278,7 +4298,7 @@ select s.payment_id as id, s.payment_id as settlement_payment_id, s.method, s.sc
   jsonb_build_object('id', s.driver_id, 'full_name', d.full_name) as driver,
   case when s.receiver_id is not null then jsonb_build_object('id', s.receiver_id, 'full_name', g.full_name) end as receiver,
   jsonb_build_object('id', s.actor_id, 'full_name', p.full_name) as entered_by,
-  s.currency, s.total, s.cod_total as cod, s.fee_total as delivery_fee, s.collections, s.reference, s.notes, r.status as receipt_status,
+  s.currency, s.total, s.cod_total as cod, s.fee_total as delivery_fee, s.total - s.shortage as counted, money.shortage_json(s) as shortage, s.collections, s.reference, s.notes, r.status as receipt_status,
   s.settled_at, s.reversed_at,
   case when s.reversed_by is not null then jsonb_build_object('id', s.reversed_by, 'full_name', b.full_name) end as reversed_by,
   s.reversal_reason, s.driver_id, s.receiver_id, d.full_name as driver_name, g.full_name as receiver_name
@@ -5574,8 +5594,9 @@ end $$;
 -- Judges deliveries, in the order asked for, for a driver with so many units free. A parent stands for the
 -- first of its legs, in their sequence, that is neither over nor a draft.
 -- code is null for what may be assigned. Capacity is given in order: what no longer fits is refused, and
--- what comes after and fits may pass. missing_zones: those of the delivery that the driver does not go to.
-create or replace function delivery.assignments_judged(delivery_ids uuid[], driver uuid, units_free numeric)
+-- what comes after and fits may pass. missing_zones: those of the delivery that the driver does not go to. Those of `carried`
+-- are on the road already: nobody fetches or prepares them any more.
+create or replace function delivery.assignments_judged(delivery_ids uuid[], driver uuid, units_free numeric, carried uuid[] default '{}')
 returns table (place integer, requested_id uuid, delivery_id uuid, units numeric, code text, missing_zones uuid[],
   pickup_open boolean, dropoff_open boolean, takes_handoff boolean, unstaged_inbound boolean)
 language plpgsql stable set search_path = '' as $$
@@ -5618,7 +5639,7 @@ begin
         when r.delivery_id is null then 'no_active_child_leg'
         when d.carrier_type <> 'internal' then 'delivery_carrier_not_internal'
         when l.id is not null then 'delivery_already_assigned'
-        when d.status <> 'pending' then 'delivery_status_changed'
+        when d.status <> 'pending' and d.id <> all (carried) then 'delivery_status_changed'
       end as code
     from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, known_id uuid, delivery_id uuid, "time" integer)
     left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id and d.id = any (v_meant)
@@ -5631,11 +5652,12 @@ begin
         when r.code is not null then r.code
         when p.code is not null then p.code
         when z.delivery_id is null then 'deliveries_zone_context_incomplete'
-        when not v_all_zones and not coalesce(z.pickup_zone_id = any (v_zones) and z.dropoff_zone_id = any (v_zones), false)
+        when not v_all_zones and not coalesce(
+          (z.pickup_zone_id = any (v_zones) or r.delivery_id = any (carried)) and z.dropoff_zone_id = any (v_zones), false)
           then 'driver_not_allowed_in_zones'
       end as code
     from jsonb_to_recordset(v_lines) r (place integer, delivery_id uuid, unit_size numeric, code text)
-    left join delivery.preparation_problem(v_ids) p on p.delivery_id = r.delivery_id
+    left join delivery.preparation_problem(array(select i.id from unnest(v_ids) i (id) where i.id <> all (carried))) p on p.delivery_id = r.delivery_id
     left join delivery.zones_of(v_ids) z on z.delivery_id = r.delivery_id
     order by r.place
   loop
@@ -5649,7 +5671,7 @@ begin
 
   return query
   select r.place, r.requested_id, r.delivery_id, d.unit_size, v_codes[r.place],
-    array(select distinct n.id from unnest(array[z.pickup_zone_id, z.dropoff_zone_id]) n (id)
+    array(select distinct n.id from unnest(array[case when r.delivery_id <> all (carried) then z.pickup_zone_id end, z.dropoff_zone_id]) n (id)
       where n.id is not null and not v_all_zones and n.id <> all (v_zones)),
     v_all_zones or coalesce(z.pickup_zone_id = any (v_zones), false),
     v_all_zones or coalesce(z.dropoff_zone_id = any (v_zones), false),
@@ -5669,7 +5691,8 @@ end $$;
 -- total: the units of what may be assigned. With `locked`, a plan that can be carried out as a whole stays so
 -- until the transaction ends.
 -- Locks: deliveries, picking orders, driver, vehicle. Fails: driver_not_found, vehicle_not_found.
-create or replace function delivery.assignments_plan(delivery_ids uuid[], driver_id uuid, vehicle_id uuid, locked boolean) returns jsonb
+create or replace function delivery.assignments_plan(delivery_ids uuid[], driver_id uuid, vehicle_id uuid, locked boolean, carried uuid[] default '{}')
+returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
@@ -5683,7 +5706,7 @@ begin
   -- Who comes too late is told so without waiting for locks: of many who want the same, most do.
   if locked and exists (select from delivery.assignments a where a.tenant_id = v_tenant and a.delivery_id = any (delivery_ids)
       and a.status in ('pending', 'assigned', 'accepted')) then
-    v_plan := delivery.assignments_plan(delivery_ids, driver_id, vehicle_id, false);
+    v_plan := delivery.assignments_plan(delivery_ids, driver_id, vehicle_id, false, carried);
     if v_plan ->> 'code' is not null or jsonb_path_exists(v_plan, '$.lines[*].code ? (@ != null)') then
       return v_plan;
     end if;
@@ -5722,7 +5745,7 @@ begin
           and a.driver_id <> v_driver.user_id and a.status in ('pending', 'assigned', 'accepted'))) then 'driver_vehicle_taken'
   end;
   select jsonb_agg(to_jsonb(j) order by j.place), coalesce(sum(j.units) filter (where j.code is null), 0) into v_lines, v_total
-  from delivery.assignments_judged(delivery_ids, v_driver.user_id, coalesce(v_vehicle.unit_capacity, 0) - v_driver.capacity_used) j;
+  from delivery.assignments_judged(delivery_ids, v_driver.user_id, coalesce(v_vehicle.unit_capacity, 0) - v_driver.capacity_used, carried) j;
   return jsonb_build_object('driver_id', v_driver.user_id, 'vehicle_id', v_vehicle.id,
     'capacity', v_vehicle.unit_capacity, 'used', v_driver.capacity_used, 'total', v_total,
     'after', v_driver.capacity_used + v_total, 'code', v_code, 'lines', coalesce(v_lines, '[]'));
@@ -5772,7 +5795,8 @@ end $$;
 
 -- Assigning. One statement for each table that is written, however many deliveries there are.
 
--- Carries out a plan whose lines may all be assigned: {bulk?: true, notify?: type} -> {ids, bulk_assignment_id}.
+-- Carries out a plan whose lines may all be assigned: {bulk?: true, notify?: type, confirm?: true} -> {ids, bulk_assignment_id}.
+-- With confirm the driver has to answer whatever the tenant's setting says.
 -- A line may bring sequence_number, estimated_pickup_time, estimated_delivery_time and notes of its own;
 -- without a number it follows the driver's last. The way is measured after the commit.
 -- The deliveries, the picks and the driver are locked already.
@@ -5785,7 +5809,7 @@ declare
   v_vehicle uuid := (plan ->> 'vehicle_id')::uuid;
   v_count integer := jsonb_array_length(plan -> 'lines');
   v_bulk uuid := case when (options ->> 'bulk')::boolean then gen_random_uuid() end;
-  v_status text := case when app.boolean_or(app.settings('general', 'driver') -> 'require_accept_or_reject_for_assignments', true)
+  v_status text := case when (options ->> 'confirm')::boolean or app.boolean_or(app.settings('general', 'driver') -> 'require_accept_or_reject_for_assignments', true)
     then 'pending' else 'assigned' end;
   v_last integer := coalesce((select max(a.sequence_number) from delivery.assignments a
     where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted')), 0);
@@ -5803,13 +5827,13 @@ begin
   end if;
   -- Before the assignments: the guard of deliveries does not ask who carries one.
   update delivery.deliveries d set status = 'assigned', status_reason = null
-  from jsonb_to_recordset(v_lines) l (delivery_id uuid) where d.tenant_id = v_tenant and d.id = l.delivery_id;
+  from jsonb_to_recordset(v_lines) l (delivery_id uuid) where d.tenant_id = v_tenant and d.id = l.delivery_id and d.status = 'pending';
   insert into delivery.assignments (id, tenant_id, delivery_id, driver_id, vehicle_id, bulk_assignment_id, status, sequence_number,
-    units, estimated_pickup_time, estimated_delivery_time, notes, assigned_by)
+    units, estimated_pickup_time, estimated_delivery_time, notes, assigned_by, handed_over_from)
   select l.id, v_tenant, l.delivery_id, v_driver, v_vehicle, v_bulk, v_status, l.sequence_number, l.units,
-    app.instant(l.estimated_pickup_time), app.instant(l.estimated_delivery_time), l.notes, v_actor
+    app.instant(l.estimated_pickup_time), app.instant(l.estimated_delivery_time), l.notes, v_actor, l.handed_over_from
   from jsonb_to_recordset(v_lines) l (id uuid, delivery_id uuid, units numeric, sequence_number integer,
-    estimated_pickup_time text, estimated_delivery_time text, notes text);
+    estimated_pickup_time text, estimated_delivery_time text, notes text, handed_over_from uuid);
 
   if plan -> 'lines' @> '[{"takes_handoff": true}]' then
     -- One left by a driver before is taken over; otherwise there is a new one.
@@ -5926,7 +5950,8 @@ end $$;
 -- of its bulk, and is not his to answer.
 -- {assignment_id? | bulk_assignment_id?, status: accepted | rejected, reason?} -> {status, updated_count}
 -- The same answer again is no mistake: it finds everything as it left it.
--- A rejected delivery is pending again and its units are free; the pick and the reservation stay.
+-- A rejected delivery is pending again and its units are free; the pick and the reservation stay. A parcel that is on the road
+-- keeps its status: accepted, it is in this driver's hands; rejected, it is with the one who had it, who is told.
 -- Locks: deliveries, driver, assignments. Fails: assignment_not_found, bulk_assignment_not_found, forbidden
 -- (somebody else's), assignment_not_pending.
 create or replace function delivery.assignments_answer(input jsonb) returns jsonb
@@ -5950,7 +5975,7 @@ begin
   select array_agg(a.delivery_id) into v_deliveries from delivery.assignments a
   where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk) and a.status <> 'returned';
   perform private.deliveries_hold(coalesce(v_deliveries, '{}'));
-  perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_me for no key update;
+  perform private.answering_drivers_lock(v_one, v_bulk);
   perform from delivery.assignments a where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk)
   order by a.id for no key update;
   -- As they are now: while this waited, some of them may have been taken from him.
@@ -5969,10 +5994,13 @@ begin
 
   -- The delivery first: a driver may change only what he still carries.
   update delivery.deliveries d set status = case v_answer when 'accepted' then 'accepted' else 'pending' end
-  where d.tenant_id = v_tenant and d.id = any (v_deliveries);
+  where d.tenant_id = v_tenant and d.id = any (v_deliveries) and d.status = 'assigned';
   update delivery.assignments a set status = v_answer, responded_at = clock_timestamp(), response_reason = input ->> 'reason',
     ended_at = case v_answer when 'rejected' then clock_timestamp() end
   where a.tenant_id = v_tenant and a.id in (select r.id from unnest(v_rows) r);
+  if v_answer = 'rejected' then
+    perform private.assignments_go_back(array(select r.id from unnest(v_rows) r where r.handed_over_from is not null));
+  end if;
   perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery',
     'event_type', case when v_bulk is null then 'assignment.' else 'bulk_assignment.' end || v_answer,
     'entity_type', case when v_bulk is null then 'assignment' else 'bulk_assignment' end, 'entity_id', coalesce(v_bulk, v_one),
@@ -5982,7 +6010,55 @@ begin
   return jsonb_build_object('status', v_answer, 'updated_count', cardinality(v_rows));
 end $$;
 
--- Ends live assignments whose parcels nobody has picked up: their deliveries wait for a driver again.
+-- Locks the driver who answers and those who have the parcels in hand, in the order of their ids. A definer: a driver does not
+-- see the others.
+create or replace function private.answering_drivers_lock(assignment uuid, bulk uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  perform from delivery.drivers d
+  where d.tenant_id = v_tenant and (d.user_id = app.user_id() or d.user_id in (
+    select f.driver_id from delivery.assignments a
+    join delivery.assignments f on f.tenant_id = a.tenant_id and f.id = a.handed_over_from
+    where a.tenant_id = v_tenant and (a.id = assignment or a.bulk_assignment_id = bulk)))
+  order by d.user_id for no key update;
+end $$;
+
+-- Gives parcels whose hand-over was rejected back to those who have them in hand: an assignment that needs no answer, a
+-- notification and an event each. A definer: a driver writes nobody else's assignments.
+create or replace function private.assignments_go_back(rejected uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_events jsonb;
+begin
+  with back as (
+    insert into delivery.assignments (tenant_id, delivery_id, driver_id, vehicle_id, status, sequence_number, units, notes, assigned_by,
+      responded_at)
+    select v_tenant, a.delivery_id, f.driver_id, f.vehicle_id, 'accepted', f.sequence_number, a.units, f.notes, a.assigned_by, clock_timestamp()
+    from delivery.assignments a
+    join delivery.assignments f on f.tenant_id = a.tenant_id and f.id = a.handed_over_from
+    where a.tenant_id = v_tenant and a.id = any (rejected) and a.status = 'rejected' and a.driver_id = app.user_id()
+    returning id, driver_id, delivery_id, units
+  ), told as (
+    insert into tenancy.notifications (tenant_id, user_id, type, payload)
+    select v_tenant, b.driver_id, 'assignment_created', jsonb_build_object('assignment_id', b.id, 'assignment_count', 1,
+      'total_units', b.units, 'requires_driver_response', false)
+    from back b
+  )
+  select jsonb_agg(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.created', 'entity_type', 'assignment',
+    'entity_id', b.id, 'event_data', jsonb_build_object('assignment_ids', array[b.id], 'driver_id', b.driver_id, 'status', 'accepted',
+      'delivery_ids', array[b.delivery_id], 'total_units', b.units, 'actor_id', app.user_id())) order by b.id)
+  into v_events from back b;
+  if v_events is not null then
+    perform app.events_add(v_events);
+  end if;
+end $$;
+
+grant execute on function private.answering_drivers_lock(uuid, uuid), private.assignments_go_back(uuid[]) to barid_caller;
+
+-- Ends live assignments: deliveries that nobody has picked up wait for a driver again, those on the road keep their status.
 -- The deliveries and their driver are locked by the caller.
 create or replace function delivery.assignments_return(assignment_ids uuid[], reason text) returns void
 language plpgsql set search_path = '' as $$
@@ -5992,7 +6068,8 @@ begin
   perform from delivery.assignments a where a.tenant_id = v_tenant and a.id = any (assignment_ids) order by a.id for no key update;
   update delivery.deliveries d set status = 'pending', status_reason = null
   from delivery.assignments a
-  where a.tenant_id = v_tenant and a.id = any (assignment_ids) and d.tenant_id = a.tenant_id and d.id = a.delivery_id;
+  where a.tenant_id = v_tenant and a.id = any (assignment_ids) and d.tenant_id = a.tenant_id and d.id = a.delivery_id
+    and d.status in ('assigned', 'accepted');
   update delivery.assignments a set status = 'returned', ended_at = clock_timestamp(), response_reason = coalesce(reason, a.response_reason)
   where a.tenant_id = v_tenant and a.id = any (assignment_ids);
 end $$;
@@ -6030,12 +6107,14 @@ end $$;
 
 -- sql/40_functions/delivery/assignments/45_hand_over.sql
 
--- Moves a driver's open list, or part of it, to another driver, who gets it in the same order behind what he has.
--- {driver_id, to_driver_id, delivery_ids?} -> {bulk_assignment_id, assignment_ids, count, total_units,
+-- Moves a driver's open list, or part of it, to another driver, who gets it in the same order behind what is there.
+-- {driver_id, to_driver_id, delivery_ids?, picked_up?} -> {bulk_assignment_id, assignment_ids, count, to_confirm, total_units,
 --   driver_capacity_used, kept: [{assignment_id, delivery_id, status}]}
--- Only what nobody has picked up can change hands on paper: a parcel in the first driver's van stays his and
--- is told in `kept`. The old rows end as returned; the new driver is judged like for any assignment, and if
--- he may not get all of it he gets nothing. With the times and notes that stood beside the old rows.
+-- Parcels that are picked up go along, as from a van that broke down: they keep their status, attempts and cash, nothing more
+-- is done with them until the new driver accepts (to_confirm counts them), and rejected they are with the first driver as before.
+-- With picked_up false they stay with the first driver and are named in `kept`.
+-- The old rows end as returned; the new driver is judged like for any assignment, of parcels on the road for where they go and
+-- for room only, and gets all or nothing. With the times and notes that stood beside the old rows.
 -- Locks: deliveries, picking orders, both drivers by id, assignments.
 -- Fails: driver_not_found, same_driver, assignment_not_found (a delivery that is not on his list),
 -- nothing_to_hand_over, and what a plan fails with.
@@ -6046,7 +6125,9 @@ declare
   v_from uuid := (input ->> 'driver_id')::uuid;
   v_to uuid := (input ->> 'to_driver_id')::uuid;
   v_asked uuid[] := case when input ->> 'delivery_ids' is not null then app.uuids(input -> 'delivery_ids') end;
+  v_take boolean := coalesce((input ->> 'picked_up')::boolean, true);
   v_held uuid[];
+  v_carried uuid[];
   v_open jsonb;
   v_moving jsonb;
   v_plan jsonb;
@@ -6067,7 +6148,10 @@ begin
 
   select jsonb_agg(jsonb_build_object('assignment_id', a.id, 'delivery_id', a.delivery_id, 'status', d.status,
       'estimated_pickup_time', a.estimated_pickup_time, 'estimated_delivery_time', a.estimated_delivery_time, 'notes', a.notes,
-      'moves', d.status in ('assigned', 'accepted')) order by a.sequence_number, a.assignment_time, a.id) into v_open
+      'on_road', d.status not in ('assigned', 'accepted'), 'moves', v_take or d.status in ('assigned', 'accepted'),
+      -- Handed over once more before it was confirmed, the parcel is still with the one before.
+      'handed_over_from', case when d.status not in ('assigned', 'accepted') then
+        case when a.status = 'pending' then coalesce(a.handed_over_from, a.id) else a.id end end) order by a.sequence_number, a.assignment_time, a.id) into v_open
   from delivery.assignments a
   join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
   where a.tenant_id = v_tenant and a.driver_id = v_from and a.status in ('pending', 'assigned', 'accepted')
@@ -6084,19 +6168,20 @@ begin
   end if;
 
   perform delivery.assignments_return(array(select (m ->> 'assignment_id')::uuid from jsonb_array_elements(v_moving) m), null);
+  v_carried := array(select (m ->> 'delivery_id')::uuid from jsonb_array_elements(v_moving) m where (m ->> 'on_road')::boolean);
   v_plan := delivery.assignments_plan(array(select (m.line ->> 'delivery_id')::uuid
-    from jsonb_array_elements(v_moving) with ordinality m (line, place) order by m.place), v_to, null, true);
+    from jsonb_array_elements(v_moving) with ordinality m (line, place) order by m.place), v_to, null, true, v_carried);
   perform delivery.assignments_demand(v_plan, 'delivery_ids');
   -- Plan and list are in the same order.
-  select jsonb_set(v_plan, '{lines}', jsonb_agg(p.line || jsonb_strip_nulls(m.line - '{assignment_id,delivery_id,status,moves}'::text[]) order by p.place))
+  select jsonb_set(v_plan, '{lines}', jsonb_agg(p.line || jsonb_strip_nulls(m.line - '{assignment_id,delivery_id,status,on_road,moves}'::text[]) order by p.place))
   into v_plan
   from jsonb_array_elements(v_plan -> 'lines') with ordinality p (line, place)
   join jsonb_array_elements(v_moving) with ordinality m (line, place) on m.place = p.place;
-  v_made := delivery.assignments_write(v_plan, '{"bulk": true}');
+  v_made := delivery.assignments_write(v_plan, jsonb_build_object('bulk', true, 'confirm', v_carried <> '{}'));
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   values (v_tenant, v_from, 'assignments_handed_over', jsonb_build_object('to_driver_id', v_to, 'assignment_count', jsonb_array_length(v_moving)));
   return jsonb_build_object('bulk_assignment_id', v_made -> 'bulk_assignment_id', 'assignment_ids', v_made -> 'ids',
-    'count', jsonb_array_length(v_moving), 'total_units', v_plan -> 'total', 'driver_capacity_used', v_plan -> 'after',
+    'count', jsonb_array_length(v_moving), 'to_confirm', cardinality(v_carried), 'total_units', v_plan -> 'total', 'driver_capacity_used', v_plan -> 'after',
     'kept', (select coalesce(jsonb_agg(jsonb_build_object('assignment_id', o.line -> 'assignment_id', 'delivery_id', o.line -> 'delivery_id',
         'status', o.line -> 'status') order by o.place), '[]')
       from jsonb_array_elements(v_open) with ordinality o (line, place) where not (o.line ->> 'moves')::boolean));
@@ -7339,6 +7424,10 @@ begin
       where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.driver_id = app.user_id() and x.status in ('completed', 'returned'))
       then 'assignment_ended' else 'forbidden' end);
   end if;
+  -- Handed over on the road: whoever gets the parcel says first that it is there.
+  if a.status = 'pending' and d.status in ('picked_up', 'in_transit', 'failed', 'returned') then
+    perform app.fail('assignment_not_accepted', jsonb_build_object('status', a.status));
+  end if;
   return a;
 end $$;
 
@@ -7716,9 +7805,12 @@ end $$;
 
 -- Calls a delivery off before anybody has it in hand: the parcel and its legs together, the fee by the policy in
 -- force, drivers freed, what was picked put back, and the manifest item it was made from can be ordered again.
--- {id, reason} -> {delivery, refunded}
+-- A parcel that was picked up and waits in a warehouse goes back to its sender when operations call it off: its operational
+-- return is made in the same call, and the item of a manifest is not ordered again.
+-- {id, reason, notes?} -> {delivery, refunded, operational_return: delivery or null}
 -- Locks the item's manifest and the item before the delivery.
--- Fails: delivery_not_found, forbidden, invalid_status_transition, insufficient_wallet_balance.
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, delivery_not_in_warehouse (it is not received yet),
+-- insufficient_wallet_balance, return_already_exists.
 create or replace function delivery.delivery_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -7728,6 +7820,8 @@ declare
   v_ends uuid[];
   v_picks uuid[];
   v_refunded boolean;
+  v_waiting delivery.deliveries;
+  v_return uuid;
 begin
   perform private.manifest_item_lock((input ->> 'id')::uuid);
   d := delivery.delivery_lock((input ->> 'id')::uuid);
@@ -7736,6 +7830,20 @@ begin
     perform app.fail('forbidden');
   end if;
   perform delivery.require_owner(d);
+  -- Back to who sent it, as long as its order stays called off.
+  if d.delivery_flow = 'operational_return' and exists (select from delivery.deliveries o
+      where o.tenant_id = d.tenant_id and o.id = d.original_delivery_id and o.status = 'cancelled') then
+    perform app.fail('invalid_status_transition',
+      jsonb_build_object('from', d.status, 'to', 'cancelled', 'text_key', 'reason_return_of_cancelled'));
+  end if;
+  select * into v_waiting from delivery.deliveries x
+  where x.tenant_id = d.tenant_id and (x.id = d.id or x.parent_id = d.id) and x.delivery_flow in ('standard', 'pnd_outbound')
+    and x.status in ('pending', 'assigned', 'accepted') and x.current_warehouse_id is not null and d.picked_up_at is not null;
+  if found then
+    v_return := delivery.delivery_cancel_waiting(d, v_waiting, input);
+    return jsonb_build_object('refunded', delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel'),
+      'delivery', delivery.delivery_row(d.id), 'operational_return', delivery.delivery_row(v_return));
+  end if;
   perform delivery.require_move(d, case when v_operations then '{draft,pending,assigned,accepted}' else '{draft,pending}' end::text[], 'cancelled');
   select l.status into v_under_way from delivery.deliveries l
   where l.tenant_id = d.tenant_id and l.parent_id = d.id and l.status not in ('draft', 'pending', 'assigned', 'accepted') limit 1;
@@ -7756,7 +7864,20 @@ begin
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
   perform private.waybill_let_go(d.id);
   perform private.orders_settle();
-  return jsonb_build_object('refunded', v_refunded, 'delivery', delivery.delivery_row(d.id));
+  return jsonb_build_object('refunded', v_refunded, 'delivery', delivery.delivery_row(d.id), 'operational_return', null);
+end $$;
+
+-- Calls off a parcel d of which the leg `waiting` (or d itself) waits in a warehouse, and sends it back. -> the return's id
+-- Fails: invalid_status_transition (not for operations), delivery_not_in_warehouse, return_already_exists.
+create or replace function delivery.delivery_cancel_waiting(d delivery.deliveries, waiting delivery.deliveries, input jsonb) returns uuid
+language plpgsql set search_path = '' as $$
+begin
+  if not app.has_permission('manage:operations:tenant') then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'cancelled'));
+  end if;
+  update delivery.deliveries x set status = 'cancelled', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
+  where x.tenant_id = d.tenant_id and x.id = waiting.id;
+  return delivery.operational_return_make(waiting, input);
 end $$;
 
 -- Frees all that was bound to a parcel that will not leave now: handoffs, picks, drivers, and the original that
@@ -7881,16 +8002,30 @@ create or replace function delivery.delivery_operational_return(input jsonb) ret
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+begin
+  if d.delivery_flow not in ('pnd_outbound', 'pnd_inbound', 'standard') or d.current_warehouse_id is null then
+    perform app.fail('delivery_not_in_warehouse');
+  end if;
+  perform delivery.require_move(d, case d.delivery_flow when 'pnd_inbound' then '{returned}'::text[] else '{pending,returned}' end, 'returned');
+  if d.status = 'pending' then
+    update delivery.deliveries x set status = 'returned', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
+    where x.tenant_id = d.tenant_id and x.id = d.id;
+  end if;
+  return delivery.delivery_made(delivery.operational_return_make(d, input));
+end $$;
+
+-- The operational return of d, a parcel or the leg of one that lies in a warehouse and ended there: what was bound to its way out is
+-- freed. {delivery_service_id?, reason?, notes?} -> the id of the new delivery
+-- Fails: delivery_not_in_warehouse, service_not_found, return_already_exists.
+create or replace function delivery.operational_return_make(d delivery.deliveries, input jsonb) returns uuid
+language plpgsql set search_path = '' as $$
+declare
   n delivery.deliveries;
   v_place jsonb;
   v_zone uuid;
   v_service delivery.delivery_services;
   v_picks uuid[];
 begin
-  if d.delivery_flow not in ('pnd_outbound', 'pnd_inbound', 'standard') or d.current_warehouse_id is null then
-    perform app.fail('delivery_not_in_warehouse');
-  end if;
-  perform delivery.require_move(d, case d.delivery_flow when 'pnd_inbound' then '{returned}'::text[] else '{pending,returned}' end, 'returned');
   if exists (select from warehousing.receiving_orders r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending') then
     perform app.fail('delivery_not_in_warehouse');
   end if;
@@ -7899,10 +8034,6 @@ begin
   where s.id = coalesce((input ->> 'delivery_service_id')::uuid, n.delivery_service_id) and (input ->> 'delivery_service_id' is null or s.deleted_at is null);
   if not found then
     perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
-  end if;
-  if d.status = 'pending' then
-    update delivery.deliveries x set status = 'returned', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
-    where x.tenant_id = d.tenant_id and x.id = d.id;
   end if;
   v_picks := private.delivery_let_go(n.id);
 
@@ -7944,7 +8075,7 @@ begin
   -- What was picked for the way out goes back to its bins; numbers are taken before stock, as everywhere.
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
   perform private.waybill_let_go(n.original_delivery_id);
-  return delivery.delivery_made(n.id);
+  return n.id;
 end $$;
 
 -- The name of a person, or null.
@@ -13751,7 +13882,8 @@ begin
   return asked;
 end $$;
 
--- Settles collected cash of one driver: as a remittance (cash handed to the receiver, no wallet moves) or
+-- Settles collected cash of one driver: as a remittance (cash handed to the receiver, no wallet moves; what an open count
+-- found missing is the driver's shortage until the handover is resolved) or
 -- from his wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears), where nobody
 -- receives anything: a receiver that is sent counts for nothing.
 -- {scope, cod_collection_ids?, driver_id?, remitted_to_user_id?, notes?, reference?} -> the answer of
@@ -13776,6 +13908,8 @@ declare
   v_ids uuid[];
   v_payment uuid := gen_random_uuid();
   v_known money.cod_settlements;
+  v_handover money.cash_handovers;
+  v_short numeric := 0;
 begin
   if v_key is not null then
     select s.* into v_known from money.cod_settlements s
@@ -13801,21 +13935,23 @@ begin
   end if;
   if method = 'wallet' then
     v_wallet := money.cod_wallet(v_driver, v_currency);
+  else
+    v_handover := money.handover_of(v_driver, v_currency, v_total);
+    v_short := case v_handover.status when 'discrepancy' then v_handover.declared_amount - v_handover.counted_amount else 0 end;
   end if;
 
   insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, reference,
     actor_id, processed_at, snapshot)
   values (v_payment, v_tenant, 'DELIVERY', 'COD_SETTLEMENT', 'SUCCESS', case method when 'remit' then 'cash' else 'wallet' end, v_total,
     v_currency, v_wallet, input ->> 'reference', v_actor, now(),
-    money.cod_snapshot(v_rows, method, input, v_receiver));
+    money.cod_snapshot(v_rows, method, input, v_receiver)
+    || case when v_short > 0 then jsonb_build_object('counted', v_total - v_short, 'shortage', v_short) else '{}' end);
   insert into money.cod_settlements (payment_id, tenant_id, method, scope, driver_id, actor_id, receiver_id, currency, total, cod_total,
-    fee_total, collections, notes, reference, idempotency_key, input_hash)
+    fee_total, collections, shortage, shortage_handover_id, notes, reference, idempotency_key, input_hash)
   values (v_payment, v_tenant, method, input ->> 'scope', v_driver, v_actor, v_receiver, v_currency,
-    v_total, v_total - v_fees, v_fees, cardinality(v_rows), input ->> 'notes', input ->> 'reference', v_key, v_hash);
+    v_total, v_total - v_fees, v_fees, cardinality(v_rows), v_short, case when v_short > 0 then v_handover.id end, input ->> 'notes', input ->> 'reference', v_key, v_hash);
   perform money.cod_items_write(v_payment, v_rows);
-  if method = 'remit' then
-    perform money.handover_use(v_driver, v_currency, v_total, v_payment);
-  end if;
+  update money.cash_handovers h set settlement_payment_id = v_payment where h.tenant_id = v_tenant and h.id = v_handover.id;
   update money.cod_collections c set
     status = case method when 'remit' then 'remitted' else 'settled_by_wallet' end,
     remitted_at = case method when 'remit' then now() end,
@@ -13830,7 +13966,7 @@ begin
       'method', method, 'driver_id', v_driver, 'receiver_id', v_receiver, 'currency', v_currency, 'total', v_total,
       'collections', cardinality(v_rows), 'actor_id', v_actor))));
   -- Last, because everybody who hands cash to the same desk waits for its account from here to the commit.
-  perform money.cod_book(v_payment, method, v_driver, v_receiver, v_wallet, v_currency, v_total, v_fees);
+  perform money.cod_book(v_payment, method, v_driver, v_receiver, v_wallet, v_currency, v_total, v_fees, v_short);
   return money.cod_settled(v_payment);
 end $$;
 
@@ -13875,7 +14011,7 @@ end $$;
 -- may be settled anew, and the handover it used may be remitted or cancelled. The settlement, its items and its journal
 -- stay. For who entered it, who has its cash, and administrators. {settlement_payment_id, reason} -> its id
 -- Fails: forbidden, settlement_not_found, settlement_already_reversed, settlement_not_reversible (it moved no money here:
--- made for the receipt of an old row), insufficient_desk_cash (the receiver gave the cash on), insufficient_wallet_balance
+-- made for the receipt of an old row; or its shortage was resolved since), insufficient_desk_cash (the receiver gave the cash on), insufficient_wallet_balance
 -- (the tenant spent the fees).
 create or replace function money.cod_unsettle(input jsonb) returns uuid
 language plpgsql security definer set search_path = '' as $$
@@ -13918,14 +14054,15 @@ begin
   perform money.cod_unsettled_tell(s);
   if s.method = 'remit' then
     perform money.cash_desk_hold(money.desk_of(s.driver_id, s.receiver_id, s.currency::text),
-      money.account_of('driver_cash', 'driver', s.driver_id, s.currency::text), s.total - v_short, s.currency::text);
+      money.account_of('driver_cash', 'driver', s.driver_id, s.currency::text), s.total - s.shortage - v_short, s.currency::text);
   end if;
   perform money.reverse('cod_settlement', 'payment', s.payment_id, input ->> 'reason');
   return s.payment_id;
 end $$;
 
 -- Gives the handover of a settlement back to be used again, and answers what of it never lay on the receiver's desk: a
--- shortage that was booked there when it was resolved, else nothing.
+-- shortage that was booked there when it was resolved, else nothing. Fails: settlement_not_reversible (the shortage that was
+-- open when this was remitted was resolved since).
 create or replace function money.handover_free(s money.cod_settlements) returns numeric
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -13934,6 +14071,9 @@ begin
   update money.cash_handovers u set settlement_payment_id = null
   where u.tenant_id = s.tenant_id and u.settlement_payment_id = s.payment_id
   returning * into h;
+  if s.shortage > 0 and h.status <> 'discrepancy' then
+    perform app.fail('settlement_not_reversible', '{"text_key": "reason_shortage_resolved"}');
+  end if;
   return case when h.resolution in ('driver_owes', 'written_off') and h.counted_by = s.receiver_id
     then h.declared_amount - h.counted_amount else 0 end;
 end $$;
@@ -14040,11 +14180,12 @@ begin
   return money.account_of('cash_on_hand', case when receiver = driver then 'driver' else 'staff' end, receiver, currency);
 end $$;
 
--- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk. From the
+-- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk, without the shortage, which the
+-- driver answers for. From the
 -- wallet: the driver pays with his own money, which makes the cash his; the tenant earns the fees, and the
 -- COD part covers what was credited to the merchant when the parcel was delivered.
 create or replace function money.cod_book(
-  payment uuid, method text, driver uuid, receiver uuid, wallet uuid, currency text, total numeric, fees numeric
+  payment uuid, method text, driver uuid, receiver uuid, wallet uuid, currency text, total numeric, fees numeric, shortage numeric
 ) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -14053,8 +14194,16 @@ declare
   v_amounts numeric[];
 begin
   if method = 'remit' then
-    v_accounts := array[v_held, money.desk_of(driver, receiver, currency)];
-    v_amounts := array[-total, total];
+    v_accounts := array[v_held];
+    v_amounts := array[-total];
+    if total > shortage then
+      v_accounts := v_accounts || money.desk_of(driver, receiver, currency);
+      v_amounts := v_amounts || (total - shortage);
+    end if;
+    if shortage > 0 then
+      v_accounts := v_accounts || money.account_of('driver_shortage', 'driver', driver, currency);
+      v_amounts := v_amounts || shortage;
+    end if;
   else
     v_accounts := array[wallet, v_held, money.account_of('external', 'tenant', null, currency)];
     v_amounts := array[-total, -total, total];
@@ -14080,7 +14229,7 @@ begin
     select case s.method when 'remit' then jsonb_build_object(
         'scope', s.scope, 'remitted_collections', i.list, 'total_remitted', s.total, 'total_cash_remitted', s.total,
         'total_cod_remitted', s.cod_total, 'total_delivery_fee_remitted', s.fee_total, 'remitted_count', s.collections,
-        'failed_count', 0, 'remitted_at', s.settled_at)
+        'failed_count', 0, 'remitted_at', s.settled_at, 'counted', s.total - s.shortage, 'shortage', money.shortage_json(s))
       else jsonb_build_object(
         'scope', s.scope, 'settled_collections', i.list, 'total_settled', s.total, 'total_cash_settled', s.total,
         'total_cod_settled', s.cod_total, 'total_delivery_fee_settled', s.fee_total, 'settled_count', s.collections,
@@ -14184,8 +14333,9 @@ end $$;
 --   driver_owes  a shortage taken from the driver's wallet for the tenant's
 --   written_off  a shortage the tenant bears
 --   returned     too much on the desk, given back
--- A shortage never reached the desk: the counter's cash is lowered by it, or the tenant's own till where he is no
--- member of the tenant. Then the declared sum is covered.
+-- A shortage never reached the desk: the counter's cash is lowered by it, or the tenant's own till where the counter is no
+-- member of the tenant. Then the declared sum is covered. One that was remitted meanwhile stands on the driver's shortage, and
+-- is taken from there; found after all, it comes to the desk that received the rest.
 -- Fails: handover_not_found, handover_not_in_discrepancy, invalid_resolution, insufficient_wallet_balance, forbidden.
 create or replace function money.handover_resolve(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -14195,6 +14345,8 @@ declare
   v_counted numeric := coalesce((input ->> 'counted_amount')::numeric, v_row.counted_amount);
   v_short numeric := v_row.declared_amount - v_row.counted_amount;
   v_line jsonb;
+  v_from uuid;
+  s money.cod_settlements;
 begin
   if v_way = 'recounted' and v_counted <> v_row.declared_amount
     or v_way in ('driver_owes', 'written_off') and v_short <= 0
@@ -14206,15 +14358,20 @@ begin
     notes = coalesce(input ->> 'notes', h.notes)
   where h.tenant_id = v_row.tenant_id and h.id = v_row.id
   returning * into v_row;
-  if v_way in ('driver_owes', 'written_off') then
+  select x.* into s from money.cod_settlements x where x.tenant_id = v_row.tenant_id and x.payment_id = v_row.settlement_payment_id;
+  if v_way in ('driver_owes', 'written_off') or s.shortage > 0 then
     v_line := jsonb_build_object('journal', v_row.id, 'kind', 'cash_shortage', 'reference_type', 'cash_handover', 'reference_id', v_row.id,
       'description', 'Shortage of a cash handover');
+    v_from := case
+      when s.shortage > 0 then money.account_of('driver_shortage', 'driver', v_row.driver_id, v_row.currency)
+      when exists (select from tenancy.tenant_users u where u.tenant_id = v_row.tenant_id and u.user_id = v_row.counted_by)
+        then money.account_of('cash_on_hand', 'staff', v_row.counted_by, v_row.currency)
+      else money.account_of('cash_on_hand', 'tenant', null, v_row.currency) end;
     perform money.post(jsonb_build_array(
-        v_line || jsonb_build_object('amount', -v_short, 'account_id', case
-          when exists (select from tenancy.tenant_users u where u.tenant_id = v_row.tenant_id and u.user_id = v_row.counted_by)
-            then money.account_of('cash_on_hand', 'staff', v_row.counted_by, v_row.currency)
-          else money.account_of('cash_on_hand', 'tenant', null, v_row.currency) end),
-        v_line || jsonb_build_object('amount', v_short, 'account_id', money.account_of('external', 'tenant', null, v_row.currency)))
+        v_line || jsonb_build_object('amount', -v_short, 'account_id', v_from),
+        v_line || jsonb_build_object('amount', v_short, 'account_id', case v_way
+          when 'recounted' then money.desk_of(s.driver_id, s.receiver_id, v_row.currency::text)
+          else money.account_of('external', 'tenant', null, v_row.currency) end))
       || case v_way when 'driver_owes' then jsonb_build_array(
         v_line || jsonb_build_object('amount', -v_short, 'account_id', money.cod_wallet(v_row.driver_id, v_row.currency)),
         v_line || jsonb_build_object('amount', v_short, 'account_id', money.account_of('wallet', 'tenant', null, v_row.currency)))
@@ -14265,24 +14422,31 @@ begin
   return v_row;
 end $$;
 
--- Ties a remittance to the handover of its cash. The tenant may require one (setting delivery.cod.require_handover).
+-- The handover whose cash a remittance is, locked: one that was counted or resolved, else one with a shortage that nobody has
+-- resolved yet; null: none. Where the tenant requires a handover (setting delivery.cod.require_handover), only the former will do.
 -- Fails: cash_handover_required.
-create or replace function money.handover_use(driver uuid, currency text, total numeric, payment uuid) returns void
+create or replace function money.handover_of(driver uuid, currency text, total numeric) returns money.cash_handovers
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
 declare
-  v_tenant uuid := app.tenant_id();
-  v_handover uuid;
+  v_required boolean := app.boolean_or(app.settings('delivery', 'cod') -> 'require_handover', false);
+  v_row money.cash_handovers;
 begin
-  select u.id into v_handover from money.cash_handovers u
-  where u.tenant_id = v_tenant and u.driver_id = driver and u.currency = handover_use.currency
+  select u.* into v_row from money.cash_handovers u
+  where u.tenant_id = app.tenant_id() and u.driver_id = driver and u.currency = handover_of.currency
     and u.status in ('counted', 'resolved') and u.settlement_payment_id is null and u.declared_amount = total
   order by u.created_at limit 1 for no key update skip locked;
-  if found then
-    update money.cash_handovers h set settlement_payment_id = payment where h.tenant_id = v_tenant and h.id = v_handover;
-  elsif app.boolean_or(app.settings('delivery', 'cod') -> 'require_handover', false) then
-    perform app.fail('cash_handover_required', jsonb_build_object('amount', total, 'currency', handover_use.currency));
+  if v_row.id is null and not v_required then
+    -- Whoever resolves or cancels it right now is waited for: what is missing is booked once.
+    select u.* into v_row from money.cash_handovers u
+    where u.tenant_id = app.tenant_id() and u.driver_id = driver and u.currency = handover_of.currency
+      and u.status in ('discrepancy', 'resolved') and u.counted_amount < u.declared_amount
+      and u.settlement_payment_id is null and u.declared_amount = total
+    order by u.created_at limit 1 for no key update;
+  elsif v_row.id is null then
+    perform app.fail('cash_handover_required', jsonb_build_object('amount', total, 'currency', handover_of.currency));
   end if;
+  return v_row;
 end $$;
 
 -- sql/40_functions/money/cod/40_receipts.sql
@@ -14295,7 +14459,7 @@ create or replace function money.receipt_hash(payment uuid) returns text
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select left(encode(sha256(convert_to(concat_ws('|', s.payment_id, s.tenant_id, s.method, s.driver_id, s.currency, s.total,
+    select left(encode(sha256(convert_to(concat_ws('|', s.payment_id, s.tenant_id, s.method, s.driver_id, s.currency, s.total, case when s.shortage > 0 then s.shortage end,
       (select string_agg(concat_ws(':', i.cod_collection_id, i.amount, i.cod_amount, i.delivery_fee_amount, i.delivery_code), ';' order by i.position)
         from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id)), 'UTF8')), 'hex'), 32)
     from money.cod_settlements s where s.tenant_id = app.tenant_id() and s.payment_id = payment);
@@ -14705,6 +14869,13 @@ language sql stable security definer set search_path = '' as $$
     where s.tenant_id = tenant and s.method = 'remit' and not s.historical and s.settled_at <= as_of
       and (s.reversed_at is null or s.reversed_at > as_of)
     union all
+    -- What was missing already when it was remitted, less what was found in a second count.
+    select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency::text, 0,
+      case when h.resolution = 'recounted' and h.resolved_at <= as_of then 0 else s.shortage end, 0, 0, 0
+    from money.cod_settlements s
+    join money.cash_handovers h on h.tenant_id = s.tenant_id and h.id = s.shortage_handover_id
+    where s.tenant_id = tenant and s.settled_at <= as_of and (s.reversed_at is null or s.reversed_at > as_of)
+    union all
     select 'tenant', null, r.currency::text, r.amount, 0, 0, 0, 0
     from money.carrier_remittances r
     where r.tenant_id = tenant and r.remitted_at <= as_of and (r.reversed_at is null or r.reversed_at > as_of)
@@ -14831,6 +15002,7 @@ $$;
 --   settlement_items    a settlement is not the sum of its items, or they were not taken back with it
 --   settled_row         a row is not as its settlement took it, or is settled without one
 --   settlement_journal  a settlement took another amount from the driver in the ledger; a reversed one has to leave nothing
+--   driver_shortage     what was missing at counts, remitted and not resolved yet is not what the ledger says a driver is short of
 --   cod_credit          the COD paid out to merchants is not the COD collected, by drivers and carriers together
 --   ledger              the books contradict themselves
 --   carrier_…           what money.carrier_differences finds
@@ -14885,6 +15057,21 @@ language sql stable security definer set search_path = '' as $$
       and t.reference_id = s.payment_id and t.created_at <= as_of
   ) b on true
   where s.tenant_id = tenant and s.settled_at <= as_of and not s.historical and b.amount is distinct from n.taken
+  union all
+  select 'driver_shortage', m.driver_id, null, null, m.currency, sum(m.open), sum(m.ledger), array_agg(m.id) filter (where m.id is not null)
+  from (
+    select s.driver_id, s.currency::text as currency, s.shortage as open, 0 as ledger, s.payment_id as id
+    from money.cod_settlements s
+    join money.cash_handovers h on h.tenant_id = s.tenant_id and h.id = s.shortage_handover_id
+    where s.tenant_id = tenant and s.settled_at <= as_of and (s.reversed_at is null or s.reversed_at > as_of)
+      and (h.resolved_at is null or h.resolved_at > as_of)
+    union all
+    select a.owner_user_id, a.currency::text, 0, e.amount, null
+    from money.accounts a
+    join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id and e.created_at <= as_of
+    where a.tenant_id = tenant and a.kind = 'driver_shortage'
+  ) m
+  group by m.driver_id, m.currency having sum(m.open) <> sum(m.ledger)
   union all
   select 'cod_credit', null, null, null, r.currency, r.cod, p.paid, r.rows
   from (
@@ -15981,7 +16168,7 @@ begin
     exit when v_id is not null;
     insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, carrier_code, currency, floor)
     -- Nobody can hand over cash that he does not hold, or pay more than he owes.
-    values (v_tenant, kind, owner_type, owner, carrier, currency, case when kind in ('wallet', 'driver_cash', 'carrier_cash') then 0 end)
+    values (v_tenant, kind, owner_type, owner, carrier, currency, case when kind in ('wallet', 'driver_cash', 'driver_shortage', 'carrier_cash') then 0 end)
     on conflict do nothing
     returning id into v_id;
     exit when v_id is not null;

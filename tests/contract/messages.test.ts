@@ -140,6 +140,7 @@ const internalConstraints = new Set([
   "receiving_event_once",
   "resolved_says_how",
   "item_or_barcode",
+  "shortage_of_a_handover",
   "shipment_once",
   "snapshot_with_manifest",
   "subscription_pending_once",

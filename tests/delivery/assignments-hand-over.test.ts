@@ -54,7 +54,7 @@ describe("handing a list over", () => {
     });
     await from.put(`${path}/${old[1]}`, { status: "accepted" });
     await move(ids[0], "picked_up");
-    const answer = await handOver(from, to.id);
+    const answer = await handOver(from, to.id, { picked_up: false });
     expect(answer).toSucceed(201);
     expect(answer.body).toEqual({
       success: true,
@@ -62,6 +62,7 @@ describe("handing a list over", () => {
       bulk_assignment_id: expect.any(String),
       assignment_ids: expect.any(Array),
       count: 3,
+      to_confirm: 0,
       total_units: 3,
       driver_capacity_used: 4,
       kept: [{ assignment_id: old[0], delivery_id: ids[0], status: "picked_up" }],

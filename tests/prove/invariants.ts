@@ -48,7 +48,7 @@ export const ofTenant: readonly Invariant[] = [
     sql: `select a.id from money.accounts a where a.tenant_id = $1 and a.balance < a.floor
       union all
       select e.account_id from money.ledger_entries e join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id
-      where e.tenant_id = $1 and a.kind in ('wallet', 'driver_cash', 'carrier_cash') and e.balance_after < a.floor`,
+      where e.tenant_id = $1 and a.kind in ('wallet', 'driver_cash', 'driver_shortage', 'carrier_cash') and e.balance_after < a.floor`,
   },
   {
     name: "cash: a row is collected, or went one way, once, by a settlement that took it as it is",
@@ -117,6 +117,22 @@ export const ofTenant: readonly Invariant[] = [
         where a.tenant_id = d.tenant_id and a.owner_user_id = d.user_id and a.kind = 'driver_cash'), 0)`,
   },
   {
+    name:
+      "cash: what a driver is short of in the ledger is what open counts say, remitted as it is",
+    sql: `select m.driver_id, m.currency from (
+        select s.driver_id, s.currency, s.shortage as amount from money.cod_settlements s
+        join money.cash_handovers h on h.tenant_id = s.tenant_id and h.id = s.shortage_handover_id
+          and h.status = 'discrepancy' and h.settlement_payment_id = s.payment_id
+        where s.tenant_id = $1 and s.reversed_at is null
+        union all
+        select a.owner_user_id, a.currency, -a.balance from money.accounts a where a.tenant_id = $1 and a.kind = 'driver_shortage') m
+      group by m.driver_id, m.currency having sum(m.amount) <> 0
+      union all
+      select s.driver_id, s.currency from money.cod_settlements s
+      join money.cash_handovers h on h.tenant_id = s.tenant_id and h.id = s.shortage_handover_id
+      where s.tenant_id = $1 and (s.method <> 'remit' or h.declared_amount <> s.total or h.driver_id <> s.driver_id)`,
+  },
+  {
     name: "cash: what a carrier owes in the ledger is what its rows say",
     sql: `select coalesce(r.carrier_code, a.carrier_code) as carrier from (
         select c.carrier_code, c.currency, sum(c.amount) filter (where c.status = 'owed') as owed
@@ -136,13 +152,19 @@ export const ofTenant: readonly Invariant[] = [
         select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency, s.total
         from money.cod_settlements s where s.tenant_id = $1 and s.method = 'remit' and not s.historical and s.reversed_at is null
         union all
+        select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency, -s.shortage
+        from money.cod_settlements s join money.cash_handovers h on h.tenant_id = s.tenant_id and h.id = s.shortage_handover_id
+        where s.tenant_id = $1 and s.reversed_at is null and h.resolution is distinct from 'recounted'
+        union all
         select 'tenant', null, r.currency, r.amount from money.carrier_remittances r
         where r.tenant_id = $1 and r.reversed_at is null
         union all
         select case when u.user_id is null then 'tenant' else 'staff' end, u.user_id, h.currency, h.counted_amount - h.declared_amount
         from money.cash_handovers h
         left join tenancy.tenant_users u on u.tenant_id = h.tenant_id and u.user_id = h.counted_by
-        where h.tenant_id = $1 and h.resolution in ('driver_owes', 'written_off')
+        where h.tenant_id = $1 and h.resolution in ('driver_owes', 'written_off') and not exists (
+          select from money.cod_settlements s
+          where s.tenant_id = h.tenant_id and s.shortage_handover_id = h.id and s.reversed_at is null)
         union all
         select t.from_owner_type, t.from_user_id, t.currency, -t.amount
         from money.cash_transfers t where t.tenant_id = $1 and t.reversed_at is null

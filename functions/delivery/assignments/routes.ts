@@ -155,7 +155,8 @@ export const assignments: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/assignments/driver/:driverId/hand-over",
-    summary: "Move what a driver has not picked up yet to another driver, in the same order",
+    summary:
+      "Move a driver's list to another driver, with what is picked up, which the other confirms",
     access: staff,
     params: ids("driverId"),
     body: HandOver,

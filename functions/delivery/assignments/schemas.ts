@@ -88,11 +88,18 @@ export const AssignmentAnswered = Answered.extend({ id: Id });
 export const Unassign = z.object({ reason: LongText.nullish() });
 export const Unassigned = z.object({ id: Id, delivery_id: Id, status: z.literal("returned") });
 
-export const HandOver = z.object({ to_driver_id: Id, delivery_ids: DeliveryIds.nullish() });
+export const HandOver = z.object({
+  to_driver_id: Id,
+  delivery_ids: DeliveryIds.nullish(),
+  /** Whether parcels that are picked up go along, which is so unless false is sent. */
+  picked_up: z.boolean().nullish(),
+});
 export const HandedOver = z.object({
   bulk_assignment_id: Id,
   assignment_ids: z.array(Id),
   count: z.int(),
+  /** How many of them are on the road: the new driver accepts before anything is done with them. */
+  to_confirm: z.int(),
   total_units: z.number(),
   driver_capacity_used: z.number(),
   kept: z.array(z.object({ assignment_id: Id, delivery_id: Id, status: z.string() })),

@@ -10,6 +10,7 @@ export interface ReceiptCaptions {
   receiver: string;
   reference: string;
   notes: string;
+  counted: string;
   historical: string;
   reversed: (moment: string) => string;
   order: string;
@@ -34,6 +35,7 @@ export const receiptCaptions: Record<ReceiptLanguage, ReceiptCaptions> = {
     receiver: "Received by",
     reference: "Reference",
     notes: "Notes",
+    counted: "Counted / missing",
     historical: "Printed later for a settlement made before receipts were kept",
     reversed: (moment) => `REVERSED on ${moment}: this settlement no longer counts`,
     order: "Order",
@@ -56,6 +58,7 @@ export const receiptCaptions: Record<ReceiptLanguage, ReceiptCaptions> = {
     receiver: "المستلم",
     reference: "المرجع",
     notes: "ملاحظات",
+    counted: "المعدود / الناقص",
     historical: "طُبع لاحقاً لتسوية جرت قبل حفظ الإيصالات",
     reversed: (moment) => `أُلغيت هذه التسوية في ${moment} ولم تعد سارية`,
     order: "الطلب",
@@ -78,6 +81,7 @@ export const receiptCaptions: Record<ReceiptLanguage, ReceiptCaptions> = {
     receiver: "وەرگر",
     reference: "سەرچاوە",
     notes: "تێبینی",
+    counted: "ژمێردراو / کەم",
     historical: "دواتر چاپ کراوە بۆ یەکلاکردنەوەیەک کە پێش هەڵگرتنی وەسڵ کراوە",
     reversed: (moment) => `ئەم یەکلاکردنەوەیە لە ${moment} هەڵوەشێنرایەوە و چیتر کاری پێ ناکرێت`,
     order: "داواکاری",

@@ -35,6 +35,9 @@ interface Begun {
     reference: string | null;
     notes: string | null;
     historical?: true;
+    /** Both only when some of the cash was missing. */
+    counted?: number;
+    shortage?: number;
     currency: string;
     collections: (ReceiptOrder & { delivery_id: string })[];
     totals: { count: number; amount: number; cod: number; delivery_fee: number };
@@ -81,6 +84,8 @@ function receiptOf({ snapshot, ...begun }: Begun) {
     settled_at,
     reference,
     notes,
+    counted: snapshot.counted,
+    shortage: snapshot.shortage,
     historical: snapshot.historical ?? false,
     currency,
     orders: snapshot.collections,

@@ -35,6 +35,9 @@ export interface Receipt {
   reference: string | null;
   notes: string | null;
   historical: boolean;
+  /** What was counted and what was missing; left out when nothing was. */
+  counted?: number;
+  shortage?: number;
   /** When the settlement was taken back. */
   reversed_at: string | null;
   currency: string;
@@ -164,19 +167,27 @@ function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions, notes:
     [words.driver, receipt.driver],
     [words.receiver, receipt.receiver ?? "–"],
     [words.reference, receipt.reference ?? "–"],
+    ...shortageFacts(receipt, words),
   ];
   facts.forEach(([caption, value], index) => {
     const x = index % 2 === 0 ? 0 : inner / 2 + 3;
     const y = 52 + Math.floor(index / 2) * 12;
     const width = inner / 2 - 3;
     sheet.text(caption, { x, y, width, size: 7.5, size_min: 6, gray: 0.35 });
-    const direction = caption === words.date ? "ltr" : "auto";
+    const direction = caption === words.date || caption === words.counted ? "ltr" : "auto";
     sheet.text(value, { x, y: y + 4, width, size: 10, size_min: 6, weight: "bold", direction });
   });
   if (!receipt.notes) return;
   sheet.text(words.notes, { x: 0, y: notesTop, width: inner, size: 7.5, size_min: 6, gray: 0.35 });
   const box = { x: 0, y: notesTop + 4, width: inner, height: notes };
   sheet.text(receipt.notes, { ...box, size: notesSize, size_min: 5, weight: "bold" });
+}
+
+/** What was counted and what is missing, where anything is. */
+function shortageFacts(receipt: Receipt, words: ReceiptCaptions): [string, string][] {
+  if (!receipt.shortage) return [];
+  const money = moneyOf(receipt);
+  return [[words.counted, `${money(receipt.counted ?? 0)} / ${money(receipt.shortage)}`]];
 }
 
 function drawRunningHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions) {

@@ -121,6 +121,8 @@ export const Settled = z.object({
   delivery_code: z.number(),
   delivery_number: z.string(),
 });
+/** What was missing when the cash was counted, and the handover that says so; null: nothing. */
+export const Shortage = z.object({ amount: z.number(), discrepancy_id: Id }).nullable();
 const settlement = {
   scope: z.enum(["selected", "all"]),
   failed_count: z.int(),
@@ -139,6 +141,9 @@ export const RemitResponse = z.object({
     total_delivery_fee_remitted: z.number(),
     remitted_count: z.int(),
     remitted_at: Timestamp,
+    /** What came to the receiver's desk: the total less the shortage. */
+    counted: z.number(),
+    shortage: Shortage,
   }),
 });
 

@@ -15,7 +15,7 @@ import {
 } from "../../../shared/list.ts";
 import { Currency, Id, ids, Pagination, Person, Text, Timestamp } from "../../../shared/schemas.ts";
 import { cashReaders, office } from "./people.ts";
-import { Method, ReceiptStatus, Settled } from "./schemas.ts";
+import { Method, ReceiptStatus, Settled, Shortage } from "./schemas.ts";
 
 const Settlement = z.strictObject({
   settlement_payment_id: Id,
@@ -29,6 +29,9 @@ const Settlement = z.strictObject({
   total: z.number(),
   cod: z.number(),
   delivery_fee: z.number(),
+  /** What came to the receiver's desk, or from the wallet: the total less the shortage. */
+  counted: z.number(),
+  shortage: Shortage,
   /** How many collections it settled. */
   collections: z.int(),
   reference: z.string().nullable(),

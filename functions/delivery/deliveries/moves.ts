@@ -49,6 +49,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     errors: [
       "delivery_not_found",
       "assignment_ended",
+      "assignment_not_accepted",
       "invalid_status_transition",
       "goods_not_picked",
     ],
@@ -63,6 +64,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     errors: [
       "delivery_not_found",
       "assignment_ended",
+      "assignment_not_accepted",
       "invalid_status_transition",
       "invalid_proof_url",
       "delivery_proof_required",
@@ -81,6 +83,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     errors: [
       "delivery_not_found",
       "assignment_ended",
+      "assignment_not_accepted",
       "invalid_status_transition",
     ],
     run: ({ db, params, body }) =>
@@ -94,6 +97,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     errors: [
       "delivery_not_found",
       "assignment_ended",
+      "assignment_not_accepted",
       "invalid_status_transition",
       "delivery_attempts_exhausted",
       "delivery_has_no_driver",
@@ -111,6 +115,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     errors: [
       "delivery_not_found",
       "assignment_ended",
+      "assignment_not_accepted",
       "invalid_status_transition",
       "warehouse_not_found",
       "insufficient_wallet_balance",
@@ -128,7 +133,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     response: ProofUploadResponse,
     confidential: true,
     status: 201,
-    errors: ["delivery_not_found", "assignment_ended"],
+    errors: ["delivery_not_found", "assignment_ended", "assignment_not_accepted"],
     async run({ db, params, body }) {
       const { path } = await db.call<{ path: string }>("delivery.delivery_proof_place", {
         id: params.delivery_id,

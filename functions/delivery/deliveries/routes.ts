@@ -1,6 +1,7 @@
 import { can } from "../../../shared/access.ts";
 import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
 import { AppError, type ErrorCode } from "../../../shared/errors.ts";
+import { translate } from "../../../shared/i18n/index.ts";
 import { importEndpoint } from "../../../shared/import.ts";
 import { ids } from "../../../shared/schemas.ts";
 import { withLinks } from "../manifests/proofs.ts";
@@ -181,13 +182,28 @@ export const deliveries: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/deliveries/:delivery_id/cancel",
-    summary: "Call a delivery off before anybody has it in hand",
+    summary:
+      "Cancel a delivery before pickup; one that waits in a warehouse goes back to its sender",
     access: orderers,
     params,
     body: Cancel,
     response: Cancelled,
-    errors: ["delivery_not_found", "invalid_status_transition", "insufficient_wallet_balance"],
-    run: ({ db, params, body }) =>
-      db.call("delivery.delivery_cancel", { ...body, id: params.delivery_id }),
+    errors: [
+      "delivery_not_found",
+      "invalid_status_transition",
+      "delivery_not_in_warehouse",
+      "return_already_exists",
+      "insufficient_wallet_balance",
+    ],
+    async run({ db, params, body, language }) {
+      const answer = await db.call<{ operational_return: { delivery_code: number } | null }>(
+        "delivery.delivery_cancel",
+        { ...body, id: params.delivery_id },
+      );
+      if (!answer.operational_return) return answer;
+      const { delivery_code } = answer.operational_return;
+      const message = translate(language(), "delivery_cancelled_to_return", { delivery_code });
+      return { ...answer, message };
+    },
   }),
 ];

@@ -296,7 +296,11 @@ export const DeliveryMade = z.object({
   }),
 });
 export const Returned = DeliveryResponse.extend({ receiving_order_id: Id.nullable() });
-export const Cancelled = DeliveryResponse.extend({ refunded: z.boolean() });
+export const Cancelled = DeliveryResponse.extend({
+  refunded: z.boolean(),
+  /** The delivery that brings back a parcel that waited in a warehouse; null for one that nobody had picked up. */
+  operational_return: DeliveryRow.nullable(),
+});
 export const Executed = DeliveryResponse.extend({
   picking_order: z.object({
     id: Id,

@@ -71,7 +71,13 @@ export const deliveryExceptions: AnyEndpoint[] = [
     body: NewException,
     response: z.object({ exception: Exception, receiving_order_id: Id.nullable() }),
     status: 201,
-    errors: ["delivery_not_found", "assignment_ended", "delivery_item_not_found", "delivery_ended"],
+    errors: [
+      "delivery_not_found",
+      "assignment_ended",
+      "assignment_not_accepted",
+      "delivery_item_not_found",
+      "delivery_ended",
+    ],
     run: ({ db, params, body }) =>
       db.call("delivery.delivery_exception_open", { ...body, id: params.delivery_id }),
   }),

@@ -19,8 +19,9 @@ end $$;
 -- Judges deliveries, in the order asked for, for a driver with so many units free. A parent stands for the
 -- first of its legs, in their sequence, that is neither over nor a draft.
 -- code is null for what may be assigned. Capacity is given in order: what no longer fits is refused, and
--- what comes after and fits may pass. missing_zones: those of the delivery that the driver does not go to.
-create or replace function delivery.assignments_judged(delivery_ids uuid[], driver uuid, units_free numeric)
+-- what comes after and fits may pass. missing_zones: those of the delivery that the driver does not go to. Those of `carried`
+-- are on the road already: nobody fetches or prepares them any more.
+create or replace function delivery.assignments_judged(delivery_ids uuid[], driver uuid, units_free numeric, carried uuid[] default '{}')
 returns table (place integer, requested_id uuid, delivery_id uuid, units numeric, code text, missing_zones uuid[],
   pickup_open boolean, dropoff_open boolean, takes_handoff boolean, unstaged_inbound boolean)
 language plpgsql stable set search_path = '' as $$
@@ -63,7 +64,7 @@ begin
         when r.delivery_id is null then 'no_active_child_leg'
         when d.carrier_type <> 'internal' then 'delivery_carrier_not_internal'
         when l.id is not null then 'delivery_already_assigned'
-        when d.status <> 'pending' then 'delivery_status_changed'
+        when d.status <> 'pending' and d.id <> all (carried) then 'delivery_status_changed'
       end as code
     from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, known_id uuid, delivery_id uuid, "time" integer)
     left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id and d.id = any (v_meant)
@@ -76,11 +77,12 @@ begin
         when r.code is not null then r.code
         when p.code is not null then p.code
         when z.delivery_id is null then 'deliveries_zone_context_incomplete'
-        when not v_all_zones and not coalesce(z.pickup_zone_id = any (v_zones) and z.dropoff_zone_id = any (v_zones), false)
+        when not v_all_zones and not coalesce(
+          (z.pickup_zone_id = any (v_zones) or r.delivery_id = any (carried)) and z.dropoff_zone_id = any (v_zones), false)
           then 'driver_not_allowed_in_zones'
       end as code
     from jsonb_to_recordset(v_lines) r (place integer, delivery_id uuid, unit_size numeric, code text)
-    left join delivery.preparation_problem(v_ids) p on p.delivery_id = r.delivery_id
+    left join delivery.preparation_problem(array(select i.id from unnest(v_ids) i (id) where i.id <> all (carried))) p on p.delivery_id = r.delivery_id
     left join delivery.zones_of(v_ids) z on z.delivery_id = r.delivery_id
     order by r.place
   loop
@@ -94,7 +96,7 @@ begin
 
   return query
   select r.place, r.requested_id, r.delivery_id, d.unit_size, v_codes[r.place],
-    array(select distinct n.id from unnest(array[z.pickup_zone_id, z.dropoff_zone_id]) n (id)
+    array(select distinct n.id from unnest(array[case when r.delivery_id <> all (carried) then z.pickup_zone_id end, z.dropoff_zone_id]) n (id)
       where n.id is not null and not v_all_zones and n.id <> all (v_zones)),
     v_all_zones or coalesce(z.pickup_zone_id = any (v_zones), false),
     v_all_zones or coalesce(z.dropoff_zone_id = any (v_zones), false),
@@ -114,7 +116,8 @@ end $$;
 -- total: the units of what may be assigned. With `locked`, a plan that can be carried out as a whole stays so
 -- until the transaction ends.
 -- Locks: deliveries, picking orders, driver, vehicle. Fails: driver_not_found, vehicle_not_found.
-create or replace function delivery.assignments_plan(delivery_ids uuid[], driver_id uuid, vehicle_id uuid, locked boolean) returns jsonb
+create or replace function delivery.assignments_plan(delivery_ids uuid[], driver_id uuid, vehicle_id uuid, locked boolean, carried uuid[] default '{}')
+returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
@@ -128,7 +131,7 @@ begin
   -- Who comes too late is told so without waiting for locks: of many who want the same, most do.
   if locked and exists (select from delivery.assignments a where a.tenant_id = v_tenant and a.delivery_id = any (delivery_ids)
       and a.status in ('pending', 'assigned', 'accepted')) then
-    v_plan := delivery.assignments_plan(delivery_ids, driver_id, vehicle_id, false);
+    v_plan := delivery.assignments_plan(delivery_ids, driver_id, vehicle_id, false, carried);
     if v_plan ->> 'code' is not null or jsonb_path_exists(v_plan, '$.lines[*].code ? (@ != null)') then
       return v_plan;
     end if;
@@ -167,7 +170,7 @@ begin
           and a.driver_id <> v_driver.user_id and a.status in ('pending', 'assigned', 'accepted'))) then 'driver_vehicle_taken'
   end;
   select jsonb_agg(to_jsonb(j) order by j.place), coalesce(sum(j.units) filter (where j.code is null), 0) into v_lines, v_total
-  from delivery.assignments_judged(delivery_ids, v_driver.user_id, coalesce(v_vehicle.unit_capacity, 0) - v_driver.capacity_used) j;
+  from delivery.assignments_judged(delivery_ids, v_driver.user_id, coalesce(v_vehicle.unit_capacity, 0) - v_driver.capacity_used, carried) j;
   return jsonb_build_object('driver_id', v_driver.user_id, 'vehicle_id', v_vehicle.id,
     'capacity', v_vehicle.unit_capacity, 'used', v_driver.capacity_used, 'total', v_total,
     'after', v_driver.capacity_used + v_total, 'code', v_code, 'lines', coalesce(v_lines, '[]'));

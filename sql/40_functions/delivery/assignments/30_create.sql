@@ -1,6 +1,7 @@
 -- Assigning. One statement for each table that is written, however many deliveries there are.
 
--- Carries out a plan whose lines may all be assigned: {bulk?: true, notify?: type} -> {ids, bulk_assignment_id}.
+-- Carries out a plan whose lines may all be assigned: {bulk?: true, notify?: type, confirm?: true} -> {ids, bulk_assignment_id}.
+-- With confirm the driver has to answer whatever the tenant's setting says.
 -- A line may bring sequence_number, estimated_pickup_time, estimated_delivery_time and notes of its own;
 -- without a number it follows the driver's last. The way is measured after the commit.
 -- The deliveries, the picks and the driver are locked already.
@@ -13,7 +14,7 @@ declare
   v_vehicle uuid := (plan ->> 'vehicle_id')::uuid;
   v_count integer := jsonb_array_length(plan -> 'lines');
   v_bulk uuid := case when (options ->> 'bulk')::boolean then gen_random_uuid() end;
-  v_status text := case when app.boolean_or(app.settings('general', 'driver') -> 'require_accept_or_reject_for_assignments', true)
+  v_status text := case when (options ->> 'confirm')::boolean or app.boolean_or(app.settings('general', 'driver') -> 'require_accept_or_reject_for_assignments', true)
     then 'pending' else 'assigned' end;
   v_last integer := coalesce((select max(a.sequence_number) from delivery.assignments a
     where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted')), 0);
@@ -31,13 +32,13 @@ begin
   end if;
   -- Before the assignments: the guard of deliveries does not ask who carries one.
   update delivery.deliveries d set status = 'assigned', status_reason = null
-  from jsonb_to_recordset(v_lines) l (delivery_id uuid) where d.tenant_id = v_tenant and d.id = l.delivery_id;
+  from jsonb_to_recordset(v_lines) l (delivery_id uuid) where d.tenant_id = v_tenant and d.id = l.delivery_id and d.status = 'pending';
   insert into delivery.assignments (id, tenant_id, delivery_id, driver_id, vehicle_id, bulk_assignment_id, status, sequence_number,
-    units, estimated_pickup_time, estimated_delivery_time, notes, assigned_by)
+    units, estimated_pickup_time, estimated_delivery_time, notes, assigned_by, handed_over_from)
   select l.id, v_tenant, l.delivery_id, v_driver, v_vehicle, v_bulk, v_status, l.sequence_number, l.units,
-    app.instant(l.estimated_pickup_time), app.instant(l.estimated_delivery_time), l.notes, v_actor
+    app.instant(l.estimated_pickup_time), app.instant(l.estimated_delivery_time), l.notes, v_actor, l.handed_over_from
   from jsonb_to_recordset(v_lines) l (id uuid, delivery_id uuid, units numeric, sequence_number integer,
-    estimated_pickup_time text, estimated_delivery_time text, notes text);
+    estimated_pickup_time text, estimated_delivery_time text, notes text, handed_over_from uuid);
 
   if plan -> 'lines' @> '[{"takes_handoff": true}]' then
     -- One left by a driver before is taken over; otherwise there is a new one.

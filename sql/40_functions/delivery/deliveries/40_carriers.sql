@@ -36,6 +36,10 @@ begin
       where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.driver_id = app.user_id() and x.status in ('completed', 'returned'))
       then 'assignment_ended' else 'forbidden' end);
   end if;
+  -- Handed over on the road: whoever gets the parcel says first that it is there.
+  if a.status = 'pending' and d.status in ('picked_up', 'in_transit', 'failed', 'returned') then
+    perform app.fail('assignment_not_accepted', jsonb_build_object('status', a.status));
+  end if;
   return a;
 end $$;
 

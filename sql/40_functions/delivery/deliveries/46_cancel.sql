@@ -2,9 +2,12 @@
 
 -- Calls a delivery off before anybody has it in hand: the parcel and its legs together, the fee by the policy in
 -- force, drivers freed, what was picked put back, and the manifest item it was made from can be ordered again.
--- {id, reason} -> {delivery, refunded}
+-- A parcel that was picked up and waits in a warehouse goes back to its sender when operations call it off: its operational
+-- return is made in the same call, and the item of a manifest is not ordered again.
+-- {id, reason, notes?} -> {delivery, refunded, operational_return: delivery or null}
 -- Locks the item's manifest and the item before the delivery.
--- Fails: delivery_not_found, forbidden, invalid_status_transition, insufficient_wallet_balance.
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, delivery_not_in_warehouse (it is not received yet),
+-- insufficient_wallet_balance, return_already_exists.
 create or replace function delivery.delivery_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -14,6 +17,8 @@ declare
   v_ends uuid[];
   v_picks uuid[];
   v_refunded boolean;
+  v_waiting delivery.deliveries;
+  v_return uuid;
 begin
   perform private.manifest_item_lock((input ->> 'id')::uuid);
   d := delivery.delivery_lock((input ->> 'id')::uuid);
@@ -22,6 +27,20 @@ begin
     perform app.fail('forbidden');
   end if;
   perform delivery.require_owner(d);
+  -- Back to who sent it, as long as its order stays called off.
+  if d.delivery_flow = 'operational_return' and exists (select from delivery.deliveries o
+      where o.tenant_id = d.tenant_id and o.id = d.original_delivery_id and o.status = 'cancelled') then
+    perform app.fail('invalid_status_transition',
+      jsonb_build_object('from', d.status, 'to', 'cancelled', 'text_key', 'reason_return_of_cancelled'));
+  end if;
+  select * into v_waiting from delivery.deliveries x
+  where x.tenant_id = d.tenant_id and (x.id = d.id or x.parent_id = d.id) and x.delivery_flow in ('standard', 'pnd_outbound')
+    and x.status in ('pending', 'assigned', 'accepted') and x.current_warehouse_id is not null and d.picked_up_at is not null;
+  if found then
+    v_return := delivery.delivery_cancel_waiting(d, v_waiting, input);
+    return jsonb_build_object('refunded', delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel'),
+      'delivery', delivery.delivery_row(d.id), 'operational_return', delivery.delivery_row(v_return));
+  end if;
   perform delivery.require_move(d, case when v_operations then '{draft,pending,assigned,accepted}' else '{draft,pending}' end::text[], 'cancelled');
   select l.status into v_under_way from delivery.deliveries l
   where l.tenant_id = d.tenant_id and l.parent_id = d.id and l.status not in ('draft', 'pending', 'assigned', 'accepted') limit 1;
@@ -42,7 +61,20 @@ begin
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
   perform private.waybill_let_go(d.id);
   perform private.orders_settle();
-  return jsonb_build_object('refunded', v_refunded, 'delivery', delivery.delivery_row(d.id));
+  return jsonb_build_object('refunded', v_refunded, 'delivery', delivery.delivery_row(d.id), 'operational_return', null);
+end $$;
+
+-- Calls off a parcel d of which the leg `waiting` (or d itself) waits in a warehouse, and sends it back. -> the return's id
+-- Fails: invalid_status_transition (not for operations), delivery_not_in_warehouse, return_already_exists.
+create or replace function delivery.delivery_cancel_waiting(d delivery.deliveries, waiting delivery.deliveries, input jsonb) returns uuid
+language plpgsql set search_path = '' as $$
+begin
+  if not app.has_permission('manage:operations:tenant') then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'cancelled'));
+  end if;
+  update delivery.deliveries x set status = 'cancelled', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
+  where x.tenant_id = d.tenant_id and x.id = waiting.id;
+  return delivery.operational_return_make(waiting, input);
 end $$;
 
 -- Frees all that was bound to a parcel that will not leave now: handoffs, picks, drivers, and the original that

@@ -72,16 +72,30 @@ create or replace function delivery.delivery_operational_return(input jsonb) ret
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+begin
+  if d.delivery_flow not in ('pnd_outbound', 'pnd_inbound', 'standard') or d.current_warehouse_id is null then
+    perform app.fail('delivery_not_in_warehouse');
+  end if;
+  perform delivery.require_move(d, case d.delivery_flow when 'pnd_inbound' then '{returned}'::text[] else '{pending,returned}' end, 'returned');
+  if d.status = 'pending' then
+    update delivery.deliveries x set status = 'returned', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
+    where x.tenant_id = d.tenant_id and x.id = d.id;
+  end if;
+  return delivery.delivery_made(delivery.operational_return_make(d, input));
+end $$;
+
+-- The operational return of d, a parcel or the leg of one that lies in a warehouse and ended there: what was bound to its way out is
+-- freed. {delivery_service_id?, reason?, notes?} -> the id of the new delivery
+-- Fails: delivery_not_in_warehouse, service_not_found, return_already_exists.
+create or replace function delivery.operational_return_make(d delivery.deliveries, input jsonb) returns uuid
+language plpgsql set search_path = '' as $$
+declare
   n delivery.deliveries;
   v_place jsonb;
   v_zone uuid;
   v_service delivery.delivery_services;
   v_picks uuid[];
 begin
-  if d.delivery_flow not in ('pnd_outbound', 'pnd_inbound', 'standard') or d.current_warehouse_id is null then
-    perform app.fail('delivery_not_in_warehouse');
-  end if;
-  perform delivery.require_move(d, case d.delivery_flow when 'pnd_inbound' then '{returned}'::text[] else '{pending,returned}' end, 'returned');
   if exists (select from warehousing.receiving_orders r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending') then
     perform app.fail('delivery_not_in_warehouse');
   end if;
@@ -90,10 +104,6 @@ begin
   where s.id = coalesce((input ->> 'delivery_service_id')::uuid, n.delivery_service_id) and (input ->> 'delivery_service_id' is null or s.deleted_at is null);
   if not found then
     perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
-  end if;
-  if d.status = 'pending' then
-    update delivery.deliveries x set status = 'returned', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
-    where x.tenant_id = d.tenant_id and x.id = d.id;
   end if;
   v_picks := private.delivery_let_go(n.id);
 
@@ -135,7 +145,7 @@ begin
   -- What was picked for the way out goes back to its bins; numbers are taken before stock, as everywhere.
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
   perform private.waybill_let_go(n.original_delivery_id);
-  return delivery.delivery_made(n.id);
+  return n.id;
 end $$;
 
 -- The name of a person, or null.

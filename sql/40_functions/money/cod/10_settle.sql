@@ -116,7 +116,8 @@ begin
   return asked;
 end $$;
 
--- Settles collected cash of one driver: as a remittance (cash handed to the receiver, no wallet moves) or
+-- Settles collected cash of one driver: as a remittance (cash handed to the receiver, no wallet moves; what an open count
+-- found missing is the driver's shortage until the handover is resolved) or
 -- from his wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears), where nobody
 -- receives anything: a receiver that is sent counts for nothing.
 -- {scope, cod_collection_ids?, driver_id?, remitted_to_user_id?, notes?, reference?} -> the answer of
@@ -141,6 +142,8 @@ declare
   v_ids uuid[];
   v_payment uuid := gen_random_uuid();
   v_known money.cod_settlements;
+  v_handover money.cash_handovers;
+  v_short numeric := 0;
 begin
   if v_key is not null then
     select s.* into v_known from money.cod_settlements s
@@ -166,21 +169,23 @@ begin
   end if;
   if method = 'wallet' then
     v_wallet := money.cod_wallet(v_driver, v_currency);
+  else
+    v_handover := money.handover_of(v_driver, v_currency, v_total);
+    v_short := case v_handover.status when 'discrepancy' then v_handover.declared_amount - v_handover.counted_amount else 0 end;
   end if;
 
   insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, reference,
     actor_id, processed_at, snapshot)
   values (v_payment, v_tenant, 'DELIVERY', 'COD_SETTLEMENT', 'SUCCESS', case method when 'remit' then 'cash' else 'wallet' end, v_total,
     v_currency, v_wallet, input ->> 'reference', v_actor, now(),
-    money.cod_snapshot(v_rows, method, input, v_receiver));
+    money.cod_snapshot(v_rows, method, input, v_receiver)
+    || case when v_short > 0 then jsonb_build_object('counted', v_total - v_short, 'shortage', v_short) else '{}' end);
   insert into money.cod_settlements (payment_id, tenant_id, method, scope, driver_id, actor_id, receiver_id, currency, total, cod_total,
-    fee_total, collections, notes, reference, idempotency_key, input_hash)
+    fee_total, collections, shortage, shortage_handover_id, notes, reference, idempotency_key, input_hash)
   values (v_payment, v_tenant, method, input ->> 'scope', v_driver, v_actor, v_receiver, v_currency,
-    v_total, v_total - v_fees, v_fees, cardinality(v_rows), input ->> 'notes', input ->> 'reference', v_key, v_hash);
+    v_total, v_total - v_fees, v_fees, cardinality(v_rows), v_short, case when v_short > 0 then v_handover.id end, input ->> 'notes', input ->> 'reference', v_key, v_hash);
   perform money.cod_items_write(v_payment, v_rows);
-  if method = 'remit' then
-    perform money.handover_use(v_driver, v_currency, v_total, v_payment);
-  end if;
+  update money.cash_handovers h set settlement_payment_id = v_payment where h.tenant_id = v_tenant and h.id = v_handover.id;
   update money.cod_collections c set
     status = case method when 'remit' then 'remitted' else 'settled_by_wallet' end,
     remitted_at = case method when 'remit' then now() end,
@@ -195,7 +200,7 @@ begin
       'method', method, 'driver_id', v_driver, 'receiver_id', v_receiver, 'currency', v_currency, 'total', v_total,
       'collections', cardinality(v_rows), 'actor_id', v_actor))));
   -- Last, because everybody who hands cash to the same desk waits for its account from here to the commit.
-  perform money.cod_book(v_payment, method, v_driver, v_receiver, v_wallet, v_currency, v_total, v_fees);
+  perform money.cod_book(v_payment, method, v_driver, v_receiver, v_wallet, v_currency, v_total, v_fees, v_short);
   return money.cod_settled(v_payment);
 end $$;
 

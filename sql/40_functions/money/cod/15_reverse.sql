@@ -5,7 +5,7 @@
 -- may be settled anew, and the handover it used may be remitted or cancelled. The settlement, its items and its journal
 -- stay. For who entered it, who has its cash, and administrators. {settlement_payment_id, reason} -> its id
 -- Fails: forbidden, settlement_not_found, settlement_already_reversed, settlement_not_reversible (it moved no money here:
--- made for the receipt of an old row), insufficient_desk_cash (the receiver gave the cash on), insufficient_wallet_balance
+-- made for the receipt of an old row; or its shortage was resolved since), insufficient_desk_cash (the receiver gave the cash on), insufficient_wallet_balance
 -- (the tenant spent the fees).
 create or replace function money.cod_unsettle(input jsonb) returns uuid
 language plpgsql security definer set search_path = '' as $$
@@ -48,14 +48,15 @@ begin
   perform money.cod_unsettled_tell(s);
   if s.method = 'remit' then
     perform money.cash_desk_hold(money.desk_of(s.driver_id, s.receiver_id, s.currency::text),
-      money.account_of('driver_cash', 'driver', s.driver_id, s.currency::text), s.total - v_short, s.currency::text);
+      money.account_of('driver_cash', 'driver', s.driver_id, s.currency::text), s.total - s.shortage - v_short, s.currency::text);
   end if;
   perform money.reverse('cod_settlement', 'payment', s.payment_id, input ->> 'reason');
   return s.payment_id;
 end $$;
 
 -- Gives the handover of a settlement back to be used again, and answers what of it never lay on the receiver's desk: a
--- shortage that was booked there when it was resolved, else nothing.
+-- shortage that was booked there when it was resolved, else nothing. Fails: settlement_not_reversible (the shortage that was
+-- open when this was remitted was resolved since).
 create or replace function money.handover_free(s money.cod_settlements) returns numeric
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -64,6 +65,9 @@ begin
   update money.cash_handovers u set settlement_payment_id = null
   where u.tenant_id = s.tenant_id and u.settlement_payment_id = s.payment_id
   returning * into h;
+  if s.shortage > 0 and h.status <> 'discrepancy' then
+    perform app.fail('settlement_not_reversible', '{"text_key": "reason_shortage_resolved"}');
+  end if;
   return case when h.resolution in ('driver_owes', 'written_off') and h.counted_by = s.receiver_id
     then h.declared_amount - h.counted_amount else 0 end;
 end $$;

@@ -43,11 +43,12 @@ begin
   return money.account_of('cash_on_hand', case when receiver = driver then 'driver' else 'staff' end, receiver, currency);
 end $$;
 
--- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk. From the
+-- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk, without the shortage, which the
+-- driver answers for. From the
 -- wallet: the driver pays with his own money, which makes the cash his; the tenant earns the fees, and the
 -- COD part covers what was credited to the merchant when the parcel was delivered.
 create or replace function money.cod_book(
-  payment uuid, method text, driver uuid, receiver uuid, wallet uuid, currency text, total numeric, fees numeric
+  payment uuid, method text, driver uuid, receiver uuid, wallet uuid, currency text, total numeric, fees numeric, shortage numeric
 ) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -56,8 +57,16 @@ declare
   v_amounts numeric[];
 begin
   if method = 'remit' then
-    v_accounts := array[v_held, money.desk_of(driver, receiver, currency)];
-    v_amounts := array[-total, total];
+    v_accounts := array[v_held];
+    v_amounts := array[-total];
+    if total > shortage then
+      v_accounts := v_accounts || money.desk_of(driver, receiver, currency);
+      v_amounts := v_amounts || (total - shortage);
+    end if;
+    if shortage > 0 then
+      v_accounts := v_accounts || money.account_of('driver_shortage', 'driver', driver, currency);
+      v_amounts := v_amounts || shortage;
+    end if;
   else
     v_accounts := array[wallet, v_held, money.account_of('external', 'tenant', null, currency)];
     v_amounts := array[-total, -total, total];
@@ -83,7 +92,7 @@ begin
     select case s.method when 'remit' then jsonb_build_object(
         'scope', s.scope, 'remitted_collections', i.list, 'total_remitted', s.total, 'total_cash_remitted', s.total,
         'total_cod_remitted', s.cod_total, 'total_delivery_fee_remitted', s.fee_total, 'remitted_count', s.collections,
-        'failed_count', 0, 'remitted_at', s.settled_at)
+        'failed_count', 0, 'remitted_at', s.settled_at, 'counted', s.total - s.shortage, 'shortage', money.shortage_json(s))
       else jsonb_build_object(
         'scope', s.scope, 'settled_collections', i.list, 'total_settled', s.total, 'total_cash_settled', s.total,
         'total_cod_settled', s.cod_total, 'total_delivery_fee_settled', s.fee_total, 'settled_count', s.collections,

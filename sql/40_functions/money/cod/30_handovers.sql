@@ -79,8 +79,9 @@ end $$;
 --   driver_owes  a shortage taken from the driver's wallet for the tenant's
 --   written_off  a shortage the tenant bears
 --   returned     too much on the desk, given back
--- A shortage never reached the desk: the counter's cash is lowered by it, or the tenant's own till where he is no
--- member of the tenant. Then the declared sum is covered.
+-- A shortage never reached the desk: the counter's cash is lowered by it, or the tenant's own till where the counter is no
+-- member of the tenant. Then the declared sum is covered. One that was remitted meanwhile stands on the driver's shortage, and
+-- is taken from there; found after all, it comes to the desk that received the rest.
 -- Fails: handover_not_found, handover_not_in_discrepancy, invalid_resolution, insufficient_wallet_balance, forbidden.
 create or replace function money.handover_resolve(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -90,6 +91,8 @@ declare
   v_counted numeric := coalesce((input ->> 'counted_amount')::numeric, v_row.counted_amount);
   v_short numeric := v_row.declared_amount - v_row.counted_amount;
   v_line jsonb;
+  v_from uuid;
+  s money.cod_settlements;
 begin
   if v_way = 'recounted' and v_counted <> v_row.declared_amount
     or v_way in ('driver_owes', 'written_off') and v_short <= 0
@@ -101,15 +104,20 @@ begin
     notes = coalesce(input ->> 'notes', h.notes)
   where h.tenant_id = v_row.tenant_id and h.id = v_row.id
   returning * into v_row;
-  if v_way in ('driver_owes', 'written_off') then
+  select x.* into s from money.cod_settlements x where x.tenant_id = v_row.tenant_id and x.payment_id = v_row.settlement_payment_id;
+  if v_way in ('driver_owes', 'written_off') or s.shortage > 0 then
     v_line := jsonb_build_object('journal', v_row.id, 'kind', 'cash_shortage', 'reference_type', 'cash_handover', 'reference_id', v_row.id,
       'description', 'Shortage of a cash handover');
+    v_from := case
+      when s.shortage > 0 then money.account_of('driver_shortage', 'driver', v_row.driver_id, v_row.currency)
+      when exists (select from tenancy.tenant_users u where u.tenant_id = v_row.tenant_id and u.user_id = v_row.counted_by)
+        then money.account_of('cash_on_hand', 'staff', v_row.counted_by, v_row.currency)
+      else money.account_of('cash_on_hand', 'tenant', null, v_row.currency) end;
     perform money.post(jsonb_build_array(
-        v_line || jsonb_build_object('amount', -v_short, 'account_id', case
-          when exists (select from tenancy.tenant_users u where u.tenant_id = v_row.tenant_id and u.user_id = v_row.counted_by)
-            then money.account_of('cash_on_hand', 'staff', v_row.counted_by, v_row.currency)
-          else money.account_of('cash_on_hand', 'tenant', null, v_row.currency) end),
-        v_line || jsonb_build_object('amount', v_short, 'account_id', money.account_of('external', 'tenant', null, v_row.currency)))
+        v_line || jsonb_build_object('amount', -v_short, 'account_id', v_from),
+        v_line || jsonb_build_object('amount', v_short, 'account_id', case v_way
+          when 'recounted' then money.desk_of(s.driver_id, s.receiver_id, v_row.currency::text)
+          else money.account_of('external', 'tenant', null, v_row.currency) end))
       || case v_way when 'driver_owes' then jsonb_build_array(
         v_line || jsonb_build_object('amount', -v_short, 'account_id', money.cod_wallet(v_row.driver_id, v_row.currency)),
         v_line || jsonb_build_object('amount', v_short, 'account_id', money.account_of('wallet', 'tenant', null, v_row.currency)))
@@ -160,22 +168,29 @@ begin
   return v_row;
 end $$;
 
--- Ties a remittance to the handover of its cash. The tenant may require one (setting delivery.cod.require_handover).
+-- The handover whose cash a remittance is, locked: one that was counted or resolved, else one with a shortage that nobody has
+-- resolved yet; null: none. Where the tenant requires a handover (setting delivery.cod.require_handover), only the former will do.
 -- Fails: cash_handover_required.
-create or replace function money.handover_use(driver uuid, currency text, total numeric, payment uuid) returns void
+create or replace function money.handover_of(driver uuid, currency text, total numeric) returns money.cash_handovers
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
 declare
-  v_tenant uuid := app.tenant_id();
-  v_handover uuid;
+  v_required boolean := app.boolean_or(app.settings('delivery', 'cod') -> 'require_handover', false);
+  v_row money.cash_handovers;
 begin
-  select u.id into v_handover from money.cash_handovers u
-  where u.tenant_id = v_tenant and u.driver_id = driver and u.currency = handover_use.currency
+  select u.* into v_row from money.cash_handovers u
+  where u.tenant_id = app.tenant_id() and u.driver_id = driver and u.currency = handover_of.currency
     and u.status in ('counted', 'resolved') and u.settlement_payment_id is null and u.declared_amount = total
   order by u.created_at limit 1 for no key update skip locked;
-  if found then
-    update money.cash_handovers h set settlement_payment_id = payment where h.tenant_id = v_tenant and h.id = v_handover;
-  elsif app.boolean_or(app.settings('delivery', 'cod') -> 'require_handover', false) then
-    perform app.fail('cash_handover_required', jsonb_build_object('amount', total, 'currency', handover_use.currency));
+  if v_row.id is null and not v_required then
+    -- Whoever resolves or cancels it right now is waited for: what is missing is booked once.
+    select u.* into v_row from money.cash_handovers u
+    where u.tenant_id = app.tenant_id() and u.driver_id = driver and u.currency = handover_of.currency
+      and u.status in ('discrepancy', 'resolved') and u.counted_amount < u.declared_amount
+      and u.settlement_payment_id is null and u.declared_amount = total
+    order by u.created_at limit 1 for no key update;
+  elsif v_row.id is null then
+    perform app.fail('cash_handover_required', jsonb_build_object('amount', total, 'currency', handover_of.currency));
   end if;
+  return v_row;
 end $$;

@@ -19,6 +19,13 @@ language sql stable security definer set search_path = '' as $$
     where s.tenant_id = tenant and s.method = 'remit' and not s.historical and s.settled_at <= as_of
       and (s.reversed_at is null or s.reversed_at > as_of)
     union all
+    -- What was missing already when it was remitted, less what was found in a second count.
+    select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency::text, 0,
+      case when h.resolution = 'recounted' and h.resolved_at <= as_of then 0 else s.shortage end, 0, 0, 0
+    from money.cod_settlements s
+    join money.cash_handovers h on h.tenant_id = s.tenant_id and h.id = s.shortage_handover_id
+    where s.tenant_id = tenant and s.settled_at <= as_of and (s.reversed_at is null or s.reversed_at > as_of)
+    union all
     select 'tenant', null, r.currency::text, r.amount, 0, 0, 0, 0
     from money.carrier_remittances r
     where r.tenant_id = tenant and r.remitted_at <= as_of and (r.reversed_at is null or r.reversed_at > as_of)

@@ -33,6 +33,7 @@ $$;
 --   settlement_items    a settlement is not the sum of its items, or they were not taken back with it
 --   settled_row         a row is not as its settlement took it, or is settled without one
 --   settlement_journal  a settlement took another amount from the driver in the ledger; a reversed one has to leave nothing
+--   driver_shortage     what was missing at counts, remitted and not resolved yet is not what the ledger says a driver is short of
 --   cod_credit          the COD paid out to merchants is not the COD collected, by drivers and carriers together
 --   ledger              the books contradict themselves
 --   carrier_…           what money.carrier_differences finds
@@ -87,6 +88,21 @@ language sql stable security definer set search_path = '' as $$
       and t.reference_id = s.payment_id and t.created_at <= as_of
   ) b on true
   where s.tenant_id = tenant and s.settled_at <= as_of and not s.historical and b.amount is distinct from n.taken
+  union all
+  select 'driver_shortage', m.driver_id, null, null, m.currency, sum(m.open), sum(m.ledger), array_agg(m.id) filter (where m.id is not null)
+  from (
+    select s.driver_id, s.currency::text as currency, s.shortage as open, 0 as ledger, s.payment_id as id
+    from money.cod_settlements s
+    join money.cash_handovers h on h.tenant_id = s.tenant_id and h.id = s.shortage_handover_id
+    where s.tenant_id = tenant and s.settled_at <= as_of and (s.reversed_at is null or s.reversed_at > as_of)
+      and (h.resolved_at is null or h.resolved_at > as_of)
+    union all
+    select a.owner_user_id, a.currency::text, 0, e.amount, null
+    from money.accounts a
+    join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id and e.created_at <= as_of
+    where a.tenant_id = tenant and a.kind = 'driver_shortage'
+  ) m
+  group by m.driver_id, m.currency having sum(m.open) <> sum(m.ledger)
   union all
   select 'cod_credit', null, null, null, r.currency, r.cod, p.paid, r.rows
   from (

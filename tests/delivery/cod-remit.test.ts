@@ -65,6 +65,8 @@ describe("remit", () => {
       remitted_count: 2,
       failed_count: 0,
       remitted_at: expect.any(String),
+      counted: 1550,
+      shortage: null,
       settlement_payment_id: expect.any(String),
       receipt_status: "pending",
       currency: "IQD",

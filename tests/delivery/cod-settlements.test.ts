@@ -62,6 +62,8 @@ describe("the list", () => {
       total: 3750,
       cod: 3000,
       delivery_fee: 750,
+      counted: 3750,
+      shortage: null,
       collections: 3,
       reference: "Slip 2",
       notes: null,

@@ -325,8 +325,10 @@ describe("cancelling", () => {
       parent.legs[0].id
     }`;
     expect(live.status).toBe("returned");
-    const begun = await stagedInWarehouse(ground);
-    expect(await move(tenant.ops, begun.parent.id, "cancel", { reason: "no" }))
+    const begun = await newDelivery(ground, { staged: true, warehouse_id: ground.warehouse });
+    await assign(tenant, begun.legs[0].id);
+    await moves(tenant.driver, begun.legs[0].id, "pickup");
+    expect(await move(tenant.ops, begun.id, "cancel", { reason: "no" }))
       .toFailWith(409, "invalid_status_transition");
   });
 

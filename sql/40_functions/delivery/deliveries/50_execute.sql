@@ -72,6 +72,7 @@ create or replace function delivery.delivery_operational_return(input jsonb) ret
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  v_id uuid;
 begin
   if d.delivery_flow not in ('pnd_outbound', 'pnd_inbound', 'standard') or d.current_warehouse_id is null then
     perform app.fail('delivery_not_in_warehouse');
@@ -81,7 +82,8 @@ begin
     update delivery.deliveries x set status = 'returned', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
     where x.tenant_id = d.tenant_id and x.id = d.id;
   end if;
-  return delivery.delivery_made(delivery.operational_return_make(d, input));
+  v_id := delivery.operational_return_make(d, input);
+  return delivery.delivery_made(v_id);
 end $$;
 
 -- The operational return of d, a parcel or the leg of one that lies in a warehouse and ended there: what was bound to its way out is

@@ -31,7 +31,7 @@ export const settlements: Mutant[] = [
   {
     name: "a shortage is counted against the receiver twice",
     file,
-    from: "s.total - v_short, s.currency::text);",
+    from: "s.total - s.shortage - v_short, s.currency::text);",
     to: "s.total, s.currency::text);",
     test: [reverseTest, "leaves its shortage where it was booked"],
   },

@@ -254,7 +254,7 @@ describe("the reconciliation", () => {
       expect(rows).toContain(id);
     }
     expect(named.map(({ kind }) => kind)).toEqual(kinds);
-    await sql`select private.cod_reconcile_all()`;
+    await sql`select private.cod_reconcile_all(${one.id})`;
     expect(
       await sql`select from integration.system_events where tenant_id = ${one.id} and event_type = 'cod.mismatch'`,
     ).toHaveLength(1);

@@ -162,9 +162,9 @@ begin
     'carriers', money.carriers_reconciled(v_as_of), 'desks', money.desks_reconciled(v_as_of), 'differences', v_differences);
 end $$;
 
--- Looks at every tenant's cash and tells of differences by a system event, once a night. Run by cron.
--- Answers how many tenants have one.
-create or replace function private.cod_reconcile_all() returns integer
+-- Compares every tenant's cash with the books, or one's, and writes a system event where they differ. Run by cron once a
+-- night. Answers how many tenants have one.
+create or replace function private.cod_reconcile_all(only_tenant uuid default null) returns integer
 language plpgsql set search_path = '' as $$
 declare
   v_count integer;
@@ -176,7 +176,7 @@ begin
     select jsonb_agg(to_jsonb(x) order by x.kind, x.driver_id, x.carrier_code, x.user_id) as list
     from (select * from money.cod_differences(t.id, now()) limit 100) x
   ) d
-  where d.list is not null;
+  where d.list is not null and (only_tenant is null or t.id = only_tenant);
   get diagnostics v_count = row_count;
   return v_count;
 end $$;

@@ -310,6 +310,7 @@ const definitions = {
   webhook_sender_failed: 502,
   carrier_not_found: 404,
   carrier_not_enabled: 409,
+  carrier_incomplete: { status: 400, fields: ["field", "missing"] },
   carrier_refused: { status: 409, fields: ["reason"] },
   carrier_unavailable: 502,
   carrier_collects_no_cash: { status: 409, fields: ["amount", "currency"] },

@@ -42,6 +42,7 @@ export const storeErrors = {
 
   // Orders of a store
   order_not_found: 404,
+  address_required: { status: 400, fields: ["field"] },
   order_not_pending: { status: 409, fields: ["status"] },
   order_not_paid: { status: 409, fields: ["payment_status"] },
   order_not_cancellable: { status: 409, fields: ["status"] },
@@ -60,7 +61,7 @@ export const storeErrors = {
   back_ref_not_allowed: { status: 400, fields: ["field"] },
   gateway_not_found: 404,
   gateway_not_configured: { status: 409, fields: ["field"] },
-  gateway_incomplete: { status: 400, fields: ["field"] },
+  gateway_incomplete: { status: 400, fields: ["field", "missing"] },
   gateway_unavailable: 503,
   payment_event_not_found: 404,
   payment_event_not_open: 409,

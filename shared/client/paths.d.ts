@@ -7938,7 +7938,43 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            /**
+             * @description `carrier_incomplete`: The carrier cannot be enabled without {missing}.
+             *
+             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+             *
+             *     `validation_failed`: {field} {reason}.
+             *
+             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+             *
+             *     `invalid_uuid`: {field} is not a valid id.
+             *
+             *     `invalid_json`: The body is not valid JSON.
+             *
+             *     `unknown_field`: There is no field {field} here: use {expected_field}.
+             *
+             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
+             *
+             *     `tenant_id_required`: Choose a company first: send tenant_id.
+             */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        bytes_max?: string;
+                        /** @enum {unknown} */
+                        code: "carrier_incomplete" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        expected_field?: string;
+                        field?: string;
+                        message: string;
+                        missing?: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_36"];
@@ -25935,7 +25971,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `gateway_incomplete`: The payment gateway cannot be used without {field}.
+             * @description `gateway_incomplete`: The payment gateway cannot be used without {missing}.
              *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
@@ -25965,6 +26001,7 @@ export interface operations {
                         expected_field?: string;
                         field?: string;
                         message: string;
+                        missing?: string;
                         /** @constant */
                         success: false;
                     };
@@ -29225,7 +29262,8 @@ export interface operations {
                                     gateway_transaction_id: string | null;
                                     /** Format: uuid */
                                     id: string;
-                                    payment_method: string;
+                                    /** @enum {string} */
+                                    payment_method: "wallet" | "cash_on_delivery" | "gateway";
                                     processed_at: string | null;
                                     /** @enum {string} */
                                     status: "pending" | "SUCCESS" | "FAILED" | "CANCELLED";
@@ -29416,7 +29454,8 @@ export interface operations {
                                     gateway_transaction_id: string | null;
                                     /** Format: uuid */
                                     id: string;
-                                    payment_method: string;
+                                    /** @enum {string} */
+                                    payment_method: "wallet" | "cash_on_delivery" | "gateway";
                                     processed_at: string | null;
                                     /** @enum {string} */
                                     status: "pending" | "SUCCESS" | "FAILED" | "CANCELLED";
@@ -29704,7 +29743,8 @@ export interface operations {
                                     gateway_transaction_id: string | null;
                                     /** Format: uuid */
                                     id: string;
-                                    payment_method: string;
+                                    /** @enum {string} */
+                                    payment_method: "wallet" | "cash_on_delivery" | "gateway";
                                     processed_at: string | null;
                                     /** @enum {string} */
                                     status: "pending" | "SUCCESS" | "FAILED" | "CANCELLED";
@@ -30109,7 +30149,8 @@ export interface operations {
                                     gateway_transaction_id: string | null;
                                     /** Format: uuid */
                                     id: string;
-                                    payment_method: string;
+                                    /** @enum {string} */
+                                    payment_method: "wallet" | "cash_on_delivery" | "gateway";
                                     processed_at: string | null;
                                     /** @enum {string} */
                                     status: "pending" | "SUCCESS" | "FAILED" | "CANCELLED";
@@ -30253,7 +30294,8 @@ export interface operations {
                                 gateway_transaction_id: string | null;
                                 /** Format: uuid */
                                 id: string;
-                                payment_method: string;
+                                /** @enum {string} */
+                                payment_method: "wallet" | "cash_on_delivery" | "gateway";
                                 processed_at: string | null;
                                 /** @enum {string} */
                                 status: "pending" | "SUCCESS" | "FAILED" | "CANCELLED";
@@ -30421,7 +30463,8 @@ export interface operations {
                                     gateway_transaction_id: string | null;
                                     /** Format: uuid */
                                     id: string;
-                                    payment_method: string;
+                                    /** @enum {string} */
+                                    payment_method: "wallet" | "cash_on_delivery" | "gateway";
                                     processed_at: string | null;
                                     /** @enum {string} */
                                     status: "pending" | "SUCCESS" | "FAILED" | "CANCELLED";
@@ -30775,7 +30818,8 @@ export interface operations {
                                     gateway_transaction_id: string | null;
                                     /** Format: uuid */
                                     id: string;
-                                    payment_method: string;
+                                    /** @enum {string} */
+                                    payment_method: "wallet" | "cash_on_delivery" | "gateway";
                                     processed_at: string | null;
                                     /** @enum {string} */
                                     status: "pending" | "SUCCESS" | "FAILED" | "CANCELLED";
@@ -30978,7 +31022,8 @@ export interface operations {
                                 gateway_transaction_id: string | null;
                                 /** Format: uuid */
                                 id: string;
-                                payment_method: string;
+                                /** @enum {string} */
+                                payment_method: "wallet" | "cash_on_delivery" | "gateway";
                                 processed_at: string | null;
                                 /** @enum {string} */
                                 status: "pending" | "SUCCESS" | "FAILED" | "CANCELLED";
@@ -31070,7 +31115,8 @@ export interface operations {
                                 gateway_transaction_id: string | null;
                                 /** Format: uuid */
                                 id: string;
-                                payment_method: string;
+                                /** @enum {string} */
+                                payment_method: "wallet" | "cash_on_delivery" | "gateway";
                                 processed_at: string | null;
                                 /** @enum {string} */
                                 status: "pending" | "SUCCESS" | "FAILED" | "CANCELLED";
@@ -31098,7 +31144,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `invalid_payment_method`: A payment method named here does not exist.
+             * @description `address_required`: An order needs an address: send addressId or address.
+             *
+             *     `invalid_payment_method`: A payment method named here does not exist.
              *
              *     `insufficient_wallet_balance`: The wallet balance is not enough.
              *
@@ -31144,7 +31192,7 @@ export interface operations {
                         bytes_max?: string;
                         calculated_unit_size?: number;
                         /** @enum {unknown} */
-                        code: "invalid_payment_method" | "insufficient_wallet_balance" | "back_ref_required" | "back_ref_not_allowed" | "delivery_service_not_available" | "invalid_coordinates" | "invalid_package" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "address_required" | "invalid_payment_method" | "insufficient_wallet_balance" | "back_ref_required" | "back_ref_not_allowed" | "delivery_service_not_available" | "invalid_coordinates" | "invalid_package" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
                         currency?: string;
                         expected_field?: string;
                         field?: string;
@@ -32974,6 +33022,8 @@ export interface operations {
                     settings: {
                         /** @description Currencies that tenants may choose; null: all there are */
                         "currencies.enabled"?: string[] | null;
+                        /** @description Days until a system event is deleted, whatever its status; 180 unless set */
+                        "events.keep_days"?: number;
                         /** @description What a store can be listed under; `general` is among them */
                         "storefront.directory_categories"?: {
                             key: string;

@@ -16,7 +16,7 @@ create table if not exists integration.system_events (
   retry_count integer not null default 0 check (retry_count >= 0),
   processed_at timestamptz,
   error_message text,
-  -- Handed to the tenant's webhook subscriptions. Not the status, which modules and operators set as well.
+  -- The webhook sender's own mark: handed to the tenant's subscriptions. The status is the consumer's, which sets it by PUT.
   is_dispatched boolean not null default false,
   created_at timestamptz not null default now()
 );

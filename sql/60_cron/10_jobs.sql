@@ -37,7 +37,7 @@ begin
   perform cron.schedule('barid_report_stock', '17 2 * * *', 'select private.report_stock()');
   perform cron.schedule('barid_webhooks_release', '*/5 * * * *', 'select private.webhooks_release()');
   perform cron.schedule('barid_webhooks_purge', '47 3 * * *', 'select private.webhooks_purge()');
-  perform cron.schedule('barid_events_purge', '53 3 * * *', 'select private.events_purge()');
+  perform cron.schedule('barid_events_purge', '53 * * * *', 'select private.events_purge()');
   perform cron.schedule('barid_domains_recheck', '*/5 * * * *', 'select private.domains_recheck()');
   perform cron.schedule('barid_payments_reconcile', '*/5 * * * *', 'select private.payments_reconcile()');
   perform cron.schedule('barid_orders_expire', '*/10 * * * *', 'select private.orders_expire()');

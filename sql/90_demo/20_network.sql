@@ -108,3 +108,6 @@ begin
       money.account_of('wallet', 'driver', md5('user/driver2@' || v_slug)::uuid, 'IQD');
   end loop;
 end $$;
+
+-- The carrier that exists nowhere, to try bookings and reports with.
+update integration.carriers set is_active = true where code = 'simulated';

@@ -802,7 +802,7 @@ create table if not exists integration.system_events (
   retry_count integer not null default 0 check (retry_count >= 0),
   processed_at timestamptz,
   error_message text,
-  -- Handed to the tenant's webhook subscriptions. Not the status, which modules and operators set as well.
+  -- The webhook sender's own mark: handed to the tenant's subscriptions. The status is the consumer's, which sets it by PUT.
   is_dispatched boolean not null default false,
   created_at timestamptz not null default now()
 );
@@ -5346,7 +5346,7 @@ end $$;
 
 -- Adds an address: staff to the tenant's, everybody else to his own.
 -- {title?, full_address, city?, country?, latitude?, longitude?, contact_info?, zone_id?} -> the address
--- Without a zone_id its zone follows from the coordinates. Fails: zone_not_found.
+-- Without a zone_id its zone follows from the coordinates; without a city it is the zone's name. Fails: zone_not_found.
 create or replace function delivery.address_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -5372,8 +5372,8 @@ begin
   return app.import_lines('delivery.address_create', '{id}', input);
 end $$;
 
--- Changes what is sent; null empties city, country, coordinates. {id, ...} -> the address
--- A zone_id stands until the place moves; zone_id null goes back to the zone of the coordinates.
+-- Changes what is sent; null empties country and coordinates, and gives the city back to the zone. {id, ...} -> the address
+-- A city that is the zone's name follows the address to another zone. A zone_id stands until the place moves; zone_id null goes back to the zone of the coordinates.
 -- Fails: address_not_found, zone_not_found.
 create or replace function delivery.address_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -5388,7 +5388,11 @@ begin
   update delivery.addresses a set
     title = coalesce(input -> 'title', a.title),
     full_address = coalesce(input ->> 'full_address', a.full_address),
-    city = case when input ? 'city' then input ->> 'city' else a.city end,
+    city = case
+      when input ? 'city' then input ->> 'city'
+      when a.city = delivery.city_of_zone(a.tenant_id, a.zone_id) and (input ? 'zone_id'
+        or (n.latitude, n.longitude) is distinct from (a.latitude, a.longitude)) then null
+      else a.city end,
     country = case when input ? 'country' then input ->> 'country' else a.country end,
     latitude = n.latitude,
     longitude = n.longitude,
@@ -12432,7 +12436,14 @@ begin
   end if;
 end $$;
 
--- Gives an address its zone whenever its place is written, whoever writes it.
+-- The name of a zone, for the city of an address that was sent without one; null without a zone.
+create or replace function delivery.city_of_zone(tenant_id uuid, zone_id uuid) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select z.name from delivery.zones z where z.tenant_id = city_of_zone.tenant_id and z.id = city_of_zone.zone_id);
+end $$;
+
+-- Gives an address its zone whenever its place is written, and the zone's name as its city where none is sent, whoever writes it.
 create or replace function private.place_address() returns trigger
 language plpgsql set search_path = '' as $$
 begin
@@ -12443,11 +12454,14 @@ begin
     perform delivery.hold_map(new.tenant_id, false);
     new.zone_id := delivery.zone_at(new.tenant_id, new.latitude, new.longitude);
   end if;
+  if new.city is null then
+    new.city := delivery.city_of_zone(new.tenant_id, new.zone_id);
+  end if;
   return new;
 end $$;
 
 drop trigger if exists place on delivery.addresses;
-create trigger place before insert or update of latitude, longitude, zone_chosen on delivery.addresses
+create trigger place before insert or update of latitude, longitude, zone_chosen, city on delivery.addresses
   for each row execute function private.place_address();
 
 -- Finds the zones again of the addresses in the boxes of a zone as it was and as it is. The map is held
@@ -12673,17 +12687,19 @@ begin
   return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_list e where e.id = v_id);
 end $$;
 
--- Forgets events that were processed half a year ago; what is pending or failed waits for somebody. A part at a time, so
+-- Deletes events that are older than the system setting events.keep_days (default 180), whatever their status. A batch a run, so
 -- that nobody waits for it. Answers how many. Run by cron.
 create or replace function private.events_purge() returns bigint
 language plpgsql set search_path = '' as $$
 declare
+  v_before timestamptz := now() - make_interval(days => coalesce((
+    select s.value::integer from tenancy.system_settings s where s.key = 'events.keep_days' and jsonb_typeof(s.value) = 'number'), 180));
   v_count bigint;
 begin
   delete from integration.system_events e where e.id in (
     select x.id from integration.system_events x
-    where x.created_at < now() - interval '180 days' and x.status = 'processed'
-    order by x.created_at limit 50000 for update skip locked);
+    where x.created_at < v_before
+    order by x.created_at nulls first, x.id limit 50000 for update skip locked);
   get diagnostics v_count = row_count;
   return v_count;
 end $$;
@@ -12793,8 +12809,8 @@ begin
   return v_count;
 end $$;
 
--- Hands events that nobody has looked at yet to their subscriptions, and marks them processed. Up to `batch`
--- of a tenant; one worker at a time for a tenant, or a later event could overtake an earlier one.
+-- Hands events to their subscriptions and marks them dispatched, which is the sender's mark; the status is the consumer's. Up to
+-- `batch` of a tenant; one worker at a time for a tenant, or a later event could overtake an earlier one.
 -- Only tenants with an active subscription are looked at. Answers {events, deliveries}.
 create or replace function private.webhooks_fan_out(batch integer default 500) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -12819,10 +12835,7 @@ begin
       order by e.position limit batch for update) p;
     continue when v_ids is null;
     v_deliveries := v_deliveries + private.deliveries_add(v_ids);
-    update integration.system_events e set is_dispatched = true,
-      status = case e.status when 'pending' then 'processed' else e.status end,
-      processed_at = case e.status when 'pending' then now() else e.processed_at end
-    where e.id = any (v_ids);
+    update integration.system_events e set is_dispatched = true where e.id = any (v_ids);
     v_events := v_events + cardinality(v_ids);
   end loop;
   return jsonb_build_object('events', v_events, 'deliveries', v_deliveries);
@@ -13402,10 +13415,10 @@ begin
 end $$;
 
 -- Sets what is sent. {carrier_code, is_enabled?, prefer_internal?, default_price?, credentials_print?,
--- made: {credentials?, was?, secret?}} -> {carrier, tenant_id, webhook_secret?}: the sealed secret when this call enabled
+-- made: {credentials?, was?, missing?, secret?}} -> {carrier, tenant_id, webhook_secret?}: the sealed secret when this call enabled
 -- a carrier with a webhook. An existing secret stays. was: the sealed credentials that the new ones were made from; when
--- others stand there by now nothing is written. Fails: carrier_not_found, service_unavailable (field credentials: make
--- them again).
+-- others stand there by now nothing is written. missing: the credentials that the carrier is then without. Fails:
+-- carrier_not_found, carrier_incomplete (field: the first, missing: all), service_unavailable (field credentials: make them again).
 create or replace function integration.carrier_configure(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -13417,7 +13430,7 @@ begin
   insert into integration.tenant_carriers (tenant_id, carrier_code) values (v_tenant, c.code)
   on conflict (tenant_id, carrier_code) do nothing;
   select t.* into v_was from integration.tenant_carriers t where t.tenant_id = v_tenant and t.carrier_code = c.code for update;
-  if input #>> '{made,credentials}' is not null and v_was.credentials is distinct from input #>> '{made,was}' then
+  if input -> 'made' ? 'was' and v_was.credentials is distinct from input #>> '{made,was}' then
     perform app.fail('service_unavailable', '{"field": "credentials"}');
   end if;
   update integration.tenant_carriers t set
@@ -13428,6 +13441,9 @@ begin
     webhook_secret = case when c.supports_webhook and (input ->> 'is_enabled')::boolean
       then coalesce(t.webhook_secret, input #>> '{made,secret}') else t.webhook_secret end
   where t.id = v_was.id returning t.* into v_is;
+  if v_is.is_enabled and input #> '{made,missing,0}' is not null then
+    perform app.fail('carrier_incomplete', jsonb_build_object('field', input #> '{made,missing,0}', 'missing', input #> '{made,missing}'));
+  end if;
   return jsonb_build_object('tenant_id', v_tenant, 'carrier', integration.carrier_shown(c.code),
     'webhook_secret', case when c.supports_webhook and v_is.is_enabled and not v_was.is_enabled then v_is.webhook_secret end);
 end $$;
@@ -15585,14 +15601,14 @@ end $$;
 -- to be forgotten: events on their way are signed with it.
 -- {gateway_code, is_active?, settings?, secrets? {name: sealed}, webhook_secret_print?, forget_previous_secret?,
 --  needs: [names of settings and secrets without which it cannot be used]} -> the gateway
--- Fails: gateway_incomplete (field).
+-- Fails: gateway_incomplete (field: the first, missing: all).
 create or replace function money.gateway_put(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_code text := input ->> 'gateway_code';
   g money.payment_gateways;
-  v_missing text;
+  v_missing jsonb;
 begin
   insert into money.payment_gateways (tenant_id, gateway_code) values (v_tenant, v_code)
   on conflict on constraint gateway_configured do nothing;
@@ -15607,10 +15623,11 @@ begin
   g.secrets := g.secrets || coalesce(input -> 'secrets', '{}');
   g.is_active := coalesce((input ->> 'is_active')::boolean, g.is_active);
   if g.is_active then
-    select n.name into v_missing from jsonb_array_elements_text(input -> 'needs') with ordinality n (name, position)
-    where not (g.settings ? n.name or g.secrets ? n.name) order by n.position limit 1;
-    if found then
-      perform app.fail('gateway_incomplete', jsonb_build_object('field', v_missing));
+    select jsonb_agg(n.name order by n.position) into v_missing
+    from jsonb_array_elements_text(input -> 'needs') with ordinality n (name, position)
+    where not (g.settings ? n.name or g.secrets ? n.name);
+    if v_missing is not null then
+      perform app.fail('gateway_incomplete', jsonb_build_object('field', v_missing -> 0, 'missing', v_missing));
     end if;
   end if;
   update money.payment_gateways x set is_active = g.is_active, settings = g.settings, secrets = g.secrets,
@@ -19677,6 +19694,15 @@ grant execute on function private.order_stock_hold(jsonb), private.order_parts_m
 
 -- An order as its customer and its shop read it.
 
+-- A payment of an order as responses show it; cash is called as the order calls it.
+create or replace function storefront.payment_to_json(p money.payments) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status,
+    'payment_method', case p.payment_method when 'cash' then 'cash_on_delivery' else p.payment_method end, 'amount', p.amount,
+    'gateway_transaction_id', p.gateway_transaction_id, 'created_at', p.created_at, 'processed_at', p.processed_at);
+end $$;
+
 -- The customer's view: camelCase, with payments in snake_case as documented.
 create or replace function storefront.order_for_customer(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -19694,9 +19720,7 @@ begin
     'market', jsonb_build_object('id', o.market_id, 'name', private.store_of_order(o.id),
       'settings', jsonb_build_object('currency', o.currency, 'deliveryFee', o.shipping_cost)),
     'payments', (
-      select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
-        'amount', p.amount, 'gateway_transaction_id', p.gateway_transaction_id, 'created_at', p.created_at,
-        'processed_at', p.processed_at) order by p.created_at, p.id), '[]')
+      select coalesce(jsonb_agg(storefront.payment_to_json(p) order by p.created_at, p.id), '[]')
       from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id));
 end $$;
 
@@ -19798,9 +19822,8 @@ begin
   return to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id,changed}'::text[]
     || jsonb_build_object(
     'payments', (
-      select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
-        'amount', p.amount, 'gateway_code', p.gateway_code, 'gateway_transaction_id', p.gateway_transaction_id,
-        'created_at', p.created_at, 'processed_at', p.processed_at) order by p.created_at, p.id), '[]')
+      select coalesce(jsonb_agg(storefront.payment_to_json(p) || jsonb_build_object('gateway_code', p.gateway_code)
+        order by p.created_at, p.id), '[]')
       from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id),
     'status_history', (
       select coalesce(jsonb_agg(jsonb_build_object('status', h.status, 'timestamp', h.created_at, 'note', h.note,
@@ -19994,7 +20017,7 @@ begin
 end $$;
 
 -- Where an order goes: one of the caller's addresses, or one that is told, put into his book when he says so.
--- {address_id} or {address, save_to_address_book} -> {id?, full_address, city, country, latitude, longitude, contact_info}
+-- Without a city it is that of the zone it lies in. {address_id} or {address, save_to_address_book} -> {id?, full_address, city, country, latitude, longitude, contact_info}
 -- Fails: address_not_found.
 create or replace function storefront.order_address(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -20010,6 +20033,10 @@ begin
     v_address := storefront.customer_address_create(v_address);
   else
     v_address := v_address - 'id';
+    if v_address ->> 'city' is null then
+      v_address := v_address || jsonb_build_object('city', delivery.city_of_zone(app.tenant_id(), delivery.zone_at(app.tenant_id(),
+        (v_address ->> 'latitude')::double precision, (v_address ->> 'longitude')::double precision)));
+    end if;
   end if;
   return jsonb_build_object('id', v_address -> 'id', 'full_address', v_address -> 'full_address', 'city', v_address -> 'city',
     'country', v_address -> 'country', 'latitude', v_address -> 'latitude', 'longitude', v_address -> 'longitude',
@@ -26869,7 +26896,7 @@ begin
   perform cron.schedule('barid_report_stock', '17 2 * * *', 'select private.report_stock()');
   perform cron.schedule('barid_webhooks_release', '*/5 * * * *', 'select private.webhooks_release()');
   perform cron.schedule('barid_webhooks_purge', '47 3 * * *', 'select private.webhooks_purge()');
-  perform cron.schedule('barid_events_purge', '53 3 * * *', 'select private.events_purge()');
+  perform cron.schedule('barid_events_purge', '53 * * * *', 'select private.events_purge()');
   perform cron.schedule('barid_domains_recheck', '*/5 * * * *', 'select private.domains_recheck()');
   perform cron.schedule('barid_payments_reconcile', '*/5 * * * *', 'select private.payments_reconcile()');
   perform cron.schedule('barid_orders_expire', '*/10 * * * *', 'select private.orders_expire()');
@@ -26976,11 +27003,11 @@ on conflict (id) do update set code = excluded.code, type = excluded.type, gatew
 -- sql/80_reference/40_carriers.sql
 
 -- The carriers there are. One that is not the tenant's own fleet needs an adapter of its code in
--- functions/carriers/adapters.
-insert into integration.carriers (code, name, logo_url, is_internal, supports_webhook, position) values
-  ('internal', 'Own fleet', null, true, false, 1),
-  ('easypost', 'EasyPost', null, false, true, 2),
-  ('simulated', 'Simulated carrier', null, false, true, 3)
+-- functions/carriers/adapters. The simulated one carries nothing: it is offered only where the demo data turns it on.
+insert into integration.carriers (code, name, logo_url, is_internal, supports_webhook, is_active, position) values
+  ('internal', 'Own fleet', null, true, false, true, 1),
+  ('easypost', 'EasyPost', null, false, true, true, 2),
+  ('simulated', 'Simulated carrier', null, false, true, false, 3)
 on conflict (code) do update set name = excluded.name, logo_url = excluded.logo_url, is_internal = excluded.is_internal,
   supports_webhook = excluded.supports_webhook, position = excluded.position;
 

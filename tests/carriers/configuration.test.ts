@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { type Body, nobody } from "../support/api.ts";
-import { enable } from "../support/carriers.ts";
+import { enable, offerSimulated } from "../support/carriers.ts";
 import { sql } from "../support/db.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import { credentialsPurpose } from "../../functions/carriers/tenant/purposes.ts";
@@ -11,7 +11,7 @@ import { secretsKey } from "../../supabase/local/keys.ts";
 let a: Tenant;
 let b: Tenant;
 beforeAll(async () => {
-  [a, b] = await Promise.all([newTenant(), newTenant()]);
+  [a, b] = await Promise.all([newTenant(), newTenant(), offerSimulated()]);
 });
 const credentials = { login_id: "shop", password: "p4ss-w0rd", initial_token: "t0ken-t0ken" };
 
@@ -104,6 +104,66 @@ test("enabling tells the webhook's address and secret, once and the same again; 
   expect(await tenant.admin.post("/carriers/tenant/easypost/rotate-secret")).toFailWith(
     409,
     "carrier_not_enabled",
+  );
+});
+
+test("a carrier is enabled only with the credentials it needs, and keeps them while it is", async () => {
+  const tenant = await newTenant();
+  const path = "/carriers/tenant/easypost";
+  const patch = (body: Body, who = tenant.admin) => who.patch(path, body);
+  const standing = async () =>
+    (await sql`select is_enabled, credentials is not null as sealed
+      from integration.tenant_carriers where tenant_id = ${tenant.id}`)[0];
+  for (
+    const body of [
+      { is_enabled: true },
+      { is_enabled: true, credentials: {} },
+      { is_enabled: true, credentials: { login_id: "shop" } },
+      { is_enabled: true, credentials: { initial_token: " " } },
+    ]
+  ) {
+    const answer = await patch(body);
+    expect(answer).toFailWith(400, "carrier_incomplete");
+    expect(answer.body).toMatchObject({
+      field: "credentials.initial_token",
+      missing: ["credentials.initial_token"],
+    });
+  }
+  expect((await patch({ is_enabled: true }, tenant.admin.in("ku"))).body.message)
+    .toContain("credentials.initial_token");
+  expect(await standing()).toBeUndefined();
+  expect(await patch({ credentials: { initial_token: "EZTK" } })).toSucceed(200);
+  expect(await patch({ is_enabled: true })).toSucceed(200);
+  expect(await patch({ credentials: { initial_token: "" } })).toFailWith(400, "carrier_incomplete");
+  expect(await standing()).toEqual({ is_enabled: true, sealed: true });
+  // Turned off, it may be emptied, and then not be turned on.
+  expect(await patch({ is_enabled: false, credentials: { initial_token: "" } })).toSucceed(200);
+  expect(await patch({ is_enabled: true })).toFailWith(400, "carrier_incomplete");
+});
+
+test("emptied and enabled at the same moment, it is never enabled without credentials", async () => {
+  const tenant = await newTenant();
+  const patch = (body: Body) => tenant.admin.patch("/carriers/tenant/easypost", body);
+  for (let round = 0; round < 5; round++) {
+    await patch({ is_enabled: false, credentials: { initial_token: "EZTK" } });
+    const answers = await Promise.all([
+      patch({ is_enabled: true }),
+      patch({ credentials: { initial_token: "" } }),
+    ]);
+    // Which comes first is up to them; the second of the two is refused.
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
+    const { configuration } = (await tenant.admin.get("/carriers/tenant")).body.carriers
+      .find(({ code }: Body) => code === "easypost");
+    expect(configuration.is_enabled).toBe(answers[0].status === 200);
+  }
+});
+
+test("a carrier that is not offered is none", async () => {
+  await sql`insert into integration.carriers (code, name, is_active, position)
+    values ('not_offered', 'Not offered', false, 99) on conflict do nothing`;
+  expect(await a.admin.patch("/carriers/tenant/not_offered", { is_enabled: true })).toFailWith(
+    404,
+    "carrier_not_found",
   );
 });
 

@@ -17,6 +17,7 @@ const path = "/delivery/addresses";
 let tenant: Tenant;
 let other: Tenant;
 let zone: string;
+let zoneName: string;
 let foreignZone: string;
 let foreignAddress: string;
 
@@ -24,6 +25,7 @@ beforeAll(async () => {
   tenant = await newTenant();
   other = await newTenant();
   zone = await newZone(tenant, square(44.36, 33.31, 0.1));
+  [{ name: zoneName }] = await sql`select name from delivery.zones where id = ${zone}`;
   foreignZone = await newZone(other, square(44.36, 33.31, 0.1));
   foreignAddress = await newAddress(other);
 });
@@ -141,7 +143,7 @@ describe("adding an address", () => {
 });
 
 describe("changing an address", () => {
-  test("takes what is sent; null empties", async () => {
+  test("takes what is sent; null empties, and gives the city back to the zone", async () => {
     const id = await made();
     const answer = await tenant.ops.patch(`${path}/${id}`, {
       full_address: "New street 1",
@@ -152,14 +154,31 @@ describe("changing an address", () => {
     expect(answer.body.data).toMatchObject({
       title: wanted().title,
       full_address: "New street 1",
-      city: null,
+      city: zoneName,
       country: "IQ",
       ...inside,
       contact_info: { phone: "1234" },
       zone_id: zone,
     });
     const unplaced = await tenant.ops.patch(`${path}/${id}`, { latitude: null, longitude: null });
-    expect(unplaced.body.data).toMatchObject({ latitude: null, longitude: null, zone_id: null });
+    expect(unplaced.body.data).toMatchObject({
+      latitude: null,
+      longitude: null,
+      zone_id: null,
+      city: null,
+    });
+  });
+
+  test("a city of the zone follows to another zone, one that somebody wrote stays", async () => {
+    const id = await made({ city: null });
+    const cityAfter = async (change: Record<string, unknown>) =>
+      (await tenant.ops.patch(`${path}/${id}`, change)).body.data.city;
+    expect(await cityAfter({ full_address: "Elsewhere" })).toBe(zoneName);
+    expect(await cityAfter(outside)).toBeNull();
+    expect(await cityAfter({ zone_id: zone })).toBe(zoneName);
+    expect(await cityAfter({ city: "Erbil" })).toBe("Erbil");
+    expect(await cityAfter(outside)).toBe("Erbil");
+    expect(await cityAfter({ ...inside, city: null })).toBe(zoneName);
   });
 
   test("finds the zone again when the place moves, and keeps a named zone until then", async () => {

@@ -28,6 +28,14 @@ test("every gateway there is, as it is set up", async () => {
 test("a gateway is used once it has all it needs; its secrets are sealed and never shown", async () => {
   const put = (body: object) => tenant.admin.put(`${path}/razorpay`, body);
   const secrets = { webhook_secret: "very-secret-1", key_id: "very-secret-2" };
+  const nothing = await put({ is_active: true });
+  expect(nothing).toFailWith(400, "gateway_incomplete");
+  expect(nothing.body).toMatchObject({
+    field: "account_id",
+    missing: ["account_id", "webhook_secret", "key_id", "key_secret"],
+  });
+  expect(nothing.body.message).toContain("account_id");
+  expect(nothing.body.message).toContain("webhook_secret");
   expect(await put({ settings: { account_id: "acc_1" }, secrets })).toSucceed(200);
   const missing = await put({ is_active: true });
   expect(missing).toFailWith(400, "gateway_incomplete");

@@ -66,16 +66,23 @@ describe("private.jobs_purge", () => {
 });
 
 describe("private.events_purge", () => {
-  test("forgets what was processed half a year ago, never what is pending or failed", async () => {
+  test("deletes what is older than the setting, 180 days without one, whatever its status", async () => {
     const own = database.sql;
     await own`insert into integration.system_events (event_type, source_module, entity_type, entity_id, status, created_at)
       select s || '.' || d, 'purge', 'thing', gen_random_uuid(), s, now() - d * interval '1 day'
-      from unnest(array['processed', 'pending', 'failed']) s, unnest(array[179, 181]) d`;
-    expect(await own`select private.events_purge()::int as removed`).toEqual([{ removed: 1 }]);
-    const left =
-      await own`select event_type from integration.system_events where source_module = 'purge'`;
-    expect(left.map(({ event_type }) => event_type)).not.toContain("processed.181");
-    expect(left).toHaveLength(5);
+      from unnest(array['processed', 'pending', 'failed']) s, unnest(array[20, 179, 181]) d`;
+    const purge = () => own`select private.events_purge()::int as removed`;
+    expect(await purge()).toEqual([{ removed: 3 }]);
+    const left = async () =>
+      (await own`select event_type from integration.system_events
+        where source_module = 'purge' order by event_type`).map(({ event_type }) => event_type);
+    expect(await left()).toEqual(
+      ["failed", "pending", "processed"].flatMap((status) => [`${status}.179`, `${status}.20`]),
+    );
+    await own`insert into tenancy.system_settings (key, value) values ('events.keep_days', '30')`;
+    expect(await purge()).toEqual([{ removed: 3 }]);
+    expect(await left()).toEqual(["failed.20", "pending.20", "processed.20"]);
+    await own`delete from tenancy.system_settings where key = 'events.keep_days'`;
     await own`delete from integration.system_events where source_module = 'purge'`;
   });
 });

@@ -25,3 +25,9 @@ test("applying everything behind the tables a second time changes nothing", asyn
   for (const file of again) await sql.unsafe(readFileSync(file, "utf8"));
   expect({ schema: await describeSchema(sql), rows: await rows() }).toEqual(before);
 });
+
+test("a new project offers no carrier that exists nowhere", async () => {
+  const offered = await database.sql`select code from integration.carriers
+    where is_active order by position`;
+  expect(offered.map(({ code }) => code)).toEqual(["internal", "easypost"]);
+});

@@ -21,12 +21,58 @@ import {
 import { newCardShop } from "../support/payments.ts";
 import { newPerson } from "../support/people.ts";
 import { eventsOf } from "../support/warehouses.ts";
+import { newZone, square } from "../support/zones.ts";
 
 const path = "/storefront/orders/confirm";
 let shop: Shop;
 let other: Shop;
 beforeAll(async () => {
   [shop, other] = await Promise.all([newCardShop(), newShop()]);
+});
+
+describe("the city of an address", () => {
+  const { city: _, ...without } = home;
+  const confirm = async (mine: Shop, address: object, more: object = {}) => {
+    const answer = await mine.tenant.customer.post(path, {
+      ...orderOf(mine, await newCart(mine)),
+      address,
+      ...more,
+    });
+    expect(answer).toSucceed(201);
+    return answer.body.order;
+  };
+  const listed = async (mine: Shop, city: string) =>
+    (await mine.tenant.admin.get("/storefront/orders", {
+      query: { column_filters: JSON.stringify({ city }) },
+    })).body.orders.length;
+
+  test("is that of its zone when none is sent, embedded or kept in the address book", async () => {
+    const mine = await newShop();
+    const zone = await newZone(mine.tenant, square(44.4, 33.3, 0.05));
+    const [{ name }] = await sql`select name from delivery.zones where id = ${zone}`;
+    const place = { ...without, lat: 33.3, long: 44.4 };
+    expect((await confirm(mine, place)).shippingAddress.city).toBe(name);
+    const kept = await confirm(mine, place, { save_to_address_book: true });
+    expect(kept.shippingAddress.city).toBe(name);
+    const [book] = (await mine.tenant.customer.get("/delivery/addresses")).body.data;
+    expect(book.city).toBe(name);
+    // It can be changed, and what is sent is not touched.
+    const edited = await mine.tenant.customer.patch(`/delivery/addresses/${book.id}`, {
+      city: "Kadhimiya",
+    });
+    expect(edited.body.data.city).toBe("Kadhimiya");
+    const again = await confirm(mine, {}, { address: undefined, addressId: book.id });
+    expect(again.shippingAddress.city).toBe("Kadhimiya");
+    expect((await confirm(mine, { ...home, lat: 33.3, long: 44.4 })).shippingAddress.city)
+      .toBe(home.city);
+    expect(await listed(mine, name)).toBe(2);
+  });
+
+  test("stays open outside every zone, and without coordinates", async () => {
+    const mine = await newShop();
+    expect((await confirm(mine, without)).shippingAddress.city).toBeNull();
+    expect((await confirm(mine, { ...without, lat: 1, long: 1 })).shippingAddress.city).toBeNull();
+  });
 });
 
 test("cash on delivery: the order in full, unpaid, with what to do at the door", async () => {
@@ -52,7 +98,12 @@ test("cash on delivery: the order in full, unpaid, with what to do at the door",
       settings: { currency: "IQD", deliveryFee: 2_000 },
     },
     items: [{ variantId: shop.product.variant, quantity: 2, unitPrice: 5_000, total: 10_000 }],
-    payments: [{ status: "pending", payment_method: "cash", amount: 12_000, processed_at: null }],
+    payments: [{
+      status: "pending",
+      payment_method: "cash_on_delivery",
+      amount: 12_000,
+      processed_at: null,
+    }],
   });
   const [market] = await sql`select code::int from storefront.markets where id = ${shop.store.id}`;
   expect(order.order_number).toMatch(new RegExp(`^${market.code}-\\d{6}$`));
@@ -182,7 +233,7 @@ describe("refused", () => {
       "validation_failed",
       "paymentMethodTypeId",
     ],
-    ["no address", { address: undefined }, 400, "validation_failed", "addressId"],
+    ["no address", { address: undefined }, 400, "address_required", "addressId"],
     ["half a place", { address: { ...home, lat: 33 } }, 400, "validation_failed", "address.long"],
     [
       "an empty address",

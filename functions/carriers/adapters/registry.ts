@@ -1,4 +1,4 @@
-import type { Adapter } from "./adapter.ts";
+import type { Adapter, Credentials } from "./adapter.ts";
 
 interface Registered {
   /**
@@ -6,6 +6,8 @@ interface Registered {
    * report books the money as taken.
    */
   collectsCash: boolean;
+  /** The credentials without which it cannot be enabled. */
+  needs: readonly (keyof Credentials)[];
   /** The adapter, loaded when first asked for. */
   load(): Promise<Adapter>;
 }
@@ -16,10 +18,12 @@ const carriers: Record<string, Registered> = {
     // It hands `cod_amount` on where a carrier supports that, tells neither which do nor in what currency, and no
     // shipment or tracker says that cash was taken.
     collectsCash: false,
+    needs: ["initial_token"],
     load: async () => (await import("./easypost.ts")).easypost(),
   },
   simulated: {
     collectsCash: true,
+    needs: [],
     load: async () => (await import("./simulated.ts")).simulated,
   },
 };
@@ -34,4 +38,10 @@ export async function adapterOf(code: string): Promise<Adapter | undefined> {
 /** Whether a carrier collects cash at the door; one without an adapter does not. */
 export function collectsCash(code: string): boolean {
   return registered(code)?.collectsCash ?? false;
+}
+
+/** The credentials that a carrier needs and these are without, as the interface names them; one that is empty is missing. */
+export function missingCredentials(code: string, credentials: Credentials): string[] {
+  const needs = registered(code)?.needs ?? [];
+  return needs.filter((name) => !credentials[name]?.trim()).map((name) => `credentials.${name}`);
 }

@@ -5,7 +5,8 @@ import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { supabaseUrl } from "../../../shared/env.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { newSecret, printOf, seal, unseal } from "../../../shared/secrets.ts";
-import { collectsCash } from "../adapters/registry.ts";
+import { collectsCash, missingCredentials } from "../adapters/registry.ts";
+import type { Credentials } from "../adapters/adapter.ts";
 import { CarrierParams, CarrierResponse, CarriersResponse, Configure } from "./schemas.ts";
 import { credentialsPurpose, webhookPurpose } from "./purposes.ts";
 
@@ -41,17 +42,18 @@ export const tenantCarriers: AnyEndpoint[] = [
     body: Configure,
     response: CarrierResponse,
     confidential: true,
-    errors: ["carrier_not_found"],
+    errors: ["carrier_not_found", "carrier_incomplete"],
     async run({ db, params: { carrier_code }, body: { credentials, ...rest } }) {
-      const made: Record<string, string> = {};
+      const made: Record<string, unknown> = {};
       const input: Record<string, unknown> = { ...rest, carrier_code, made };
       if (rest.is_enabled) made.secret = await seal(newSecret(), webhookPurpose(carrier_code));
       const configure = () => db.call<Configured>("integration.carrier_configure", input);
-      if (!credentials || Object.keys(credentials).length === 0) return shown(await configure());
+      const sent = Object.entries(credentials ?? {});
+      if (sent.length === 0 && !rest.is_enabled) return shown(await configure());
       await db.withoutKey().check();
-      input.credentials_print = printOf(JSON.stringify(Object.entries(credentials).sort()));
+      if (sent.length > 0) input.credentials_print = printOf(JSON.stringify(sent.sort()));
       for (let left = 10;; left--) {
-        Object.assign(made, await merged(db, carrier_code, credentials));
+        Object.assign(made, await merged(db, carrier_code, Object.fromEntries(sent)));
         try {
           return await shown(await configure());
         } catch (error) {
@@ -84,19 +86,21 @@ function isStale(error: unknown): boolean {
     error.params.field === "credentials";
 }
 
-/** Sealed anew with what was sent; the rest of the credentials stays. And what it was made from. */
+/** Sealed anew with what was sent; the rest of the credentials stays. What it was made from, and what it is without. */
 async function merged(
   db: Database,
   code: string,
-  sent: Record<string, string | undefined>,
-): Promise<{ credentials: string; was?: string }> {
+  sent: Credentials,
+): Promise<{ credentials?: string; was: string | null; missing: string[] }> {
   const { credentials } = await db.withoutKey().call<{ credentials: string | null }>(
     "integration.carrier_sealed",
     { carrier_code: code },
   );
   const kept = credentials ? JSON.parse(await unseal(credentials, credentialsPurpose(code))) : {};
-  const sealed = await seal(JSON.stringify({ ...kept, ...sent }), credentialsPurpose(code));
-  return { credentials: sealed, was: credentials ?? undefined };
+  const all: Credentials = { ...kept, ...sent };
+  const known = { was: credentials, missing: missingCredentials(code, all) };
+  if (Object.keys(sent).length === 0) return known;
+  return { ...known, credentials: await seal(JSON.stringify(all), credentialsPurpose(code)) };
 }
 
 /** Drivers collect, and the carriers whose adapter says so. */

@@ -45,6 +45,7 @@ export const customerOrders: AnyEndpoint[] = [
       "cart_item_unavailable",
       "market_not_found",
       "address_not_found",
+      "address_required",
       "payment_method_not_found",
       "invalid_payment_method",
       "insufficient_wallet_balance",

@@ -72,7 +72,7 @@ export const Confirm = z.object({
   customer_notes: LongText.nullish(),
 }).superRefine((body, context) => {
   if (!body.addressId && !body.address) {
-    context.addIssue({ code: "custom", path: ["addressId"], message: "one of both" });
+    context.addIssue({ code: "custom", path: ["addressId"], message: "address_required" });
   }
 });
 
@@ -80,7 +80,7 @@ const Payment = z.object({
   id: Id,
   type: z.string(),
   status: z.enum(["pending", "SUCCESS", "FAILED", "CANCELLED"]),
-  payment_method: z.string(),
+  payment_method: Method,
   amount: z.number(),
   gateway_transaction_id: z.string().nullable(),
   created_at: Timestamp,

@@ -20,6 +20,9 @@ export const SystemSettings = z.strictObject({
   "storefront.directory_categories": Categories.optional().meta({
     description: "What a store can be listed under; `general` is among them",
   }),
+  "events.keep_days": z.int().min(7).max(3_650).optional().meta({
+    description: "Days until a system event is deleted, whatever its status; 180 unless set",
+  }),
   "currencies.enabled": z.array(Currency).min(1).max(200).nullable()
     .optional().meta({ description: "Currencies that tenants may choose; null: all there are" }),
 });

@@ -49,7 +49,7 @@ end $$;
 
 -- Adds an address: staff to the tenant's, everybody else to his own.
 -- {title?, full_address, city?, country?, latitude?, longitude?, contact_info?, zone_id?} -> the address
--- Without a zone_id its zone follows from the coordinates. Fails: zone_not_found.
+-- Without a zone_id its zone follows from the coordinates; without a city it is the zone's name. Fails: zone_not_found.
 create or replace function delivery.address_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -75,8 +75,8 @@ begin
   return app.import_lines('delivery.address_create', '{id}', input);
 end $$;
 
--- Changes what is sent; null empties city, country, coordinates. {id, ...} -> the address
--- A zone_id stands until the place moves; zone_id null goes back to the zone of the coordinates.
+-- Changes what is sent; null empties country and coordinates, and gives the city back to the zone. {id, ...} -> the address
+-- A city that is the zone's name follows the address to another zone. A zone_id stands until the place moves; zone_id null goes back to the zone of the coordinates.
 -- Fails: address_not_found, zone_not_found.
 create or replace function delivery.address_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -91,7 +91,11 @@ begin
   update delivery.addresses a set
     title = coalesce(input -> 'title', a.title),
     full_address = coalesce(input ->> 'full_address', a.full_address),
-    city = case when input ? 'city' then input ->> 'city' else a.city end,
+    city = case
+      when input ? 'city' then input ->> 'city'
+      when a.city = delivery.city_of_zone(a.tenant_id, a.zone_id) and (input ? 'zone_id'
+        or (n.latitude, n.longitude) is distinct from (a.latitude, a.longitude)) then null
+      else a.city end,
     country = case when input ? 'country' then input ->> 'country' else a.country end,
     latitude = n.latitude,
     longitude = n.longitude,

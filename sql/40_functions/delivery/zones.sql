@@ -78,7 +78,14 @@ begin
   end if;
 end $$;
 
--- Gives an address its zone whenever its place is written, whoever writes it.
+-- The name of a zone, for the city of an address that was sent without one; null without a zone.
+create or replace function delivery.city_of_zone(tenant_id uuid, zone_id uuid) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select z.name from delivery.zones z where z.tenant_id = city_of_zone.tenant_id and z.id = city_of_zone.zone_id);
+end $$;
+
+-- Gives an address its zone whenever its place is written, and the zone's name as its city where none is sent, whoever writes it.
 create or replace function private.place_address() returns trigger
 language plpgsql set search_path = '' as $$
 begin
@@ -89,11 +96,14 @@ begin
     perform delivery.hold_map(new.tenant_id, false);
     new.zone_id := delivery.zone_at(new.tenant_id, new.latitude, new.longitude);
   end if;
+  if new.city is null then
+    new.city := delivery.city_of_zone(new.tenant_id, new.zone_id);
+  end if;
   return new;
 end $$;
 
 drop trigger if exists place on delivery.addresses;
-create trigger place before insert or update of latitude, longitude, zone_chosen on delivery.addresses
+create trigger place before insert or update of latitude, longitude, zone_chosen, city on delivery.addresses
   for each row execute function private.place_address();
 
 -- Finds the zones again of the addresses in the boxes of a zone as it was and as it is. The map is held

@@ -87,17 +87,19 @@ begin
   return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_list e where e.id = v_id);
 end $$;
 
--- Forgets events that were processed half a year ago; what is pending or failed waits for somebody. A part at a time, so
+-- Deletes events that are older than the system setting events.keep_days (default 180), whatever their status. A batch a run, so
 -- that nobody waits for it. Answers how many. Run by cron.
 create or replace function private.events_purge() returns bigint
 language plpgsql set search_path = '' as $$
 declare
+  v_before timestamptz := now() - make_interval(days => coalesce((
+    select s.value::integer from tenancy.system_settings s where s.key = 'events.keep_days' and jsonb_typeof(s.value) = 'number'), 180));
   v_count bigint;
 begin
   delete from integration.system_events e where e.id in (
     select x.id from integration.system_events x
-    where x.created_at < now() - interval '180 days' and x.status = 'processed'
-    order by x.created_at limit 50000 for update skip locked);
+    where x.created_at < v_before
+    order by x.created_at nulls first, x.id limit 50000 for update skip locked);
   get diagnostics v_count = row_count;
   return v_count;
 end $$;

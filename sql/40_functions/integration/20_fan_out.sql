@@ -75,8 +75,8 @@ begin
   return v_count;
 end $$;
 
--- Hands events that nobody has looked at yet to their subscriptions, and marks them processed. Up to `batch`
--- of a tenant; one worker at a time for a tenant, or a later event could overtake an earlier one.
+-- Hands events to their subscriptions and marks them dispatched, which is the sender's mark; the status is the consumer's. Up to
+-- `batch` of a tenant; one worker at a time for a tenant, or a later event could overtake an earlier one.
 -- Only tenants with an active subscription are looked at. Answers {events, deliveries}.
 create or replace function private.webhooks_fan_out(batch integer default 500) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -101,10 +101,7 @@ begin
       order by e.position limit batch for update) p;
     continue when v_ids is null;
     v_deliveries := v_deliveries + private.deliveries_add(v_ids);
-    update integration.system_events e set is_dispatched = true,
-      status = case e.status when 'pending' then 'processed' else e.status end,
-      processed_at = case e.status when 'pending' then now() else e.processed_at end
-    where e.id = any (v_ids);
+    update integration.system_events e set is_dispatched = true where e.id = any (v_ids);
     v_events := v_events + cardinality(v_ids);
   end loop;
   return jsonb_build_object('events', v_events, 'deliveries', v_deliveries);

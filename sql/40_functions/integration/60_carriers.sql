@@ -23,10 +23,10 @@ begin
 end $$;
 
 -- Sets what is sent. {carrier_code, is_enabled?, prefer_internal?, default_price?, credentials_print?,
--- made: {credentials?, was?, secret?}} -> {carrier, tenant_id, webhook_secret?}: the sealed secret when this call enabled
+-- made: {credentials?, was?, missing?, secret?}} -> {carrier, tenant_id, webhook_secret?}: the sealed secret when this call enabled
 -- a carrier with a webhook. An existing secret stays. was: the sealed credentials that the new ones were made from; when
--- others stand there by now nothing is written. Fails: carrier_not_found, service_unavailable (field credentials: make
--- them again).
+-- others stand there by now nothing is written. missing: the credentials that the carrier is then without. Fails:
+-- carrier_not_found, carrier_incomplete (field: the first, missing: all), service_unavailable (field credentials: make them again).
 create or replace function integration.carrier_configure(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -38,7 +38,7 @@ begin
   insert into integration.tenant_carriers (tenant_id, carrier_code) values (v_tenant, c.code)
   on conflict (tenant_id, carrier_code) do nothing;
   select t.* into v_was from integration.tenant_carriers t where t.tenant_id = v_tenant and t.carrier_code = c.code for update;
-  if input #>> '{made,credentials}' is not null and v_was.credentials is distinct from input #>> '{made,was}' then
+  if input -> 'made' ? 'was' and v_was.credentials is distinct from input #>> '{made,was}' then
     perform app.fail('service_unavailable', '{"field": "credentials"}');
   end if;
   update integration.tenant_carriers t set
@@ -49,6 +49,9 @@ begin
     webhook_secret = case when c.supports_webhook and (input ->> 'is_enabled')::boolean
       then coalesce(t.webhook_secret, input #>> '{made,secret}') else t.webhook_secret end
   where t.id = v_was.id returning t.* into v_is;
+  if v_is.is_enabled and input #> '{made,missing,0}' is not null then
+    perform app.fail('carrier_incomplete', jsonb_build_object('field', input #> '{made,missing,0}', 'missing', input #> '{made,missing}'));
+  end if;
   return jsonb_build_object('tenant_id', v_tenant, 'carrier', integration.carrier_shown(c.code),
     'webhook_secret', case when c.supports_webhook and v_is.is_enabled and not v_was.is_enabled then v_is.webhook_secret end);
 end $$;

@@ -16,14 +16,14 @@ end $$;
 -- to be forgotten: events on their way are signed with it.
 -- {gateway_code, is_active?, settings?, secrets? {name: sealed}, webhook_secret_print?, forget_previous_secret?,
 --  needs: [names of settings and secrets without which it cannot be used]} -> the gateway
--- Fails: gateway_incomplete (field).
+-- Fails: gateway_incomplete (field: the first, missing: all).
 create or replace function money.gateway_put(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_code text := input ->> 'gateway_code';
   g money.payment_gateways;
-  v_missing text;
+  v_missing jsonb;
 begin
   insert into money.payment_gateways (tenant_id, gateway_code) values (v_tenant, v_code)
   on conflict on constraint gateway_configured do nothing;
@@ -38,10 +38,11 @@ begin
   g.secrets := g.secrets || coalesce(input -> 'secrets', '{}');
   g.is_active := coalesce((input ->> 'is_active')::boolean, g.is_active);
   if g.is_active then
-    select n.name into v_missing from jsonb_array_elements_text(input -> 'needs') with ordinality n (name, position)
-    where not (g.settings ? n.name or g.secrets ? n.name) order by n.position limit 1;
-    if found then
-      perform app.fail('gateway_incomplete', jsonb_build_object('field', v_missing));
+    select jsonb_agg(n.name order by n.position) into v_missing
+    from jsonb_array_elements_text(input -> 'needs') with ordinality n (name, position)
+    where not (g.settings ? n.name or g.secrets ? n.name);
+    if v_missing is not null then
+      perform app.fail('gateway_incomplete', jsonb_build_object('field', v_missing -> 0, 'missing', v_missing));
     end if;
   end if;
   update money.payment_gateways x set is_active = g.is_active, settings = g.settings, secrets = g.secrets,

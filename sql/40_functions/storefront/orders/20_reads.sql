@@ -1,5 +1,14 @@
 -- An order as its customer and its shop read it.
 
+-- A payment of an order as responses show it; cash is called as the order calls it.
+create or replace function storefront.payment_to_json(p money.payments) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status,
+    'payment_method', case p.payment_method when 'cash' then 'cash_on_delivery' else p.payment_method end, 'amount', p.amount,
+    'gateway_transaction_id', p.gateway_transaction_id, 'created_at', p.created_at, 'processed_at', p.processed_at);
+end $$;
+
 -- The customer's view: camelCase, with payments in snake_case as documented.
 create or replace function storefront.order_for_customer(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -17,9 +26,7 @@ begin
     'market', jsonb_build_object('id', o.market_id, 'name', private.store_of_order(o.id),
       'settings', jsonb_build_object('currency', o.currency, 'deliveryFee', o.shipping_cost)),
     'payments', (
-      select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
-        'amount', p.amount, 'gateway_transaction_id', p.gateway_transaction_id, 'created_at', p.created_at,
-        'processed_at', p.processed_at) order by p.created_at, p.id), '[]')
+      select coalesce(jsonb_agg(storefront.payment_to_json(p) order by p.created_at, p.id), '[]')
       from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id));
 end $$;
 
@@ -121,9 +128,8 @@ begin
   return to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id,changed}'::text[]
     || jsonb_build_object(
     'payments', (
-      select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
-        'amount', p.amount, 'gateway_code', p.gateway_code, 'gateway_transaction_id', p.gateway_transaction_id,
-        'created_at', p.created_at, 'processed_at', p.processed_at) order by p.created_at, p.id), '[]')
+      select coalesce(jsonb_agg(storefront.payment_to_json(p) || jsonb_build_object('gateway_code', p.gateway_code)
+        order by p.created_at, p.id), '[]')
       from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id),
     'status_history', (
       select coalesce(jsonb_agg(jsonb_build_object('status', h.status, 'timestamp', h.created_at, 'note', h.note,

@@ -27,7 +27,7 @@ begin
 end $$;
 
 -- Where an order goes: one of the caller's addresses, or one that is told, put into his book when he says so.
--- {address_id} or {address, save_to_address_book} -> {id?, full_address, city, country, latitude, longitude, contact_info}
+-- Without a city it is that of the zone it lies in. {address_id} or {address, save_to_address_book} -> {id?, full_address, city, country, latitude, longitude, contact_info}
 -- Fails: address_not_found.
 create or replace function storefront.order_address(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -43,6 +43,10 @@ begin
     v_address := storefront.customer_address_create(v_address);
   else
     v_address := v_address - 'id';
+    if v_address ->> 'city' is null then
+      v_address := v_address || jsonb_build_object('city', delivery.city_of_zone(app.tenant_id(), delivery.zone_at(app.tenant_id(),
+        (v_address ->> 'latitude')::double precision, (v_address ->> 'longitude')::double precision)));
+    end if;
   end if;
   return jsonb_build_object('id', v_address -> 'id', 'full_address', v_address -> 'full_address', 'city', v_address -> 'city',
     'country', v_address -> 'country', 'latitude', v_address -> 'latitude', 'longitude', v_address -> 'longitude',

@@ -65,4 +65,5 @@ export const storeErrors = {
   gateway_unavailable: 503,
   payment_event_not_found: 404,
   payment_event_not_open: 409,
+  payment_action_not_possible: { status: 409, fields: ["field", "reason"] },
 } as const;

@@ -38,7 +38,9 @@ create table if not exists money.payment_webhook_events (
   outcome text not null default 'ignored' check (outcome in ('processed', 'ignored', 'unmatched')),
   reason text,
   payment_id uuid,
-  resolution text check (resolution in ('refunded_at_gateway', 'credited_by_adjustment', 'dismissed')),
+  resolution text check (resolution in ('refunded_at_gateway', 'credited_by_adjustment', 'accepted', 'dismissed')),
+  -- What the books did with the money; null: nothing.
+  action text check (action in ('refund', 'credit_wallet', 'accept')),
   resolution_note text,
   resolved_by uuid references tenancy.profiles (id) on delete set null,
   resolved_at timestamptz,
@@ -46,6 +48,7 @@ create table if not exists money.payment_webhook_events (
   unique (tenant_id, id),
   constraint webhook_event_taken unique (gateway_code, event_key),
   constraint only_unmatched_is_resolved check (resolution is null or outcome = 'unmatched'),
+  constraint actions_are_resolved check (action is null or resolution is not null),
   constraint resolved_says_when check ((resolution is null) = (resolved_at is null)),
   foreign key (tenant_id, payment_id) references money.payments (tenant_id, id) on delete restrict
 );

@@ -28,7 +28,7 @@ select app.tenant_table('money.payment_gateways', own => '{}', writes => 'insert
 select app.tenant_table('money.payment_webhook_events', own => '{}', writes => '', writers => $$app.has_permission('manage:tenant')$$,
   hidden => 'raw_body');
 -- An event is what it was; what may be said of it later is how it was settled.
-grant update (resolution, resolution_note, resolved_by, resolved_at) on money.payment_webhook_events to barid_caller;
+grant update (resolution, action, resolution_note, resolved_by, resolved_at) on money.payment_webhook_events to barid_caller;
 select app.touched('money.payment_gateways');
 
 select app.counted('storefront_orders', 'storefront.storefront_orders', '{status_group,status}');

@@ -52,6 +52,10 @@ from (values
   ('{cod.mismatch}', 'delivery', 'tenant', '{"differences": "array"}'),
   ('{wallet.topped_up}', 'payment', 'payment',
     '{"payment_id": "uuid", "account_id": "uuid", "amount": "number", "currency": "string"}'),
+  ('{payment.unmatched}', 'payment', 'payment_webhook_event',
+    '{"payment_event_id": "uuid", "gateway_code": "string", "reason": "string", "payment_id": "uuid?", "order_id": "uuid?",
+      "gateway_order_id": "string?", "gateway_transaction_id": "string?", "amount": "string?", "amount_unit": "string?",
+      "currency": "string?"}'),
 
   -- Warehouses.
   ('{picking_order.started,picking_order.completed,picking_order.cancelled,picking_order.handed_off}', 'warehousing', 'picking_order',

@@ -1364,7 +1364,9 @@ create table if not exists money.payment_webhook_events (
   outcome text not null default 'ignored' check (outcome in ('processed', 'ignored', 'unmatched')),
   reason text,
   payment_id uuid,
-  resolution text check (resolution in ('refunded_at_gateway', 'credited_by_adjustment', 'dismissed')),
+  resolution text check (resolution in ('refunded_at_gateway', 'credited_by_adjustment', 'accepted', 'dismissed')),
+  -- What the books did with the money; null: nothing.
+  action text check (action in ('refund', 'credit_wallet', 'accept')),
   resolution_note text,
   resolved_by uuid references tenancy.profiles (id) on delete set null,
   resolved_at timestamptz,
@@ -1372,6 +1374,7 @@ create table if not exists money.payment_webhook_events (
   unique (tenant_id, id),
   constraint webhook_event_taken unique (gateway_code, event_key),
   constraint only_unmatched_is_resolved check (resolution is null or outcome = 'unmatched'),
+  constraint actions_are_resolved check (action is null or resolution is not null),
   constraint resolved_says_when check ((resolution is null) = (resolved_at is null)),
   foreign key (tenant_id, payment_id) references money.payments (tenant_id, id) on delete restrict
 );
@@ -4367,7 +4370,7 @@ create view money.webhook_events_list with (security_invoker = true) as
 select e.id, e.gateway_code, e.event_type, e.proof, e.outcome, e.reason, e.payment_id, p.order_id,
   e.facts ->> 'gateway_order_id' as gateway_order_id, e.facts ->> 'transaction_id' as gateway_transaction_id,
   e.facts ->> 'amount' as amount, e.facts ->> 'unit' as amount_unit, e.facts ->> 'currency' as currency,
-  e.resolution, e.resolution_note, e.resolved_by, e.resolved_at, e.outcome = 'unmatched' and e.resolution is null as is_open, e.created_at
+  e.resolution, e.action, e.resolution_note, e.resolved_by, e.resolved_at, e.outcome = 'unmatched' and e.resolution is null as is_open, e.created_at
 from money.payment_webhook_events e
 left join money.payments p on p.tenant_id = e.tenant_id and p.id = e.payment_id
 where e.tenant_id = (select app.tenant_id());
@@ -15662,27 +15665,6 @@ begin
 end $$;
 grant execute on function private.gateway_signers(text, text) to barid_api;
 
--- Settles an event that matched no payment. {event_id, resolution, note?} -> the event
--- Fails: payment_event_not_found, payment_event_not_open.
-create or replace function money.webhook_event_resolve(input jsonb) returns jsonb
-language plpgsql set search_path = '' as $$
-declare
-  v_tenant uuid := app.tenant_id();
-  e money.payment_webhook_events;
-begin
-  select * into e from money.payment_webhook_events x
-  where x.tenant_id = v_tenant and x.id = (input ->> 'event_id')::uuid for update;
-  if e.id is null then
-    perform app.fail('payment_event_not_found');
-  elsif e.outcome <> 'unmatched' or e.resolution is not null then
-    perform app.fail('payment_event_not_open');
-  end if;
-  update money.payment_webhook_events x set resolution = input ->> 'resolution', resolution_note = input ->> 'note',
-    resolved_by = app.user_id(), resolved_at = now()
-  where x.tenant_id = v_tenant and x.id = e.id;
-  return (select to_jsonb(l) from money.webhook_events_list l where l.id = e.id);
-end $$;
-
 -- The tenant secrets are sealed for. -> {tenant_id}
 create or replace function money.gateway_owner(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -15989,6 +15971,11 @@ begin
     if p.status = 'SUCCESS' and p.gateway_transaction_id = facts ->> 'transaction_id' then
       reason := 'already_processed';
       return;
+    elsif exists (select from money.payment_webhook_events e
+        where e.tenant_id = p.tenant_id and e.payment_id = p.id and e.action is not null
+          and e.facts ->> 'transaction_id' = payment_follow.facts ->> 'transaction_id') then
+      reason := 'already_resolved';
+      return;
     end if;
     reason := private.payment_judged(p, o, facts);
     if reason is null then
@@ -16007,7 +15994,8 @@ begin
   end if;
 end $$;
 
--- Writes down what the gateway itself gave back. -> why it cannot be, or null
+-- Writes down what the gateway itself gave back. What an administrator booked as given back there only gets the gateway's number.
+-- -> why it cannot be, or null
 create or replace function private.payment_refunded(p money.payments, facts jsonb) returns text
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -16022,6 +16010,12 @@ begin
   end if;
   v_amount := (facts ->> 'amount')::numeric / case facts ->> 'unit' when 'minor'
     then 10 ^ private.minor_digits(p) else 1 end;
+  update money.payments x set gateway_transaction_id = facts ->> 'refund_id'
+  where x.tenant_id = p.tenant_id and x.account_id = p.account_id and x.type = 'REFUND' and x.reference = p.id::text and x.amount = v_amount
+    and x.gateway_transaction_id like 'resolved-%';
+  if found then
+    return 'already_refunded';
+  end if;
   select coalesce(sum(case x.type when 'REFUND' then -x.amount else x.amount end), 0) into v_left from money.payments x
   where x.tenant_id = p.tenant_id and x.status = 'SUCCESS' and (x.id = p.id or (x.type = 'REFUND' and (x.order_id = p.order_id or x.reference = p.id::text)));
   if v_amount > v_left or v_amount <= 0 or v_amount <> round(v_amount, 3) then
@@ -16059,6 +16053,7 @@ declare
   o storefront.storefront_orders;
   v_named uuid[];
   v_event uuid;
+  v_is_new boolean;
   v_end record;
 begin
   -- A refund names the payment it gives back, everything else our number or the gateway's, or our order by its id: of
@@ -16086,7 +16081,8 @@ begin
   insert into money.payment_webhook_events (tenant_id, gateway_code, event_key, event_type, proof, raw_body, facts, payment_id)
   values (coalesce(p.tenant_id, p_tenants[1]), p_code, p_key, facts ->> 'event', p_proof, p_raw, facts, p.id)
   on conflict on constraint webhook_event_taken do nothing returning id into v_event;
-  if v_event is null then
+  v_is_new := v_event is not null;
+  if not v_is_new then
     update money.payment_webhook_events e set tenant_id = coalesce(p.tenant_id, e.tenant_id), payment_id = coalesce(p.id, e.payment_id)
     where e.gateway_code = p_code and e.event_key = p_key and e.tenant_id = any (p_tenants) and e.outcome = 'unmatched' and e.resolution is null
     returning e.id into v_event;
@@ -16098,13 +16094,189 @@ begin
     update money.payment_webhook_events e set reason = 'payment_unknown',
       outcome = case when facts ->> 'kind' in ('paid', 'refunded') then 'unmatched' else 'ignored' end
     where e.id = v_event returning e.outcome, e.reason into v_end;
+    if v_is_new then
+      perform private.unmatched_announce(v_event);
+    end if;
     return jsonb_build_object('outcome', v_end.outcome, 'reason', v_end.reason);
   end if;
   v_end := private.payment_follow(p, o, facts);
   update money.payment_webhook_events e set outcome = v_end.outcome, reason = v_end.reason where e.id = v_event;
+  if v_is_new then
+    perform private.unmatched_announce(v_event);
+  end if;
   return jsonb_build_object('outcome', v_end.outcome, 'reason', v_end.reason);
 end $$;
 grant execute on function private.payment_apply(text, uuid[], text, text, jsonb, text) to barid_api;
+
+-- sql/40_functions/money/gateways/45_unmatched.sql
+
+-- Money that fits no payment: it is announced once, and an administrator settles it.
+
+-- Announces an event that matched no payment: an event for other modules and a notification for the tenant's administrators. Once for
+-- each transaction of a payment, however many events name it.
+create or replace function private.unmatched_announce(p_event uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  e money.payment_webhook_events;
+  v_data jsonb;
+begin
+  select * into e from money.payment_webhook_events x where x.tenant_id = v_tenant and x.id = p_event;
+  if e.outcome <> 'unmatched' or exists (
+      select from money.payment_webhook_events x
+      where x.tenant_id = v_tenant and x.payment_id = e.payment_id and x.id <> e.id and x.outcome = 'unmatched' and x.resolution is null
+        and x.facts ->> 'kind' = e.facts ->> 'kind' and x.facts ->> 'transaction_id' = e.facts ->> 'transaction_id') then
+    return;
+  end if;
+  v_data := jsonb_build_object('payment_event_id', e.id, 'gateway_code', e.gateway_code, 'reason', e.reason, 'payment_id', e.payment_id,
+    'order_id', (select p.order_id from money.payments p where p.tenant_id = v_tenant and p.id = e.payment_id),
+    'gateway_order_id', e.facts -> 'gateway_order_id', 'gateway_transaction_id', e.facts -> 'transaction_id',
+    'amount', e.facts -> 'amount', 'amount_unit', e.facts -> 'unit', 'currency', e.facts -> 'currency');
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'payment.unmatched', 'source_module', 'payment',
+    'entity_type', 'payment_webhook_event', 'entity_id', e.id, 'event_data', v_data)));
+  perform storefront.notify_tenant_admins('payment_unmatched', v_data);
+end $$;
+
+-- The amount of an event in the currency of the payment it names, or why nothing can be done with it here.
+create or replace function private.unmatched_amount(e money.payment_webhook_events, p money.payments, out amount numeric, out refusal text)
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  refusal := case
+    when e.facts ->> 'kind' <> 'paid' then 'not_a_payment'
+    when p.id is null then 'payment_unknown'
+    when not exists (select from tenancy.currencies c
+      where c.code = p.currency and upper(e.facts ->> 'currency') in (c.code, c.numeric_code)) then 'currency_differs'
+    when coalesce(e.facts ->> 'amount', '') !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' then 'amount_differs'
+    when coalesce(e.facts ->> 'transaction_id', '') = '' then 'transaction_missing'
+    when exists (select from money.payments x
+      where x.gateway_code = e.gateway_code and x.gateway_transaction_id = e.facts ->> 'transaction_id') then 'transaction_already_used'
+  end;
+  if refusal is null then
+    amount := (e.facts ->> 'amount')::numeric / case e.facts ->> 'unit' when 'minor' then 10 ^ private.minor_digits(p) else 1 end;
+    if amount <= 0 or amount <> round(amount, money.decimals_of(p.currency)) then
+      refusal := 'amount_differs';
+    end if;
+  end if;
+end $$;
+
+-- Takes the money as the payment it was meant to be. p and o are locked. A short payment of an order is all that the shop asks for: the
+-- difference becomes its discount. -> why that cannot be, or null
+create or replace function private.unmatched_accept(e money.payment_webhook_events, p money.payments, o storefront.storefront_orders, p_amount numeric)
+returns text
+language plpgsql security definer set search_path = '' as $$
+begin
+  if p.status = 'SUCCESS' or o.payment_status = 'paid' then
+    return 'already_paid';
+  elsif p.status = 'CANCELLED' or o.status not in ('pending', 'awaiting_approval') then
+    return 'order_cancelled';
+  elsif o.id is not null and p_amount > o.total_price then
+    return 'amount_differs';
+  end if;
+  update storefront.storefront_orders x set discount_amount = x.discount_amount + x.total_price - p_amount, total_price = p_amount
+  where x.tenant_id = o.tenant_id and x.id = o.id and x.total_price <> p_amount;
+  update money.payments x set status = 'CANCELLED', processed_at = now()
+  where x.tenant_id = p.tenant_id and x.order_id = p.order_id and x.type = 'ORDER' and x.status = 'pending' and x.id <> p.id;
+  update money.payments x set amount = p_amount where x.tenant_id = p.tenant_id and x.id = p.id returning * into p;
+  perform private.payment_made(p, e.facts ->> 'transaction_id', e.facts ->> 'terminal');
+  return null;
+end $$;
+
+-- Books the money into a wallet, as a payment of its own. -> the payment
+create or replace function private.unmatched_book(e money.payment_webhook_events, p money.payments, p_account uuid, p_amount numeric)
+returns money.payments
+language plpgsql security definer set search_path = '' as $$
+declare
+  r money.payments;
+begin
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, gateway_code, reference, snapshot,
+    actor_id)
+  values (p.tenant_id, 'WALLET', 'WALLET_TOPUP', 'pending', 'gateway', p_amount, p.currency, p_account, p.gateway_code, p.reference,
+    jsonb_build_object('payment_event_id', e.id, 'payment_id', p.id, 'order_id', p.order_id), app.user_id())
+  returning * into r;
+  perform private.payment_made(r, e.facts ->> 'transaction_id', e.facts ->> 'terminal');
+  select * into r from money.payments x where x.tenant_id = r.tenant_id and x.id = r.id;
+  return r;
+end $$;
+
+-- Moves the money of an event that matched no payment. Locks the order, the payment and the event, in this order.
+-- refund: it is given back at the gateway, and the books show it coming and going. credit_wallet: it goes to the wallet of the customer, or
+-- to the one it was meant for. accept: it is the payment. Fails: forbidden, payment_event_not_found, payment_event_not_open,
+-- payment_action_not_possible (reason), insufficient_wallet_balance.
+create or replace function private.unmatched_settle(p_event uuid, p_action text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  e money.payment_webhook_events;
+  p money.payments;
+  o storefront.storefront_orders;
+  v_amount numeric;
+  v_refusal text;
+begin
+  if not app.has_permission('manage:tenant') then
+    perform app.fail('forbidden');
+  end if;
+  select x.* into p from money.payment_webhook_events w
+  join money.payments x on x.tenant_id = w.tenant_id and x.id = w.payment_id where w.tenant_id = v_tenant and w.id = p_event;
+  select * into o from storefront.storefront_orders x where x.tenant_id = v_tenant and x.id = p.order_id for no key update;
+  select * into p from money.payments x where x.tenant_id = v_tenant and x.id = p.id for no key update;
+  e := private.unmatched_hold(p_event);
+  select u.amount, u.refusal into v_amount, v_refusal from private.unmatched_amount(e, p) u;
+  if v_refusal is null and p_action = 'accept' then
+    v_refusal := private.unmatched_accept(e, p, o, v_amount);
+  elsif v_refusal is null and p_action = 'credit_wallet' then
+    perform private.unmatched_book(e, p, case when o.id is null then p.account_id
+      else money.account_of('wallet', 'customer', o.user_id, o.currency) end, v_amount);
+  elsif v_refusal is null then
+    v_refusal := private.payment_refunded(
+      private.unmatched_book(e, p, money.account_of('wallet', 'tenant', null, p.currency), v_amount),
+      jsonb_build_object('refund_id', 'resolved-' || e.id, 'amount', v_amount::text, 'unit', 'major'));
+  end if;
+  if v_refusal is not null then
+    perform app.fail('payment_action_not_possible', jsonb_build_object('field', 'action', 'reason', v_refusal));
+  end if;
+exception when unique_violation then
+  -- Another payment took the transaction meanwhile.
+  perform app.fail('payment_action_not_possible', '{"field": "action", "reason": "transaction_already_used"}');
+end $$;
+
+-- An event that matched no payment, locked. Fails: payment_event_not_found, payment_event_not_open.
+create or replace function private.unmatched_hold(p_event uuid) returns money.payment_webhook_events
+language plpgsql security definer set search_path = '' as $$
+declare
+  e money.payment_webhook_events;
+begin
+  select * into e from money.payment_webhook_events x
+  where x.tenant_id = app.tenant_id() and x.id = p_event and app.has_permission('manage:tenant') for update;
+  if e.id is null then
+    perform app.fail('payment_event_not_found');
+  elsif e.outcome <> 'unmatched' or e.resolution is not null then
+    perform app.fail('payment_event_not_open');
+  end if;
+  return e;
+end $$;
+grant execute on function private.unmatched_settle(uuid, text), private.unmatched_hold(uuid) to barid_caller;
+
+-- Settles an event that matched no payment; with an action its money moves, and other events of the same transaction are settled with it.
+-- {event_id, resolution, action?: refund | credit_wallet | accept, note?} -> the event
+-- Fails: payment_event_not_found, payment_event_not_open, payment_action_not_possible, insufficient_wallet_balance.
+create or replace function money.webhook_event_resolve(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_id uuid := (input ->> 'event_id')::uuid;
+  e money.payment_webhook_events;
+begin
+  if input ->> 'action' is not null then
+    perform private.unmatched_settle(v_id, input ->> 'action');
+  end if;
+  e := private.unmatched_hold(v_id);
+  update money.payment_webhook_events x set resolution = input ->> 'resolution', resolution_note = input ->> 'note',
+    action = input ->> 'action', resolved_by = app.user_id(), resolved_at = now()
+  where x.tenant_id = v_tenant and (x.id = e.id or (input ->> 'action' is not null and x.payment_id = e.payment_id
+    and x.outcome = 'unmatched' and x.resolution is null and x.facts ->> 'kind' = 'paid'
+    and x.facts ->> 'transaction_id' = e.facts ->> 'transaction_id'));
+  return (select to_jsonb(l) from money.webhook_events_list l where l.id = e.id);
+end $$;
 
 -- sql/40_functions/money/gateways/50_topups.sql
 
@@ -19215,6 +19387,12 @@ begin
     old.subtotal := new.subtotal;
     old.total_price := new.total_price;
   end if;
+  -- Less than asked may be accepted before approval; the difference is a discount.
+  if new.discount_amount > old.discount_amount and new.discount_amount - old.discount_amount = old.total_price - new.total_price
+      and old.status in ('pending', 'awaiting_approval') and old.payment_status <> 'paid' then
+    old.discount_amount := new.discount_amount;
+    old.total_price := new.total_price;
+  end if;
   if (new.tenant_id, new.order_number, new.market_id, new.user_id, new.cart_id, new.payment_method, new.payment_method_type_id, new.currency,
       new.subtotal, new.tax_amount, new.shipping_cost, new.discount_amount, new.total_price, new.total_items, new.created_at)
     is distinct from (old.tenant_id, old.order_number, old.market_id, old.user_id, old.cart_id, old.payment_method, old.payment_method_type_id,
@@ -19413,9 +19591,10 @@ begin
 end $$;
 grant execute on function private.orders_settle() to barid_caller;
 
--- True when money came for an order that fitted none of its payments, and nobody has settled it yet.
+-- True when money came for an order that fitted none of its payments, and nobody has settled it yet. A definer: customers do not see
+-- what gateways reported.
 create or replace function private.order_money_is_looked_for(o storefront.storefront_orders) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable security definer set search_path = '' as $$
 begin
   return exists (
     select from money.payments p
@@ -19423,6 +19602,8 @@ begin
     where p.tenant_id = o.tenant_id and p.order_id = o.id and e.outcome = 'unmatched' and e.resolution is null
       and e.facts ->> 'kind' = 'paid');
 end $$;
+
+grant execute on function private.order_money_is_looked_for(storefront.storefront_orders) to barid_caller;
 
 -- Ends gateway orders nobody paid for a day: they are cancelled, and no payment is waited for. One that money came for
 -- which somebody has to look at stays open until that is settled. A few hundred at a time; whoever is at work on one
@@ -19711,7 +19892,7 @@ begin
     'paymentStatus', o.payment_status, 'paymentMethod', o.payment_method, 'subtotal', o.subtotal, 'taxAmount', o.tax_amount,
     'deliveryFee', o.shipping_cost, 'discountAmount', o.discount_amount, 'totalPrice', o.total_price, 'currency', o.currency,
     'totalItems', o.total_items, 'fulfilment', o.fulfilment, 'customerNotes', o.customer_notes, 'shippingAddress', o.shipping_address,
-    'createdAt', o.created_at, 'updatedAt', o.updated_at,
+    'createdAt', o.created_at, 'updatedAt', o.updated_at, 'refund_due', private.order_money_is_looked_for(o),
     'items', (
       select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'variantId', i.variant_id, 'productId', i.product_id,
         'productName', i.product_name, 'sku', i.sku, 'attributes', i.attributes, 'images', i.images, 'quantity', i.quantity,
@@ -26794,7 +26975,7 @@ select app.tenant_table('money.payment_gateways', own => '{}', writes => 'insert
 select app.tenant_table('money.payment_webhook_events', own => '{}', writes => '', writers => $$app.has_permission('manage:tenant')$$,
   hidden => 'raw_body');
 -- An event is what it was; what may be said of it later is how it was settled.
-grant update (resolution, resolution_note, resolved_by, resolved_at) on money.payment_webhook_events to barid_caller;
+grant update (resolution, action, resolution_note, resolved_by, resolved_at) on money.payment_webhook_events to barid_caller;
 select app.touched('money.payment_gateways');
 
 select app.counted('storefront_orders', 'storefront.storefront_orders', '{status_group,status}');
@@ -27067,6 +27248,10 @@ from (values
   ('{cod.mismatch}', 'delivery', 'tenant', '{"differences": "array"}'),
   ('{wallet.topped_up}', 'payment', 'payment',
     '{"payment_id": "uuid", "account_id": "uuid", "amount": "number", "currency": "string"}'),
+  ('{payment.unmatched}', 'payment', 'payment_webhook_event',
+    '{"payment_event_id": "uuid", "gateway_code": "string", "reason": "string", "payment_id": "uuid?", "order_id": "uuid?",
+      "gateway_order_id": "string?", "gateway_transaction_id": "string?", "amount": "string?", "amount_unit": "string?",
+      "currency": "string?"}'),
 
   -- Warehouses.
   ('{picking_order.started,picking_order.completed,picking_order.cancelled,picking_order.handed_off}', 'warehousing', 'picking_order',

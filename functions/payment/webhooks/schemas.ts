@@ -5,7 +5,13 @@ import { Id, LongText, Pagination, Timestamp } from "../../../shared/schemas.ts"
 export const Received = z.object({});
 
 const outcomes = ["processed", "ignored", "unmatched"] as const;
-const resolutions = ["refunded_at_gateway", "credited_by_adjustment", "dismissed"] as const;
+const resolutions = [
+  "refunded_at_gateway",
+  "credited_by_adjustment",
+  "accepted",
+  "dismissed",
+] as const;
+const actions = ["refund", "credit_wallet", "accept"] as const;
 
 const Event = z.object({
   id: Id,
@@ -22,6 +28,8 @@ const Event = z.object({
   amount_unit: z.string().nullable(),
   currency: z.string().nullable(),
   resolution: z.enum(resolutions).nullable(),
+  /** What the books did with the money; null: nothing. */
+  action: z.enum(actions).nullable(),
   resolution_note: z.string().nullable(),
   resolved_by: Id.nullable(),
   resolved_at: Timestamp.nullable(),
@@ -46,4 +54,11 @@ export const webhookEvents = defineList({
 export const EventsResponse = z.object({ data: z.array(Event), pagination: Pagination });
 export const EventResponse = z.object({ data: Event });
 
-export const Resolve = z.object({ resolution: z.enum(resolutions), note: LongText.optional() });
+export const Resolve = z.object({
+  resolution: z.enum(resolutions),
+  action: z.enum(actions).nullish().meta({
+    description:
+      "`refund`: given back at the gateway, booked as coming and going; `credit_wallet`: to the customer's wallet; `accept`: it is the payment, and what is missing a discount. Left out, nothing is booked",
+  }),
+  note: LongText.optional(),
+});

@@ -104,6 +104,8 @@ export const CustomerOrder = z.object({
   fulfilment: Fulfilment,
   customerNotes: z.string().nullable(),
   shippingAddress: JsonObject,
+  /** Money came that fits no payment of the order, and the store has not settled it yet. */
+  refund_due: z.boolean(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
   items: z.array(z.object({

@@ -20,6 +20,7 @@ const texts = {
   market_submitted: "notification_market_submitted",
   market_approved: "notification_market_approved",
   market_rejected: "notification_market_rejected",
+  payment_unmatched: "notification_payment_unmatched",
   tenant_invitation: "notification_tenant_invitation",
 } as const satisfies Record<string, MessageKey>;
 

@@ -77,27 +77,6 @@ begin
 end $$;
 grant execute on function private.gateway_signers(text, text) to barid_api;
 
--- Settles an event that matched no payment. {event_id, resolution, note?} -> the event
--- Fails: payment_event_not_found, payment_event_not_open.
-create or replace function money.webhook_event_resolve(input jsonb) returns jsonb
-language plpgsql set search_path = '' as $$
-declare
-  v_tenant uuid := app.tenant_id();
-  e money.payment_webhook_events;
-begin
-  select * into e from money.payment_webhook_events x
-  where x.tenant_id = v_tenant and x.id = (input ->> 'event_id')::uuid for update;
-  if e.id is null then
-    perform app.fail('payment_event_not_found');
-  elsif e.outcome <> 'unmatched' or e.resolution is not null then
-    perform app.fail('payment_event_not_open');
-  end if;
-  update money.payment_webhook_events x set resolution = input ->> 'resolution', resolution_note = input ->> 'note',
-    resolved_by = app.user_id(), resolved_at = now()
-  where x.tenant_id = v_tenant and x.id = e.id;
-  return (select to_jsonb(l) from money.webhook_events_list l where l.id = e.id);
-end $$;
-
 -- The tenant secrets are sealed for. -> {tenant_id}
 create or replace function money.gateway_owner(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$

@@ -45,6 +45,11 @@ begin
     if p.status = 'SUCCESS' and p.gateway_transaction_id = facts ->> 'transaction_id' then
       reason := 'already_processed';
       return;
+    elsif exists (select from money.payment_webhook_events e
+        where e.tenant_id = p.tenant_id and e.payment_id = p.id and e.action is not null
+          and e.facts ->> 'transaction_id' = payment_follow.facts ->> 'transaction_id') then
+      reason := 'already_resolved';
+      return;
     end if;
     reason := private.payment_judged(p, o, facts);
     if reason is null then
@@ -63,7 +68,8 @@ begin
   end if;
 end $$;
 
--- Writes down what the gateway itself gave back. -> why it cannot be, or null
+-- Writes down what the gateway itself gave back. What an administrator booked as given back there only gets the gateway's number.
+-- -> why it cannot be, or null
 create or replace function private.payment_refunded(p money.payments, facts jsonb) returns text
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -78,6 +84,12 @@ begin
   end if;
   v_amount := (facts ->> 'amount')::numeric / case facts ->> 'unit' when 'minor'
     then 10 ^ private.minor_digits(p) else 1 end;
+  update money.payments x set gateway_transaction_id = facts ->> 'refund_id'
+  where x.tenant_id = p.tenant_id and x.account_id = p.account_id and x.type = 'REFUND' and x.reference = p.id::text and x.amount = v_amount
+    and x.gateway_transaction_id like 'resolved-%';
+  if found then
+    return 'already_refunded';
+  end if;
   select coalesce(sum(case x.type when 'REFUND' then -x.amount else x.amount end), 0) into v_left from money.payments x
   where x.tenant_id = p.tenant_id and x.status = 'SUCCESS' and (x.id = p.id or (x.type = 'REFUND' and (x.order_id = p.order_id or x.reference = p.id::text)));
   if v_amount > v_left or v_amount <= 0 or v_amount <> round(v_amount, 3) then
@@ -115,6 +127,7 @@ declare
   o storefront.storefront_orders;
   v_named uuid[];
   v_event uuid;
+  v_is_new boolean;
   v_end record;
 begin
   -- A refund names the payment it gives back, everything else our number or the gateway's, or our order by its id: of
@@ -142,7 +155,8 @@ begin
   insert into money.payment_webhook_events (tenant_id, gateway_code, event_key, event_type, proof, raw_body, facts, payment_id)
   values (coalesce(p.tenant_id, p_tenants[1]), p_code, p_key, facts ->> 'event', p_proof, p_raw, facts, p.id)
   on conflict on constraint webhook_event_taken do nothing returning id into v_event;
-  if v_event is null then
+  v_is_new := v_event is not null;
+  if not v_is_new then
     update money.payment_webhook_events e set tenant_id = coalesce(p.tenant_id, e.tenant_id), payment_id = coalesce(p.id, e.payment_id)
     where e.gateway_code = p_code and e.event_key = p_key and e.tenant_id = any (p_tenants) and e.outcome = 'unmatched' and e.resolution is null
     returning e.id into v_event;
@@ -154,10 +168,16 @@ begin
     update money.payment_webhook_events e set reason = 'payment_unknown',
       outcome = case when facts ->> 'kind' in ('paid', 'refunded') then 'unmatched' else 'ignored' end
     where e.id = v_event returning e.outcome, e.reason into v_end;
+    if v_is_new then
+      perform private.unmatched_announce(v_event);
+    end if;
     return jsonb_build_object('outcome', v_end.outcome, 'reason', v_end.reason);
   end if;
   v_end := private.payment_follow(p, o, facts);
   update money.payment_webhook_events e set outcome = v_end.outcome, reason = v_end.reason where e.id = v_event;
+  if v_is_new then
+    perform private.unmatched_announce(v_event);
+  end if;
   return jsonb_build_object('outcome', v_end.outcome, 'reason', v_end.reason);
 end $$;
 grant execute on function private.payment_apply(text, uuid[], text, text, jsonb, text) to barid_api;

@@ -45,6 +45,12 @@ begin
     old.subtotal := new.subtotal;
     old.total_price := new.total_price;
   end if;
+  -- Less than asked may be accepted before approval; the difference is a discount.
+  if new.discount_amount > old.discount_amount and new.discount_amount - old.discount_amount = old.total_price - new.total_price
+      and old.status in ('pending', 'awaiting_approval') and old.payment_status <> 'paid' then
+    old.discount_amount := new.discount_amount;
+    old.total_price := new.total_price;
+  end if;
   if (new.tenant_id, new.order_number, new.market_id, new.user_id, new.cart_id, new.payment_method, new.payment_method_type_id, new.currency,
       new.subtotal, new.tax_amount, new.shipping_cost, new.discount_amount, new.total_price, new.total_items, new.created_at)
     is distinct from (old.tenant_id, old.order_number, old.market_id, old.user_id, old.cart_id, old.payment_method, old.payment_method_type_id,
@@ -243,9 +249,10 @@ begin
 end $$;
 grant execute on function private.orders_settle() to barid_caller;
 
--- True when money came for an order that fitted none of its payments, and nobody has settled it yet.
+-- True when money came for an order that fitted none of its payments, and nobody has settled it yet. A definer: customers do not see
+-- what gateways reported.
 create or replace function private.order_money_is_looked_for(o storefront.storefront_orders) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable security definer set search_path = '' as $$
 begin
   return exists (
     select from money.payments p
@@ -253,6 +260,8 @@ begin
     where p.tenant_id = o.tenant_id and p.order_id = o.id and e.outcome = 'unmatched' and e.resolution is null
       and e.facts ->> 'kind' = 'paid');
 end $$;
+
+grant execute on function private.order_money_is_looked_for(storefront.storefront_orders) to barid_caller;
 
 -- Ends gateway orders nobody paid for a day: they are cancelled, and no payment is waited for. One that money came for
 -- which somebody has to look at stays open until that is settled. A few hundred at a time; whoever is at work on one

@@ -138,7 +138,7 @@ from (values
       market.deactivated}', 'storefront', 'market',
     '{"market_id": "uuid", "code": "integer", "store_name": "string", "status": "string", "publish_status": "string",
       "needs_reapproval": "boolean", "actor_id": "uuid?"}'),
-  ('{custom_domain.connected,custom_domain.verified,custom_domain.disconnected}', 'storefront', 'custom_domain',
+  ('{custom_domain.connected,custom_domain.verified,custom_domain.unverified,custom_domain.lost,custom_domain.disconnected}', 'storefront', 'custom_domain',
     '{"custom_domain_id": "uuid", "market_id": "uuid", "custom_domain": "string", "status": "string", "actor_id": "uuid?"}'),
 
   -- Companies, and the system itself.

@@ -2888,10 +2888,14 @@ create table if not exists storefront.custom_domains (
   -- Lower case, punycode, nothing but the host.
   custom_domain text not null check (custom_domain ~ '^[a-z0-9.-]{4,253}$'),
   status text not null default 'pending_dns' check (status in ('pending_dns', 'active', 'archived')),
-  -- [{type, name, value, purpose}]: what the owner has to put into his zone.
+  -- [{type, name, name_full, value, purpose}]: what the owner has to put into the zone; name is relative to it, as DNS panels ask for it.
   dns_records jsonb not null check (jsonb_typeof(dns_records) = 'array'),
   dns_checked_at timestamptz,
   dns_verified_at timestamptz,
+  -- Of an active one: since when the records were not found.
+  dns_missing_since timestamptz,
+  -- Since when it waits for its records, or waited last.
+  pending_since timestamptz not null default now(),
   disconnected_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -2900,11 +2904,14 @@ create table if not exists storefront.custom_domains (
   constraint archived_says_when check ((status = 'archived') = (disconnected_at is not null)),
   foreign key (tenant_id, market_id) references storefront.markets (tenant_id, id) on delete restrict
 );
-create unique index if not exists custom_domain_taken on storefront.custom_domains (custom_domain) where status <> 'archived';
+-- A domain belongs to the market that has proven it; claims that are pending hinder nobody.
+create unique index if not exists custom_domain_taken on storefront.custom_domains (custom_domain) where status = 'active';
+create index if not exists custom_domains_claims on storefront.custom_domains (custom_domain) where status <> 'archived';
 create unique index if not exists custom_domain_already_connected on storefront.custom_domains (tenant_id, market_id)
   where status <> 'archived';
 create index if not exists custom_domains_market on storefront.custom_domains (tenant_id, market_id);
-create index if not exists custom_domains_pending on storefront.custom_domains (created_at) where status = 'pending_dns';
+create index if not exists custom_domains_pending on storefront.custom_domains (pending_since) where status = 'pending_dns';
+create index if not exists custom_domains_verified on storefront.custom_domains (dns_checked_at) where status = 'active';
 
 create table if not exists storefront.product_categories (
   id uuid primary key default gen_random_uuid(),
@@ -17070,52 +17077,141 @@ grant execute on function private.changes_from(regclass, timestamptz) to barid_c
 
 -- sql/40_functions/private/domains.sql
 
--- Looking pending domains up again, without anybody asking.
+-- Custom domains across tenants: who has proven one, what becomes of the other claims, and looking them up again by the clock.
 
--- Queues a look-up for each domain that has waited for its records for less than a week and is not queued
--- already. What waited longer is archived: a name nobody proved is free for who owns it. Answers how many were
--- queued. Run by cron.
+-- Publishes what happened to a domain, as an event of its own tenant.
+create or replace function private.domain_event_emit(d storefront.custom_domains, happened text) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+  values (d.tenant_id, 'custom_domain.' || happened, 'storefront', 'custom_domain', d.id, jsonb_build_object('custom_domain_id', d.id,
+    'market_id', d.market_id, 'custom_domain', d.custom_domain, 'status', d.status,
+    'actor_id', case when d.tenant_id = app.tenant_id() then app.user_id() end));
+end $$;
+
+-- The claim of another tenant that has proven a domain: {id, record: its proof of ownership}, or null. For the look-up alone; no answer
+-- shows it.
+create or replace function private.domain_holder(domain text) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('id', d.id, 'record', (
+      select r.record from jsonb_array_elements(d.dns_records) r (record) where r.record ->> 'purpose' = 'ownership' limit 1))
+    from storefront.custom_domains d
+    where d.custom_domain = domain_holder.domain and d.status = 'active' and d.tenant_id is distinct from app.tenant_id());
+end $$;
+
+-- Writes down what a look-up of a domain of the caller's tenant found; complete null: nothing could be found out. A pending one with its
+-- records becomes active, and the claims of others to it end: also the proven one whose record is gone (holder_gone). An active one
+-- without its records for three days is pending again. Those who verify the same domain take turns. -> the domain, or null
+-- Fails: forbidden, custom_domain_taken.
+create or replace function private.domain_note(p_domain uuid, complete boolean, holder_gone uuid default null) returns storefront.custom_domains
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  d storefront.custom_domains;
+  v_lost storefront.custom_domains;
+begin
+  if current_setting('role', true) = 'barid_caller' and not app.has_permission('manage:tenant') then
+    perform app.fail('forbidden');
+  end if;
+  select * into d from storefront.custom_domains x where x.tenant_id = v_tenant and x.id = p_domain;
+  perform pg_advisory_xact_lock(hashtextextended('domain ' || d.custom_domain, 0));
+  select * into d from storefront.custom_domains x
+  where x.tenant_id = v_tenant and x.id = p_domain and x.status <> 'archived' for update;
+  if d.id is null then
+    return null;
+  elsif d.status = 'active' then
+    return private.domain_note_active(d, complete);
+  elsif complete is not true then
+    update storefront.custom_domains x set dns_checked_at = now() where x.tenant_id = v_tenant and x.id = d.id returning * into d;
+    return d;
+  end if;
+  if exists (select from storefront.custom_domains x
+      where x.custom_domain = d.custom_domain and x.status = 'active' and x.id is distinct from holder_gone) then
+    perform app.fail('custom_domain_taken', '{"field": "custom_domain"}');
+  end if;
+  for v_lost in
+    update storefront.custom_domains x set status = 'archived', disconnected_at = now()
+    where x.custom_domain = d.custom_domain and x.status <> 'archived' and x.id <> d.id returning *
+  loop
+    perform private.domain_event_emit(v_lost, 'lost');
+  end loop;
+  update storefront.custom_domains x set status = 'active', dns_checked_at = now(), dns_verified_at = now()
+  where x.tenant_id = v_tenant and x.id = d.id returning * into d;
+  perform private.domain_event_emit(d, 'verified');
+  return d;
+end $$;
+
+-- The same for an active domain, which is locked.
+create or replace function private.domain_note_active(d storefront.custom_domains, complete boolean) returns storefront.custom_domains
+language plpgsql security definer set search_path = '' as $$
+begin
+  if complete is null then
+    update storefront.custom_domains x set dns_checked_at = now() where x.tenant_id = d.tenant_id and x.id = d.id returning * into d;
+  elsif not complete and d.dns_missing_since <= now() - interval '3 days' then
+    update storefront.custom_domains x set status = 'pending_dns', dns_checked_at = now(), dns_verified_at = null,
+      dns_missing_since = null, pending_since = now()
+    where x.tenant_id = d.tenant_id and x.id = d.id returning * into d;
+    perform private.domain_event_emit(d, 'unverified');
+  else
+    update storefront.custom_domains x set dns_checked_at = now(),
+      dns_missing_since = case when not complete then coalesce(x.dns_missing_since, now()) end
+    where x.tenant_id = d.tenant_id and x.id = d.id returning * into d;
+  end if;
+  return d;
+end $$;
+
+grant execute on function private.domain_event_emit(storefront.custom_domains, text), private.domain_holder(text),
+  private.domain_note(uuid, boolean, uuid) to barid_caller;
+
+-- Queues a look-up for each domain that has waited for its records for less than a week, and once a day for each that has proven them, unless
+-- one is queued already. What waited longer is archived. Answers how many were queued. Run by cron.
 create or replace function private.domains_recheck() returns bigint
 language plpgsql set search_path = '' as $$
 declare
   v_count bigint;
 begin
   update storefront.custom_domains d set status = 'archived', disconnected_at = now()
-  where d.status = 'pending_dns' and d.created_at <= now() - interval '7 days';
+  where d.status = 'pending_dns' and d.pending_since <= now() - interval '7 days';
   insert into app.jobs (tenant_id, kind, payload, entity_key, attempts_max)
   select d.tenant_id, 'storefront.verify_domain', jsonb_build_object('domain_id', d.id), d.id::text, 1
-  from storefront.custom_domains d
-  where d.status = 'pending_dns' and d.created_at > now() - interval '7 days'
-    and not exists (select from app.jobs j where j.entity_key = d.id::text and j.status in ('queued', 'running'));
+  from (
+    select p.tenant_id, p.id from storefront.custom_domains p where p.status = 'pending_dns'
+    union all
+    select a.tenant_id, a.id from storefront.custom_domains a where a.status = 'active' and a.dns_checked_at <= now() - interval '1 day'
+  ) d
+  where not exists (select from app.jobs j where j.entity_key = d.id::text and j.status in ('queued', 'running'));
   get diagnostics v_count = row_count;
   return v_count;
 end $$;
 
--- The domain a job is to look up, or null when it waits no more.
+-- The domain that a job is to look up, as storefront.domain_due answers it, or null when it was disconnected.
 create or replace function private.domain_of_job(domain_id uuid) returns jsonb
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
+declare
+  d storefront.custom_domains;
 begin
-  return (
-    select to_jsonb(d) from storefront.custom_domains d where d.id = domain_id and d.status = 'pending_dns');
+  select * into d from storefront.custom_domains x where x.id = domain_id and x.status <> 'archived';
+  if d.id is null then
+    return null;
+  end if;
+  perform set_config('app.tenant_id', d.tenant_id::text, true);
+  return to_jsonb(d) || jsonb_build_object('holder', private.domain_holder(d.custom_domain));
 end $$;
 
--- Writes down what a job found, in the tenant of the domain. One disconnected meanwhile is left alone.
-create or replace function private.domain_checked_by_job(domain_id uuid, complete boolean) returns boolean
+-- Writes down what a job found, in the tenant of the domain; see private.domain_note. One disconnected meanwhile is left alone.
+create or replace function private.domain_checked_by_job(domain_id uuid, complete boolean, holder_gone uuid) returns boolean
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid;
 begin
-  select d.tenant_id into v_tenant from storefront.custom_domains d
-  where d.id = domain_id and d.status = 'pending_dns' for update;
-  if v_tenant is null then
-    return false;
-  end if;
-  perform set_config('app.tenant_id', v_tenant::text, true);
-  perform storefront.domain_checked(jsonb_build_object('id', domain_id, 'complete', domain_checked_by_job.complete));
-  return true;
+  select d.tenant_id into v_tenant from storefront.custom_domains d where d.id = domain_id;
+  perform set_config('app.tenant_id', coalesce(v_tenant::text, ''), true);
+  return (private.domain_note(domain_id, complete, holder_gone)).id is not null;
 end $$;
 
-grant execute on function private.domain_of_job(uuid), private.domain_checked_by_job(uuid, boolean) to barid_api;
+grant execute on function private.domain_of_job(uuid), private.domain_checked_by_job(uuid, boolean, uuid) to barid_api;
 
 -- sql/40_functions/private/enter.sql
 
@@ -18709,7 +18805,7 @@ end $$;
 create or replace function storefront.domain_shown(domain storefront.custom_domains) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  return case when domain.id is not null then to_jsonb(domain) end;
+  return case when domain.id is not null then to_jsonb(domain) - '{dns_missing_since,pending_since}'::text[] end;
 end $$;
 
 -- The pending or active domain of the caller's tenant, held when it is to be changed; null without one.
@@ -18730,16 +18826,6 @@ begin
   return v_domain;
 end $$;
 
--- Tells what happened to a domain: an event for other modules.
-create or replace function storefront.tell_domain(domain storefront.custom_domains, happened text) returns void
-language plpgsql set search_path = '' as $$
-begin
-  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'custom_domain.' || happened,
-    'source_module', 'storefront', 'entity_type', 'custom_domain', 'entity_id', domain.id,
-    'event_data', jsonb_build_object('custom_domain_id', domain.id, 'market_id', domain.market_id,
-      'custom_domain', domain.custom_domain, 'status', domain.status, 'actor_id', app.user_id()))));
-end $$;
-
 -- -> {custom_domain}, null without one. Fails: market_not_found.
 create or replace function storefront.domain_get(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -18747,71 +18833,71 @@ begin
   return jsonb_build_object('custom_domain', storefront.domain_shown(storefront.own_domain()));
 end $$;
 
--- Begins a connection. {custom_domain, routing: {type, name, value}} -> {custom_domain} with the records its
--- owner has to make: the routing one and a proof that the zone is his.
--- Fails: market_not_found, custom_domain_already_connected, custom_domain_taken (by another market).
+-- Begins a connection. {custom_domain, routing: {type, name, name_full, value}, ownership: {name, name_full}, made: {holder_gone?: the
+-- claim of another market whose record is not there any more}} -> {custom_domain} with the records that its owner has to make: the routing
+-- one and a proof of ownership with a value of the tenant's own.
+-- Fails: market_not_found, custom_domain_already_connected, custom_domain_taken (another market has proven it).
 create or replace function storefront.domain_connect(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_market storefront.markets := storefront.own_market();
   v_domain storefront.custom_domains := storefront.own_domain();
+  v_holder jsonb := private.domain_holder(input ->> 'custom_domain');
   v_broken text;
 begin
   if v_domain.id is not null then
     perform app.fail('custom_domain_already_connected');
+  elsif v_holder ->> 'id' <> coalesce(input #>> '{made,holder_gone}', '') then
+    perform app.fail('custom_domain_taken', '{"field": "custom_domain"}');
   end if;
   begin
     insert into storefront.custom_domains (tenant_id, market_id, custom_domain, dns_records)
     values (v_market.tenant_id, v_market.id, input ->> 'custom_domain', jsonb_build_array(
       (input -> 'routing') || '{"purpose": "routing"}',
-      jsonb_build_object('type', 'TXT', 'name', '_market-verify.' || (input ->> 'custom_domain'),
+      (input -> 'ownership') || jsonb_build_object('type', 'TXT',
         'value', 'market-verify=' || replace(gen_random_uuid()::text, '-', ''), 'purpose', 'ownership')))
     returning * into v_domain;
   exception when unique_violation then
-    -- Another tenant's domain is seen by the index alone.
+    -- The same market connects one at the same moment.
     get stacked diagnostics v_broken = constraint_name;
-    perform app.fail(v_broken, '{"field": "custom_domain"}');
+    perform app.fail(v_broken);
   end;
-  perform storefront.tell_domain(v_domain, 'connected');
+  perform private.domain_event_emit(v_domain, 'connected');
   return jsonb_build_object('custom_domain', storefront.domain_shown(v_domain));
 end $$;
 
--- What to look up. -> {id, custom_domain, status, dns_records}
+-- Another market's proven claim to a domain, whose record is to be looked up. {custom_domain} -> {holder: {id, record} or null}
+create or replace function storefront.domain_rival(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('holder', private.domain_holder(input ->> 'custom_domain'));
+end $$;
+
+-- What to look up. -> {id, custom_domain, status, dns_records, holder: {id, record} of another market that has proven it, or null}
 -- Fails: market_not_found, custom_domain_not_found.
 create or replace function storefront.domain_due(input jsonb) returns jsonb
-language plpgsql set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 declare
   v_domain storefront.custom_domains := storefront.own_domain();
 begin
   if v_domain.id is null then
     perform app.fail('custom_domain_not_found');
   end if;
-  return to_jsonb(v_domain);
+  return to_jsonb(v_domain) || jsonb_build_object('holder', private.domain_holder(v_domain.custom_domain));
 end $$;
 
--- Writes down what a look-up found. {id, complete: true when every record is there}
--- -> {verified, custom_domain {id, custom_domain, status, dns_verified_at}}; a domain once active stays so.
--- Fails: custom_domain_not_found (disconnected meanwhile).
+-- Writes down what a look-up found. {id, complete: true when every record is there, holder_gone?: as in domain_connect}
+-- -> {verified, custom_domain {id, custom_domain, status, dns_verified_at}}. Complete, the domain is this market's: the claims of
+-- others end. An active domain stays so: the daily look-up decides about it.
+-- Fails: custom_domain_not_found (disconnected meanwhile), custom_domain_taken.
 create or replace function storefront.domain_checked(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_tenant uuid := app.tenant_id();
-  v_domain storefront.custom_domains;
+  v_domain storefront.custom_domains := private.domain_note((input ->> 'id')::uuid, (input ->> 'complete')::boolean,
+    (input ->> 'holder_gone')::uuid);
 begin
-  select * into v_domain from storefront.custom_domains d
-  where d.tenant_id = v_tenant and d.id = (input ->> 'id')::uuid and d.status <> 'archived' for update;
   if v_domain.id is null then
     perform app.fail('custom_domain_not_found');
-  end if;
-  if v_domain.status = 'pending_dns' then
-    update storefront.custom_domains d set dns_checked_at = now(),
-      status = case when (input ->> 'complete')::boolean then 'active' else d.status end,
-      dns_verified_at = case when (input ->> 'complete')::boolean then now() end
-    where d.tenant_id = v_tenant and d.id = v_domain.id
-    returning * into v_domain;
-    if v_domain.status = 'active' then
-      perform storefront.tell_domain(v_domain, 'verified');
-    end if;
   end if;
   return jsonb_build_object('verified', v_domain.status = 'active', 'custom_domain', jsonb_build_object(
     'id', v_domain.id, 'custom_domain', v_domain.custom_domain, 'status', v_domain.status,
@@ -18831,7 +18917,7 @@ begin
   update storefront.custom_domains d set status = 'archived', disconnected_at = now()
   where d.tenant_id = v_domain.tenant_id and d.id = v_domain.id
   returning * into v_domain;
-  perform storefront.tell_domain(v_domain, 'disconnected');
+  perform private.domain_event_emit(v_domain, 'disconnected');
   return jsonb_build_object('custom_domain', jsonb_build_object('id', v_domain.id, 'custom_domain', v_domain.custom_domain,
     'status', v_domain.status, 'disconnected_at', v_domain.disconnected_at));
 end $$;
@@ -18917,7 +19003,7 @@ begin
     raise exception 'a connected domain keeps its name and its market' using errcode = 'integrity_constraint_violation';
   end if;
   if new.status <> old.status and not (old.status || '>' || new.status) = any (array[
-    'pending_dns>active', 'pending_dns>archived', 'active>archived']) then
+    'pending_dns>active', 'pending_dns>archived', 'active>pending_dns', 'active>archived']) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
   return new;
@@ -27334,7 +27420,7 @@ from (values
       market.deactivated}', 'storefront', 'market',
     '{"market_id": "uuid", "code": "integer", "store_name": "string", "status": "string", "publish_status": "string",
       "needs_reapproval": "boolean", "actor_id": "uuid?"}'),
-  ('{custom_domain.connected,custom_domain.verified,custom_domain.disconnected}', 'storefront', 'custom_domain',
+  ('{custom_domain.connected,custom_domain.verified,custom_domain.unverified,custom_domain.lost,custom_domain.disconnected}', 'storefront', 'custom_domain',
     '{"custom_domain_id": "uuid", "market_id": "uuid", "custom_domain": "string", "status": "string", "actor_id": "uuid?"}'),
 
   -- Companies, and the system itself.

@@ -150,7 +150,7 @@ const words: Record<string, () => Promise<string[]> | string[]> = {
     }),
   picking_order: () =>
     told("warehousing.picking_tell", 2, { "to_status": pickings, "v_order.status": pickings }),
-  custom_domain: () => told("storefront.tell_domain", 1),
+  custom_domain: () => told("private.domain_event_emit", 1),
   waybill: () => told("warehousing.waybill_event", 1),
   review: () => choices("PUT /storefront/reviews/:review_id", "decision"),
   assignment: () => choices("PUT /delivery/assignments/:assignmentId", "status"),

@@ -6,7 +6,10 @@ import { callOut } from "../../../shared/outbound.ts";
 
 export interface DnsRecord {
   type: "CNAME" | "A" | "TXT";
+  /** Relative to the zone, as DNS panels ask for it. */
   name: string;
+  /** The whole name, which is looked up. */
+  name_full: string;
   value: string;
   purpose: "routing" | "ownership";
 }
@@ -29,10 +32,8 @@ const Answer = z.object({
 });
 
 /** What was found of each record that the domain needs. Never throws: a resolver may be away. */
-export function checkRecords(domain: string, records: readonly DnsRecord[]): Promise<Check[]> {
-  return Promise.all(records.map(async ({ type, name, value }): Promise<Check> => {
-    // Routing records are shown as a form for a zone asks for them; the name asked for is whole.
-    const asked = type === "TXT" ? name : domain;
+export function checkRecords(records: readonly DnsRecord[]): Promise<Check[]> {
+  return Promise.all(records.map(async ({ type, name_full: asked, value }): Promise<Check> => {
     const base = { type, name: asked, expected: value };
     try {
       const found = await lookUp(asked, type);

@@ -42,9 +42,14 @@ export function isApex(host: string): boolean {
     (labels.length === 3 && labels[2].length === 2 && sharedSecondLevels.has(labels[1]));
 }
 
-/** The part of a host in front of its zone, as a form for DNS records asks for it. */
-export function nameInZone(host: string): string {
-  return isApex(host) ? "@" : host.slice(0, -zoneOf(host).length - 1);
+/** The names of a host's records: relative to its zone, as DNS panels ask for them, and whole. */
+export function recordNames(host: string) {
+  const sub = isApex(host) ? "" : host.slice(0, -zoneOf(host).length - 1);
+  const proof = "_market-verify";
+  return {
+    routing: { name: sub || "@", name_full: host },
+    ownership: { name: sub ? `${proof}.${sub}` : proof, name_full: `${proof}.${host}` },
+  };
 }
 
 function zoneOf(host: string): string {

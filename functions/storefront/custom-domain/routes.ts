@@ -1,7 +1,7 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
 import { storefrontAddress, storefrontCnameTarget } from "../../../shared/env.ts";
 import { tenantAdmin } from "../people.ts";
-import { isApex, nameInZone } from "./domain-name.ts";
+import { isApex, recordNames } from "./domain-name.ts";
 import {
   ConnectDomain,
   DomainConnected,
@@ -9,7 +9,7 @@ import {
   DomainResponse,
   DomainVerified,
 } from "./schemas.ts";
-import { verifyDomain } from "./verify.ts";
+import { type Holder, isGone, verifyDomain } from "./verify.ts";
 
 /** The market under a domain of its own. */
 export const customDomain: AnyEndpoint[] = [
@@ -38,17 +38,24 @@ export const customDomain: AnyEndpoint[] = [
       "custom_domain_taken",
       "custom_domain_already_connected",
     ],
-    run: async ({ db, body }) => ({
-      data: await db.call("storefront.domain_connect", {
-        custom_domain: body.custom_domain,
-        routing: {
-          name: nameInZone(body.custom_domain),
-          ...(isApex(body.custom_domain)
-            ? { type: "A", value: storefrontAddress }
-            : { type: "CNAME", value: storefrontCnameTarget }),
-        },
-      }),
-    }),
+    async run({ db, body: { custom_domain } }) {
+      const { holder } = await db.withoutKey().call<{ holder: Holder | null }>(
+        "storefront.domain_rival",
+        { custom_domain },
+      );
+      const names = recordNames(custom_domain);
+      const record = isApex(custom_domain)
+        ? { type: "A", value: storefrontAddress }
+        : { type: "CNAME", value: storefrontCnameTarget };
+      return {
+        data: await db.call("storefront.domain_connect", {
+          custom_domain,
+          routing: { ...names.routing, ...record },
+          ownership: names.ownership,
+          made: { holder_gone: holder && await isGone(holder) ? holder.id : undefined },
+        }),
+      };
+    },
   }),
   endpoint({
     method: "post",
@@ -59,7 +66,7 @@ export const customDomain: AnyEndpoint[] = [
     message: { literal: "market_custom_domain_verified_successfully" },
     // Twice is once by itself, and what a repeat wants to know is how things are now.
     idempotency: "own",
-    errors: ["market_not_found", "custom_domain_not_found"],
+    errors: ["market_not_found", "custom_domain_not_found", "custom_domain_taken"],
     run: verifyDomain,
   }),
   endpoint({

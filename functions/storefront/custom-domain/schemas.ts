@@ -21,7 +21,9 @@ const CustomDomain = z.object({
   status: Status,
   dns_records: z.array(z.object({
     type: z.enum(["CNAME", "A", "TXT"]),
+    /** Relative to the zone, as DNS panels ask for it; `@` is the zone itself. */
     name: z.string(),
+    name_full: z.string(),
     value: z.string(),
     purpose: z.enum(["routing", "ownership"]),
   })),

@@ -2,24 +2,52 @@
 import { type Database, system } from "../../../shared/db.ts";
 import { type Language, translate } from "../../../shared/i18n/index.ts";
 import type { Job } from "../../../shared/jobs.ts";
-import { checkRecords, type DnsRecord } from "./dns.ts";
+import { type Check, checkRecords, type DnsRecord } from "./dns.ts";
+
+/** Another market that has proven the domain, and the record that proves it. */
+export interface Holder {
+  id: string;
+  record: DnsRecord;
+}
 
 interface Domain {
   id: string;
   custom_domain: string;
   status: "pending_dns" | "active";
   dns_records: DnsRecord[];
+  holder: Holder | null;
 }
 
-/** The answer of a look-up somebody asked for, with a reason for each record that is not there. */
+/** True when the record that proves the domain is there no more; a resolver that does not answer says nothing. */
+export async function isGone({ record }: Holder): Promise<boolean> {
+  const [{ reason }] = await checkRecords([record]);
+  return reason === "dns_record_missing" || reason === "dns_record_different";
+}
+
+/** True when every record is there; null when a resolver that did not answer leaves it open. */
+function isComplete(checks: readonly Check[]): boolean | null {
+  if (checks.every(({ ok }) => ok)) return true;
+  return checks.some(({ ok, reason }) => !ok && reason !== "dns_unreachable") ? false : null;
+}
+
+/** The holder whose proof is gone, where this domain has its records and another market holds it. */
+async function holderGone({ holder }: Domain, complete: boolean | null): Promise<string | null> {
+  return holder && complete && await isGone(holder) ? holder.id : null;
+}
+
+/** The answer of a look-up that a caller asked for, with a reason for each record that is not there. */
 export async function verifyDomain(context: { db: Database; language(): Language }) {
   const { db } = context;
   const domain = await db.call<Domain>("storefront.domain_due");
-  const checks = domain.status === "active"
-    ? []
-    : await checkRecords(domain.custom_domain, domain.dns_records);
-  const complete = checks.every(({ ok }) => ok);
-  const result = await db.call("storefront.domain_checked", { id: domain.id, complete });
+  const isActive = domain.status === "active";
+  const checks = isActive ? [] : await checkRecords(domain.dns_records);
+  // The daily look-up decides about an active one.
+  const complete = isActive ? null : isComplete(checks);
+  const result = await db.call("storefront.domain_checked", {
+    id: domain.id,
+    complete,
+    holder_gone: await holderGone(domain, complete),
+  });
   return {
     data: {
       ...result,
@@ -31,7 +59,7 @@ export async function verifyDomain(context: { db: Database; language(): Language
   };
 }
 
-/** The same without anybody asking. A resolver that is away is asked again at the next round. */
+/** The same by the clock. A resolver that is away is asked again at the next round. */
 export async function verifyDomainLater(job: Job): Promise<void> {
   const id = String(job.payload.domain_id);
   const domain = await system<Domain | null>(
@@ -39,9 +67,12 @@ export async function verifyDomainLater(job: Job): Promise<void> {
     [id],
   );
   if (!domain) return;
-  const checks = await checkRecords(domain.custom_domain, domain.dns_records);
+  const found = isComplete(await checkRecords(domain.dns_records));
+  const gone = await holderGone(domain, found);
+  // Another market still proves the domain: this claim goes on waiting.
+  const complete = domain.holder && found && !gone ? false : found;
   await system<boolean>(
-    "select private.domain_checked_by_job($1::text::uuid, $2::text::boolean) as answer",
-    [id, String(checks.every(({ ok }) => ok))],
+    `select private.domain_checked_by_job($1::text::uuid, $2::text::boolean, $3::text::uuid) as answer`,
+    [id, complete === null ? null : String(complete), gone],
   );
 }

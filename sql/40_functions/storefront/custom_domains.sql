@@ -4,7 +4,7 @@
 create or replace function storefront.domain_shown(domain storefront.custom_domains) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  return case when domain.id is not null then to_jsonb(domain) end;
+  return case when domain.id is not null then to_jsonb(domain) - '{dns_missing_since,pending_since}'::text[] end;
 end $$;
 
 -- The pending or active domain of the caller's tenant, held when it is to be changed; null without one.
@@ -25,16 +25,6 @@ begin
   return v_domain;
 end $$;
 
--- Tells what happened to a domain: an event for other modules.
-create or replace function storefront.tell_domain(domain storefront.custom_domains, happened text) returns void
-language plpgsql set search_path = '' as $$
-begin
-  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'custom_domain.' || happened,
-    'source_module', 'storefront', 'entity_type', 'custom_domain', 'entity_id', domain.id,
-    'event_data', jsonb_build_object('custom_domain_id', domain.id, 'market_id', domain.market_id,
-      'custom_domain', domain.custom_domain, 'status', domain.status, 'actor_id', app.user_id()))));
-end $$;
-
 -- -> {custom_domain}, null without one. Fails: market_not_found.
 create or replace function storefront.domain_get(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -42,71 +32,71 @@ begin
   return jsonb_build_object('custom_domain', storefront.domain_shown(storefront.own_domain()));
 end $$;
 
--- Begins a connection. {custom_domain, routing: {type, name, value}} -> {custom_domain} with the records its
--- owner has to make: the routing one and a proof that the zone is his.
--- Fails: market_not_found, custom_domain_already_connected, custom_domain_taken (by another market).
+-- Begins a connection. {custom_domain, routing: {type, name, name_full, value}, ownership: {name, name_full}, made: {holder_gone?: the
+-- claim of another market whose record is not there any more}} -> {custom_domain} with the records that its owner has to make: the routing
+-- one and a proof of ownership with a value of the tenant's own.
+-- Fails: market_not_found, custom_domain_already_connected, custom_domain_taken (another market has proven it).
 create or replace function storefront.domain_connect(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_market storefront.markets := storefront.own_market();
   v_domain storefront.custom_domains := storefront.own_domain();
+  v_holder jsonb := private.domain_holder(input ->> 'custom_domain');
   v_broken text;
 begin
   if v_domain.id is not null then
     perform app.fail('custom_domain_already_connected');
+  elsif v_holder ->> 'id' <> coalesce(input #>> '{made,holder_gone}', '') then
+    perform app.fail('custom_domain_taken', '{"field": "custom_domain"}');
   end if;
   begin
     insert into storefront.custom_domains (tenant_id, market_id, custom_domain, dns_records)
     values (v_market.tenant_id, v_market.id, input ->> 'custom_domain', jsonb_build_array(
       (input -> 'routing') || '{"purpose": "routing"}',
-      jsonb_build_object('type', 'TXT', 'name', '_market-verify.' || (input ->> 'custom_domain'),
+      (input -> 'ownership') || jsonb_build_object('type', 'TXT',
         'value', 'market-verify=' || replace(gen_random_uuid()::text, '-', ''), 'purpose', 'ownership')))
     returning * into v_domain;
   exception when unique_violation then
-    -- Another tenant's domain is seen by the index alone.
+    -- The same market connects one at the same moment.
     get stacked diagnostics v_broken = constraint_name;
-    perform app.fail(v_broken, '{"field": "custom_domain"}');
+    perform app.fail(v_broken);
   end;
-  perform storefront.tell_domain(v_domain, 'connected');
+  perform private.domain_event_emit(v_domain, 'connected');
   return jsonb_build_object('custom_domain', storefront.domain_shown(v_domain));
 end $$;
 
--- What to look up. -> {id, custom_domain, status, dns_records}
+-- Another market's proven claim to a domain, whose record is to be looked up. {custom_domain} -> {holder: {id, record} or null}
+create or replace function storefront.domain_rival(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('holder', private.domain_holder(input ->> 'custom_domain'));
+end $$;
+
+-- What to look up. -> {id, custom_domain, status, dns_records, holder: {id, record} of another market that has proven it, or null}
 -- Fails: market_not_found, custom_domain_not_found.
 create or replace function storefront.domain_due(input jsonb) returns jsonb
-language plpgsql set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 declare
   v_domain storefront.custom_domains := storefront.own_domain();
 begin
   if v_domain.id is null then
     perform app.fail('custom_domain_not_found');
   end if;
-  return to_jsonb(v_domain);
+  return to_jsonb(v_domain) || jsonb_build_object('holder', private.domain_holder(v_domain.custom_domain));
 end $$;
 
--- Writes down what a look-up found. {id, complete: true when every record is there}
--- -> {verified, custom_domain {id, custom_domain, status, dns_verified_at}}; a domain once active stays so.
--- Fails: custom_domain_not_found (disconnected meanwhile).
+-- Writes down what a look-up found. {id, complete: true when every record is there, holder_gone?: as in domain_connect}
+-- -> {verified, custom_domain {id, custom_domain, status, dns_verified_at}}. Complete, the domain is this market's: the claims of
+-- others end. An active domain stays so: the daily look-up decides about it.
+-- Fails: custom_domain_not_found (disconnected meanwhile), custom_domain_taken.
 create or replace function storefront.domain_checked(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_tenant uuid := app.tenant_id();
-  v_domain storefront.custom_domains;
+  v_domain storefront.custom_domains := private.domain_note((input ->> 'id')::uuid, (input ->> 'complete')::boolean,
+    (input ->> 'holder_gone')::uuid);
 begin
-  select * into v_domain from storefront.custom_domains d
-  where d.tenant_id = v_tenant and d.id = (input ->> 'id')::uuid and d.status <> 'archived' for update;
   if v_domain.id is null then
     perform app.fail('custom_domain_not_found');
-  end if;
-  if v_domain.status = 'pending_dns' then
-    update storefront.custom_domains d set dns_checked_at = now(),
-      status = case when (input ->> 'complete')::boolean then 'active' else d.status end,
-      dns_verified_at = case when (input ->> 'complete')::boolean then now() end
-    where d.tenant_id = v_tenant and d.id = v_domain.id
-    returning * into v_domain;
-    if v_domain.status = 'active' then
-      perform storefront.tell_domain(v_domain, 'verified');
-    end if;
   end if;
   return jsonb_build_object('verified', v_domain.status = 'active', 'custom_domain', jsonb_build_object(
     'id', v_domain.id, 'custom_domain', v_domain.custom_domain, 'status', v_domain.status,
@@ -126,7 +116,7 @@ begin
   update storefront.custom_domains d set status = 'archived', disconnected_at = now()
   where d.tenant_id = v_domain.tenant_id and d.id = v_domain.id
   returning * into v_domain;
-  perform storefront.tell_domain(v_domain, 'disconnected');
+  perform private.domain_event_emit(v_domain, 'disconnected');
   return jsonb_build_object('custom_domain', jsonb_build_object('id', v_domain.id, 'custom_domain', v_domain.custom_domain,
     'status', v_domain.status, 'disconnected_at', v_domain.disconnected_at));
 end $$;

@@ -31,7 +31,7 @@ begin
     raise exception 'a connected domain keeps its name and its market' using errcode = 'integrity_constraint_violation';
   end if;
   if new.status <> old.status and not (old.status || '>' || new.status) = any (array[
-    'pending_dns>active', 'pending_dns>archived', 'active>archived']) then
+    'pending_dns>active', 'pending_dns>archived', 'active>pending_dns', 'active>archived']) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
   return new;

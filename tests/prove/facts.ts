@@ -71,6 +71,12 @@ const kinds = {
     where tenant_id = $1 and status = 'completed'`,
   travelled:
     `select notes as marker, id || ' ' || status as value from warehousing.waybills where tenant_id = $1`,
+  // Money that fitted no payment, and what an administrator did with it.
+  resolved:
+    `select e.facts ->> 'transaction_id' as marker, e.action || ' ' || count(p.id) || ' ' || sum(p.amount)::float8 as value
+    from money.payment_webhook_events e
+    left join money.payments p on p.tenant_id = e.tenant_id and p.type = 'WALLET_TOPUP' and p.snapshot ->> 'payment_event_id' = e.id::text
+    where e.tenant_id = $1 and e.action is not null group by e.id`,
   refunded: `select order_id::text as marker, sum(amount)::float8::text as value from money.payments
     where tenant_id = $1 and type = 'REFUND' and status = 'SUCCESS' and order_id is not null group by order_id`,
 } as const;

@@ -249,20 +249,6 @@ begin
 end $$;
 grant execute on function private.orders_settle() to barid_caller;
 
--- True when money came for an order that fitted none of its payments, and nobody has settled it yet. A definer: customers do not see
--- what gateways reported.
-create or replace function private.order_money_is_looked_for(o storefront.storefront_orders) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
-begin
-  return exists (
-    select from money.payments p
-    join money.payment_webhook_events e on e.tenant_id = p.tenant_id and e.payment_id = p.id
-    where p.tenant_id = o.tenant_id and p.order_id = o.id and e.outcome = 'unmatched' and e.resolution is null
-      and e.facts ->> 'kind' = 'paid');
-end $$;
-
-grant execute on function private.order_money_is_looked_for(storefront.storefront_orders) to barid_caller;
-
 -- Ends gateway orders nobody paid for a day: they are cancelled, and no payment is waited for. One that money came for
 -- which somebody has to look at stays open until that is settled. A few hundred at a time; whoever is at work on one
 -- keeps it. Answers how many. Run by cron.

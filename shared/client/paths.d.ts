@@ -2578,7 +2578,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Settle an event that fits no payment
+         * Settle an event that fits no payment, and move its money where `action` says so
          * @description Who: permission manage:tenant.
          */
         post: operations["post_payment_webhook_events_event_id_resolve"];
@@ -26057,6 +26057,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            action: ("refund" | "credit_wallet" | "accept") | null;
                             amount: string | null;
                             amount_unit: string | null;
                             /** Format: date-time */
@@ -26076,7 +26077,7 @@ export interface operations {
                             /** @enum {string} */
                             proof: "signature" | "status";
                             reason: string | null;
-                            resolution: ("refunded_at_gateway" | "credited_by_adjustment" | "dismissed") | null;
+                            resolution: ("refunded_at_gateway" | "credited_by_adjustment" | "accepted" | "dismissed") | null;
                             resolution_note: string | null;
                             resolved_at: string | null;
                             resolved_by: string | null;
@@ -26125,9 +26126,11 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
+                    /** @description `refund`: given back at the gateway, booked as coming and going; `credit_wallet`: to the customer's wallet; `accept`: it is the payment, and what is missing a discount. Left out, nothing is booked */
+                    action?: ("refund" | "credit_wallet" | "accept") | null;
                     note?: string | null;
                     /** @enum {string} */
-                    resolution: "refunded_at_gateway" | "credited_by_adjustment" | "dismissed";
+                    resolution: "refunded_at_gateway" | "credited_by_adjustment" | "accepted" | "dismissed";
                 };
             };
         };
@@ -26140,6 +26143,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: {
+                            action: ("refund" | "credit_wallet" | "accept") | null;
                             amount: string | null;
                             amount_unit: string | null;
                             /** Format: date-time */
@@ -26159,7 +26163,7 @@ export interface operations {
                             /** @enum {string} */
                             proof: "signature" | "status";
                             reason: string | null;
-                            resolution: ("refunded_at_gateway" | "credited_by_adjustment" | "dismissed") | null;
+                            resolution: ("refunded_at_gateway" | "credited_by_adjustment" | "accepted" | "dismissed") | null;
                             resolution_note: string | null;
                             resolved_at: string | null;
                             resolved_by: string | null;
@@ -26172,7 +26176,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_2"];
+            400: components["responses"]["400_9"];
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
             /**
@@ -26197,6 +26201,8 @@ export interface operations {
             /**
              * @description `payment_event_not_open`: This event needs no settling, or has been settled.
              *
+             *     `payment_action_not_possible`: This action does not fit this money.
+             *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
             409: {
@@ -26206,8 +26212,10 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "payment_event_not_open" | "idempotency_conflict";
+                        code: "payment_event_not_open" | "payment_action_not_possible" | "idempotency_conflict";
+                        field?: string;
                         message: string;
+                        reason?: string;
                         /** @constant */
                         success: false;
                     };
@@ -27475,6 +27483,7 @@ export interface operations {
                                 dns_checked_at: string | null;
                                 dns_records: {
                                     name: string;
+                                    name_full: string;
                                     /** @enum {string} */
                                     purpose: "routing" | "ownership";
                                     /** @enum {string} */
@@ -27604,6 +27613,7 @@ export interface operations {
                                 dns_checked_at: string | null;
                                 dns_records: {
                                     name: string;
+                                    name_full: string;
                                     /** @enum {string} */
                                     purpose: "routing" | "ownership";
                                     /** @enum {string} */
@@ -27671,7 +27681,7 @@ export interface operations {
             403: components["responses"]["403_2"];
             404: components["responses"]["404_27"];
             /**
-             * @description `custom_domain_taken`: This domain is connected to another store.
+             * @description `custom_domain_taken`: Another store has proven that this domain is its own.
              *
              *     `custom_domain_already_connected`: A domain is connected already; disconnect it first.
              *
@@ -27754,7 +27764,26 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
-            409: components["responses"]["409"];
+            /**
+             * @description `custom_domain_taken`: Another store has proven that this domain is its own.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "custom_domain_taken" | "idempotency_conflict";
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -30303,6 +30332,7 @@ export interface operations {
                             }[];
                             /** @enum {string} */
                             paymentStatus: "pending" | "paid" | "failed";
+                            refund_due: boolean;
                             shippingAddress: {
                                 [key: string]: unknown;
                             };
@@ -31031,6 +31061,7 @@ export interface operations {
                             }[];
                             /** @enum {string} */
                             paymentStatus: "pending" | "paid" | "failed";
+                            refund_due: boolean;
                             shippingAddress: {
                                 [key: string]: unknown;
                             };
@@ -31124,6 +31155,7 @@ export interface operations {
                             }[];
                             /** @enum {string} */
                             paymentStatus: "pending" | "paid" | "failed";
+                            refund_due: boolean;
                             shippingAddress: {
                                 [key: string]: unknown;
                             };
@@ -36374,7 +36406,7 @@ export interface operations {
                 sort_order?: "asc" | "desc";
                 /** @description Another tenant of yours than the token's */
                 tenant_id?: components["parameters"]["tenant_id"];
-                type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "tenant_invitation";
+                type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
                 unread?: boolean | ("true" | "false");
             };
             header?: {
@@ -36410,7 +36442,7 @@ export interface operations {
                             read_at: string | null;
                             tenant_id: string | null;
                             /** @enum {string} */
-                            type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "tenant_invitation";
+                            type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
                         }[];
                         pagination: {
                             limit: number;

@@ -151,6 +151,7 @@ const internalConstraints = new Set([
   "webhook_event_once",
   "wizard_run_once",
   // The storefront's.
+  "actions_are_resolved",
   "active_domains_are_verified",
   "active_follows_from_status",
   "archived_says_when",

@@ -21,6 +21,10 @@ export default serve("warehousing", [
     "picking-orders",
     async () => (await import("./picking-orders/routes.ts")).pickingOrders,
   ),
+  feature(
+    "stock-reconciliation",
+    async () => (await import("./stock-reconciliation/routes.ts")).stockReconciliation,
+  ),
   feature("dashboard", async () => (await import("./dashboard/routes.ts")).dashboard),
   feature(
     "sorting-sessions",

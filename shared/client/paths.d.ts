@@ -4872,6 +4872,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/warehousing/stock-reconciliation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Prove that no unit is missing, as of a day or a moment
+         * @description Who: permission manage:operations:tenant or manage:module:warehouse.
+         */
+        get: operations["get_warehousing_stock_reconciliation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/warehousing/warehouses": {
         parameters: {
             query?: never;
@@ -42607,6 +42627,95 @@ export interface operations {
             };
             413: components["responses"]["413"];
             415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_warehousing_stock_reconciliation: {
+        parameters: {
+            query?: {
+                as_of?: string;
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: date-time */
+                        as_of: string;
+                        difference_count: number;
+                        differences: {
+                            expected: number | null;
+                            found: number | null;
+                            item_id: string | null;
+                            kind: string;
+                            movement_id: string | null;
+                            order_id: string | null;
+                            picking_order_id: string | null;
+                            stock_id: string | null;
+                            warehouse_id: string | null;
+                            waybill_id: string | null;
+                        }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        orders: {
+                            back: number;
+                            delivered: number;
+                            lost: number;
+                            ordered: number;
+                            orders: number;
+                            out: number;
+                            picked: number;
+                            released: number;
+                            reserved: number;
+                            short: number;
+                            to_reserve: number;
+                        };
+                        reconciled: boolean;
+                        /** @constant */
+                        success: true;
+                        warehouses: {
+                            adjusted: number;
+                            counted: number;
+                            in_stock: number;
+                            movements: number;
+                            picked: number;
+                            received: number;
+                            returned: number;
+                            transferred_in: number;
+                            transferred_out: number;
+                            /** Format: uuid */
+                            warehouse_id: string;
+                            warehouse_name: string;
+                            written_off: number;
+                        }[];
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];

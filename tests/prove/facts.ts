@@ -19,6 +19,12 @@ const kinds = {
   corrected:
     `select reason as marker, reference_id || ' ' || sum(case when to_stock_id is null then -quantity else quantity end) as value
     from warehousing.inventory_transactions where tenant_id = $1 and reference_type = 'adjustment' group by reason, reference_id`,
+  writtenOff:
+    `select reason as marker, reference_id || ' ' || sum(quantity) as value from warehousing.inventory_transactions
+    where tenant_id = $1 and reference_type = 'write_off' group by reason, reference_id`,
+  takenBack:
+    `select reason as marker, reference_id || ' ' || sum(quantity) as value from warehousing.inventory_transactions
+    where tenant_id = $1 and reference_type = 'return' group by reason, reference_id`,
   shelved:
     `select reason as marker, reference_id || ' ' || sum(quantity) as value from warehousing.inventory_transactions
     where tenant_id = $1 and reference_type = 'move' group by reason, reference_id`,

@@ -331,6 +331,11 @@ export const ofTenant: readonly Invariant[] = [
       group by s.item_id, s.serial_number having sum(s.quantity) > 1`,
   },
   {
+    name:
+      "stock: rows, reservations, write-offs, picks and orders add up (warehousing.stock_differences)",
+    sql: "select d.* from warehousing.stock_differences($1, 'infinity') d",
+  },
+  {
     name: "orders: paid means exactly one payment of its amount and currency",
     sql:
       `select o.id from storefront.storefront_orders o where o.tenant_id = $1 and (o.payment_status = 'paid') <> (

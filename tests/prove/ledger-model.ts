@@ -17,9 +17,10 @@ export type Op =
   | { type: "adjust"; driver: number; amount: number; credit: boolean }
   | { type: "receive"; shelf: number; item: number; quantity: number }
   | { type: "correct"; shelf: number; item: number; delta: number }
+  | { type: "writeOff" | "takeBack"; shelf: number; item: number; quantity: number }
   | { type: "transfer"; from: number; item: number; quantity: number }
   | { type: "pick"; name: string; shelf: number; item: number; quantity: number }
-  | { type: "move"; name: string; to: "completed" | "cancelled" }
+  | { type: "move"; name: string; to: "completed" | "cancelled"; reported: boolean }
   | { type: "order"; name: string; customer: number; quantity: number; wallet: boolean }
   | { type: "approve" | "cancel"; name: string };
 
@@ -76,12 +77,17 @@ export function apply(state: State, op: Op): string {
       return `ok ${after}`;
     }
     case "receive":
+    case "takeBack":
       state.units[op.shelf][op.item] += op.quantity;
       return `ok ${op.quantity}`;
     case "correct":
       if (state.units[op.shelf][op.item] + op.delta < 0) return "insufficient_stock";
       state.units[op.shelf][op.item] += op.delta;
       return `ok ${Math.abs(op.delta)}`;
+    case "writeOff":
+      if (state.units[op.shelf][op.item] < op.quantity) return "insufficient_stock";
+      state.units[op.shelf][op.item] -= op.quantity;
+      return `ok ${op.quantity}`;
     case "transfer":
       if (state.units[op.from][op.item] < op.quantity) return "insufficient_stock";
       state.units[op.from][op.item] -= op.quantity;

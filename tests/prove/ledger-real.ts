@@ -88,6 +88,16 @@ export class Real {
         const where = { warehouse_id: warehouse, bin_id: bin, item_id: place.items[op.item] };
         return stock("inventory/adjustments", { ...where, delta: op.delta, reason: "model" });
       }
+      case "writeOff":
+      case "takeBack": {
+        const { warehouse, bin } = shelf(op.shelf);
+        const line = { item_id: place.items[op.item], bin_id: bin, quantity: op.quantity };
+        return stock(`inventory/${op.type === "writeOff" ? "write-offs" : "returns"}`, {
+          warehouse_id: warehouse,
+          reason: "model",
+          items: [line],
+        });
+      }
       case "transfer": {
         const [from, to] = [shelf(op.from), shelf(1 - op.from)];
         return stock("inventory-transfers", {
@@ -111,7 +121,9 @@ export class Real {
         });
       }
       case "move":
-        return stock(`picking-orders/${ids[op.name]}`, { status: op.to }, "PUT");
+        return op.reported
+          ? stock(`picking-orders/${ids[op.name]}/progress`, { status: op.to, items: [] })
+          : stock(`picking-orders/${ids[op.name]}`, { status: op.to }, "PUT");
       case "order":
         return {
           token: place.customers[op.customer].token,
@@ -139,6 +151,8 @@ export class Real {
       case "adjust":
         return `ok ${body.wallet.balance}`;
       case "receive":
+      case "takeBack":
+      case "writeOff":
       case "correct":
         return `ok ${body.transactions[0].quantity}`;
       case "transfer":

@@ -49,6 +49,8 @@ const kinds = [
   "adjust",
   "receive",
   "correct",
+  "writeOff",
+  "takeBack",
   "transfer",
   "pick",
   "move",
@@ -86,13 +88,21 @@ function operation(model: Model, { kind, dice: [a, b, c, d] }: Draft): Op | unde
       return { type: "receive", ...place, quantity: 1 + c % 9 };
     case "correct":
       return { type: "correct", ...place, delta: (d % 3 ? -1 : 1) * (1 + c % 9) };
+    case "writeOff":
+    case "takeBack":
+      return { type: kind, ...place, quantity: 1 + c % 9 };
     case "transfer":
       return { type: "transfer", from: place.shelf, item: place.item, quantity: 1 + c % 9 };
     case "pick":
       return { type: "pick", name: `pick ${++model.serial}`, ...place, quantity: 1 + c % 5 };
     case "move":
       if (!model.names.pick.length) return;
-      return { type: "move", name: one(model.names.pick), to: b % 2 ? "completed" : "cancelled" };
+      return {
+        type: "move",
+        name: one(model.names.pick),
+        to: b % 2 ? "completed" : "cancelled",
+        reported: b % 2 === 1 && c % 2 === 1,
+      };
     case "order": {
       const name = `order ${++model.serial}`;
       return {

@@ -19,6 +19,8 @@ export const kinds = [
   "adjust",
   "receive",
   "correct",
+  "writeOff",
+  "takeBack",
   "shelve",
   "count",
   "transfer",
@@ -97,6 +99,40 @@ export class Actor extends OrderGoods {
       ["insufficient_stock"],
     );
     if (done) this.facts.told("corrected", reason, `${done.adjustment_id} ${delta}`);
+  }
+
+  async writeOff({ a, b, c }: Step): Promise<void> {
+    const { warehouse, bin } = this.place.shelves[c % 2];
+    const reason = randomUUID();
+    const items = this.lines(a, b, (line) => 1 + (b + line) % 20)
+      .map((line) => ({ ...line, bin_id: bin }));
+    const total = sumOf(items);
+    const done = await this.ask(
+      this.place.ops,
+      "POST",
+      "/warehousing/inventory/write-offs",
+      { warehouse_id: warehouse, reason, items },
+      ({ transactions }) => sumOf(transactions) === total,
+      ["insufficient_stock"],
+    );
+    if (done) this.facts.told("writtenOff", reason, `${done.write_off_id} ${total}`);
+  }
+
+  /** Goods that come back without a delivery. */
+  async takeBack({ a, b, c }: Step): Promise<void> {
+    const { warehouse, bin } = this.place.shelves[c % 2];
+    const reason = randomUUID();
+    const items = this.lines(a, b, (line) => 1 + (c + line) % 20)
+      .map((line) => ({ ...line, bin_id: bin, status: c % 5 ? "available" : "damaged" }));
+    const total = sumOf(items);
+    const done = await this.ask(
+      this.place.ops,
+      "POST",
+      "/warehousing/inventory/returns",
+      { warehouse_id: warehouse, reason, items },
+      ({ transactions }) => sumOf(transactions) === total,
+    );
+    if (done) this.facts.told("takenBack", reason, `${done.return_id} ${total}`);
   }
 
   /** Puts some aside, or what was put aside back. */
@@ -198,11 +234,13 @@ export class Actor extends OrderGoods {
     const { id } = made.order;
     this.facts.told("picked", reference_number, `${id} in_progress`);
     const status = b % 3 ? "completed" : "cancelled";
+    // Those who pick report it, or the office says so.
+    const reported = status === "completed" && c % 4 > 1;
     const moved = await this.ask(
       this.place.ops,
-      "PUT",
-      `${path}/${id}`,
-      { status },
+      reported ? "POST" : "PUT",
+      reported ? `${path}/${id}/progress` : `${path}/${id}`,
+      reported ? { status, items: [] } : { status },
       ({ order }) => order.id === id && order.status === status,
     );
     if (moved) this.facts.told("picked", reference_number, `${id} ${status}`);

@@ -34,6 +34,7 @@ const wholeBooks = [
   "money.desk_differences",
   "money.desk_positions",
   "money.verify_books",
+  "warehousing.stock_differences",
   "warehousing.verify_stock",
 ];
 

@@ -194,7 +194,7 @@ export async function checkAll(tenant: { id: string }): Promise<void> {
   expect(await sql`select * from money.verify_books() v where v.tenant_id = ${tenant.id}`).toEqual(
     [],
   );
-  expect(await sql`select * from warehousing.verify_stock() v where v.tenant_id = ${tenant.id}`)
+  expect(await sql`select * from warehousing.stock_differences(${tenant.id}, 'infinity')`)
     .toEqual([]);
   expect(
     await sql`select * from tenancy.tenants t, money.cod_differences(t.id, 'infinity') where t.id = ${tenant.id}`,

@@ -152,7 +152,7 @@ export const priceOf = `case when o.payment_method = 'cash_on_delivery' then coa
 /** Books and stock of everybody are right, and orders are paid exactly when a payment says so. */
 export async function checkAll(tenant: { id: string }): Promise<void> {
   expect(await sql`select * from money.verify_books() where tenant_id = ${tenant.id}`).toEqual([]);
-  expect(await sql`select * from warehousing.verify_stock() where tenant_id = ${tenant.id}`)
+  expect(await sql`select * from warehousing.stock_differences(${tenant.id}, 'infinity')`)
     .toEqual([]);
   expect(
     await sql`select o.id from storefront.storefront_orders o where o.tenant_id = ${tenant.id}

@@ -106,10 +106,10 @@ export async function unitsOf(item: string, bin?: string): Promise<Record<string
   return Object.fromEntries(rows.map(({ status, units }) => [status, units]));
 }
 
-/** Stock is what was moved, in every row of the tenant. `madeUp`: a problem that the test makes by itself. */
+/** Stock is what was moved, in every row of the tenant. `madeUp`: a kind of difference that the test makes by itself. */
 export async function checkStock(tenant: { id: string }, madeUp = ""): Promise<void> {
-  const problems = await sql`select * from warehousing.verify_stock()
-    where tenant_id = ${tenant.id} and problem <> ${madeUp}`;
+  const problems = await sql`select * from warehousing.stock_differences(${tenant.id}, 'infinity')
+    where kind <> ${madeUp}`;
   expect(problems).toEqual([]);
 }
 

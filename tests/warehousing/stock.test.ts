@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
+import { anId } from "../support/expect.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 import {
   checkStock,
@@ -233,28 +234,23 @@ describe("the writer refuses", () => {
 describe("verify_stock", () => {
   test("finds a quantity and a place that no movement explains, and tells the tenant at night", async () => {
     const shaken = await newTenant();
-    const { item } = await newShelf(shaken, 5);
+    const { item, warehouse } = await newShelf(shaken, 5);
     await checkStock(shaken, "reservation");
     await sql`update warehousing.stock set quantity = 6 where item_id = ${item}`;
     const found = () =>
-      sql`select problem, expected::int, found::int from warehousing.verify_stock()
-        where tenant_id = ${shaken.id} order by problem`;
-    expect(await found()).toEqual([{ problem: "quantity", expected: 5, found: 6 }]);
+      sql`select kind, expected::int, found::int
+        from warehousing.stock_differences(${shaken.id}, 'infinity') order by kind`;
+    expect(await found()).toEqual([{ kind: "quantity", expected: 5, found: 6 }]);
     await sql`update warehousing.stock set status = 'damaged' where item_id = ${item}`;
-    expect((await found()).map(({ problem }) => problem)).toEqual(["place", "quantity"]);
+    expect((await found()).map(({ kind }) => kind)).toEqual(["place", "quantity"]);
     await sql`select private.report_stock()`;
     const [event] = await sql`select event_type, event_data from integration.system_events
       where tenant_id = ${shaken.id} and event_type = 'stock.mismatch'`;
     const [{ id: stock_id }] = await sql`select id from warehousing.stock where item_id = ${item}`;
+    const place = { stock_id, warehouse_id: warehouse, item_id: item };
     expect(event.event_data.differences).toEqual([
-      {
-        problem: "place",
-        stock_id,
-        transaction_id: expect.any(Number),
-        expected: null,
-        found: null,
-      },
-      { problem: "quantity", stock_id, transaction_id: null, expected: 5, found: 6 },
+      { kind: "place", ...place, movement_id: anId },
+      { kind: "quantity", ...place, expected: 5, found: 6 },
     ]);
     await sql`update warehousing.stock set status = 'available', quantity = 5 where item_id = ${item}`;
     await checkStock(shaken, "reservation");

@@ -111,6 +111,8 @@ const definitions = {
   invalid_resolution: { status: 400, fields: ["field"] },
   cash_desk_not_found: { status: 404, fields: ["field"] },
   insufficient_desk_cash: { status: 409, fields: ["held", "currency"] },
+  cash_refund_already_paid: 409,
+  cash_refund_not_found: 404,
   cash_transfer_not_found: 404,
   cash_transfer_already_reversed: 409,
 

@@ -52,7 +52,10 @@ export default serve("delivery", [
     ...(await import("./cod/settlements.ts")).codSettlements,
     ...(await import("./cod/handovers.ts")).cashHandovers,
   ]),
-  feature("cash-desks", async () => (await import("./cash-desks/routes.ts")).cashDesks),
+  feature("cash-desks", async () => [
+    ...(await import("./cash-desks/routes.ts")).cashDesks,
+    ...(await import("./cash-desks/refunds.ts")).cashRefunds,
+  ]),
   feature("wallets", async () => (await import("./wallets/routes.ts")).walletEndpoints),
   feature("assignments", async () => [
     ...(await import("./assignments/routes.ts")).assignments,

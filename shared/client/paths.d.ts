@@ -476,6 +476,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/delivery/cash-desks/refunds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List delivery fees that are due back in cash, or were paid back
+         * @description Who: role dispatcher or tenant_admin, or permission manage:tenant.
+         */
+        get: operations["get_delivery_cash_desks_refunds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/delivery/cash-desks/refunds/{refund_id}/pay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pay a delivery fee back in cash from a desk, against a receipt
+         * @description Who: role dispatcher or tenant_admin.
+         */
+        post: operations["post_delivery_cash_desks_refunds_refund_id_pay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/delivery/cash-desks/transfers": {
         parameters: {
             query?: never;
@@ -5888,11 +5928,47 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_uuid`: {field} is not a valid id.
+         * @description `idempotency_key_required`: Send an Idempotency-Key header with this call.
+         *
+         *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
+         *
+         *     `validation_failed`: {field} {reason}.
+         *
+         *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
+         *
+         *     `invalid_uuid`: {field} is not a valid id.
+         *
+         *     `invalid_json`: The body is not valid JSON.
+         *
+         *     `unknown_field`: There is no field {field} here: use {expected_field}.
+         *
+         *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
         "400_13": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    bytes_max?: string;
+                    /** @enum {unknown} */
+                    code: "idempotency_key_required" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                    expected_field?: string;
+                    field?: string;
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
+         * @description `invalid_uuid`: {field} is not a valid id.
+         *
+         *     `tenant_id_required`: Choose a company first: send tenant_id.
+         */
+        "400_14": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5928,7 +6004,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_14": {
+        "400_15": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5965,7 +6041,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_15": {
+        "400_16": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5997,7 +6073,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_16": {
+        "400_17": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6022,7 +6098,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_17": {
+        "400_18": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6054,7 +6130,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_18": {
+        "400_19": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6093,7 +6169,7 @@ export interface components {
          *
          *     `tenant_id_required`: Choose a company first: send tenant_id.
          */
-        "400_19": {
+        "400_20": {
             headers: {
                 [name: string]: unknown;
             };
@@ -7879,7 +7955,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_13"];
+            400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -10593,6 +10669,221 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    get_delivery_cash_desks_refunds: {
+        parameters: {
+            query?: {
+                column_filters?: string;
+                currency?: string;
+                date_from?: string;
+                date_to?: string;
+                delivery_id?: string;
+                format?: "json" | "csv";
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                limit?: number;
+                page?: number;
+                sort_by?: "created_at" | "amount" | "paid_at";
+                sort_order?: "asc" | "desc";
+                status?: "open" | "paid";
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success; with `format=csv` the rows as text/csv */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            amount: number;
+                            cash_transfer_id: string | null;
+                            /** Format: date-time */
+                            created_at: string;
+                            currency: string;
+                            delivery_code: number;
+                            /** Format: uuid */
+                            delivery_id: string;
+                            /** Format: uuid */
+                            id: string;
+                            paid_at: string | null;
+                            payer: {
+                                name: string | null;
+                                phone: string | null;
+                            };
+                            reference: string | null;
+                            /** @enum {string} */
+                            status: "open" | "paid";
+                        }[];
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        pagination: {
+                            limit: number;
+                            page: number;
+                            total: number;
+                            total_pages: number;
+                        };
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400_11"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    post_delivery_cash_desks_refunds_refund_id_pay: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header: {
+                /** @description The same key and input give the first answer again */
+                "Idempotency-Key": string;
+            };
+            path: {
+                refund_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    from_user_id?: string | null;
+                    notes?: string | null;
+                    reference: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            amount: number;
+                            /** Format: date-time */
+                            created_at: string;
+                            currency: string;
+                            entered_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            };
+                            /** @enum {string} */
+                            from_owner_type: "staff" | "driver" | "tenant";
+                            from_user: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            /** Format: uuid */
+                            id: string;
+                            /** @enum {string} */
+                            kind: "bank_deposit" | "handover" | "refund";
+                            notes: string | null;
+                            reference: string | null;
+                            refund_id: string | null;
+                            reversal_reason: string | null;
+                            reversed_at: string | null;
+                            reversed_by: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                            to_user: {
+                                full_name: string | null;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                        };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            400: components["responses"]["400_13"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_3"];
+            /**
+             * @description `cash_refund_not_found`: This refund does not exist.
+             *
+             *     `cash_desk_not_found`: There is no cash desk of this person in this currency.
+             *
+             *     `tenant_not_found`: This company does not exist.
+             */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "cash_refund_not_found" | "cash_desk_not_found" | "tenant_not_found";
+                        field?: string;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            /**
+             * @description `cash_refund_already_paid`: This refund has already been paid.
+             *
+             *     `insufficient_desk_cash`: The desk holds {held} {currency}, less than the amount.
+             *
+             *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "cash_refund_already_paid" | "insufficient_desk_cash" | "idempotency_conflict";
+                        currency?: string;
+                        held?: number;
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     get_delivery_cash_desks_transfers: {
         parameters: {
             query?: {
@@ -10603,7 +10894,7 @@ export interface operations {
                 format?: "json" | "csv";
                 from_owner_type?: "staff" | "driver" | "tenant";
                 from_user_id?: string;
-                kind?: "bank_deposit" | "handover";
+                kind?: "bank_deposit" | "handover" | "refund";
                 /** @description Language of messages; goes before Accept-Language */
                 language?: components["parameters"]["language"];
                 limit?: number;
@@ -10653,9 +10944,10 @@ export interface operations {
                             /** Format: uuid */
                             id: string;
                             /** @enum {string} */
-                            kind: "bank_deposit" | "handover";
+                            kind: "bank_deposit" | "handover" | "refund";
                             notes: string | null;
                             reference: string | null;
+                            refund_id: string | null;
                             reversal_reason: string | null;
                             reversed_at: string | null;
                             reversed_by: {
@@ -10756,9 +11048,10 @@ export interface operations {
                             /** Format: uuid */
                             id: string;
                             /** @enum {string} */
-                            kind: "bank_deposit" | "handover";
+                            kind: "bank_deposit" | "handover" | "refund";
                             notes: string | null;
                             reference: string | null;
+                            refund_id: string | null;
                             reversal_reason: string | null;
                             reversed_at: string | null;
                             reversed_by: {
@@ -10925,9 +11218,10 @@ export interface operations {
                             /** Format: uuid */
                             id: string;
                             /** @enum {string} */
-                            kind: "bank_deposit" | "handover";
+                            kind: "bank_deposit" | "handover" | "refund";
                             notes: string | null;
                             reference: string | null;
+                            refund_id: string | null;
                             reversal_reason: string | null;
                             reversed_at: string | null;
                             reversed_by: {
@@ -10949,42 +11243,7 @@ export interface operations {
                     };
                 };
             };
-            /**
-             * @description `idempotency_key_required`: Send an Idempotency-Key header with this call.
-             *
-             *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
-             *
-             *     `validation_failed`: {field} {reason}.
-             *
-             *     `field_too_large`: {field} is larger than what is kept: at most {bytes_max} bytes.
-             *
-             *     `invalid_uuid`: {field} is not a valid id.
-             *
-             *     `invalid_json`: The body is not valid JSON.
-             *
-             *     `unknown_field`: There is no field {field} here: use {expected_field}.
-             *
-             *     `invalid_idempotency_key`: The Idempotency-Key may have at most 200 characters.
-             *
-             *     `tenant_id_required`: Choose a company first: send tenant_id.
-             */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        bytes_max?: string;
-                        /** @enum {unknown} */
-                        code: "idempotency_key_required" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
-                        expected_field?: string;
-                        field?: string;
-                        message: string;
-                        /** @constant */
-                        success: false;
-                    };
-                };
-            };
+            400: components["responses"]["400_13"];
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
             /**
@@ -14482,6 +14741,16 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         } | null;
+                        refund_due: {
+                            amount: number;
+                            currency: string;
+                            /** Format: uuid */
+                            id: string;
+                            payer: {
+                                name: string | null;
+                                phone: string | null;
+                            };
+                        } | null;
                         refunded: boolean;
                         /** @constant */
                         success: true;
@@ -16574,6 +16843,17 @@ export interface operations {
                         ignored?: string[];
                         message: string;
                         receiving_order_id: string | null;
+                        refund_due: {
+                            amount: number;
+                            currency: string;
+                            /** Format: uuid */
+                            id: string;
+                            payer: {
+                                name: string | null;
+                                phone: string | null;
+                            };
+                        } | null;
+                        refunded: boolean;
                         /** @constant */
                         success: true;
                     };
@@ -25332,7 +25612,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_13"];
+            400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -25921,7 +26201,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_13"];
+            400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -27532,7 +27812,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_13"];
+            400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_27"];
@@ -27584,7 +27864,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_17"];
+            400: components["responses"]["400_18"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
@@ -27780,7 +28060,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_17"];
+            400: components["responses"]["400_18"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_28"];
@@ -27972,7 +28252,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_13"];
+            400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_27"];
@@ -30026,7 +30306,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_18"];
+            400: components["responses"]["400_19"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_31"];
@@ -30719,7 +30999,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_18"];
+            400: components["responses"]["400_19"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_31"];
@@ -35376,7 +35656,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_19"];
+            400: components["responses"]["400_20"];
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
             404: components["responses"]["404"];
@@ -35480,7 +35760,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_19"];
+            400: components["responses"]["400_20"];
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
             404: components["responses"]["404_34"];
@@ -36917,7 +37197,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_16"];
+            400: components["responses"]["400_17"];
             401: components["responses"]["401"];
             /**
              * @description `warehouse_assignment_required`: You have no active assignment at this warehouse.
@@ -37727,7 +38007,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_15"];
+            400: components["responses"]["400_16"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
@@ -38004,7 +38284,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_14"];
+            400: components["responses"]["400_15"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
@@ -38220,7 +38500,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_14"];
+            400: components["responses"]["400_15"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
@@ -38449,7 +38729,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_14"];
+            400: components["responses"]["400_15"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
@@ -38542,7 +38822,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_14"];
+            400: components["responses"]["400_15"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
@@ -38659,7 +38939,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_14"];
+            400: components["responses"]["400_15"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_23"];
@@ -40051,7 +40331,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["400_15"];
+            400: components["responses"]["400_16"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404_20"];
@@ -41600,7 +41880,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_16"];
+            400: components["responses"]["400_17"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -45939,7 +46219,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_13"];
+            400: components["responses"]["400_14"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];

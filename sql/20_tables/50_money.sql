@@ -112,6 +112,9 @@ create unique index if not exists gateway_transaction_taken on money.payments (g
 -- An order is paid once, and waits for one payment at a time.
 create unique index if not exists order_already_paid on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'SUCCESS';
 create unique index if not exists order_payment_pending on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'pending';
+-- Fees that are due back in cash, for the desks.
+create index if not exists refunds_in_cash on money.payments (tenant_id, status, created_at desc nulls last, id desc)
+  where category = 'DELIVERY' and type = 'REFUND' and payment_method = 'cash';
 create index if not exists payments_order on money.payments (tenant_id, order_id) where order_id is not null;
 create index if not exists payments_to_reconcile on money.payments (created_at)
   where payment_method = 'gateway' and status in ('pending', 'FAILED');

@@ -1,14 +1,16 @@
--- Cash that left a desk: brought to the bank, or handed to another of the staff. Rows are written with their journal,
+-- Cash that left a desk: brought to the bank, handed to another of the staff, or a fee paid back to who has no wallet. Rows are written with their journal,
 -- never by hand; what was wrong is reversed and stays.
 
 create table if not exists money.cash_transfers (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
-  kind text not null check (kind in ('bank_deposit', 'handover')),
+  kind text not null check (kind in ('bank_deposit', 'handover', 'refund')),
   -- Whose desk gave it; the tenant's own till has no user. With the owner's type and the currency it names the account.
   from_owner_type text not null check (from_owner_type in ('staff', 'driver', 'tenant')),
   from_user_id uuid,
   to_user_id uuid,
+  -- The payment that was due back; its receipt is the reference.
+  refund_id uuid,
   amount numeric(18, 3) not null check (amount > 0),
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   reference text,
@@ -25,12 +27,14 @@ create table if not exists money.cash_transfers (
   unique (tenant_id, id),
   constraint till_has_no_user check ((from_owner_type = 'tenant') = (from_user_id is null)),
   constraint handover_has_receiver check ((kind = 'handover') = (to_user_id is not null)),
+  constraint refund_has_receipt check ((kind = 'refund') = (refund_id is not null) and (kind <> 'refund' or reference is not null)),
   constraint cash_leaves_its_desk check (from_owner_type <> 'staff' or from_user_id is distinct from to_user_id),
   constraint reversed_says_who_and_why check (
     (reversed_at is null) = (reversed_by is null) and (reversed_at is null) = (reversal_reason is null)),
   constraint cash_transfer_key_used unique (tenant_id, actor_id, idempotency_key),
   foreign key (tenant_id, from_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, to_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, refund_id) references money.payments (tenant_id, id) on delete restrict,
   -- An administrator of the system acts in tenants he is no member of.
   foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
   foreign key (reversed_by) references tenancy.profiles (id) on delete restrict
@@ -42,3 +46,6 @@ create index if not exists cash_transfers_amount on money.cash_transfers (tenant
 create index if not exists cash_transfers_actor on money.cash_transfers (actor_id);
 create index if not exists cash_transfers_reverser on money.cash_transfers (reversed_by) where reversed_by is not null;
 create index if not exists cash_transfers_currency on money.cash_transfers (currency);
+create index if not exists cash_transfers_refund on money.cash_transfers (tenant_id, refund_id) where refund_id is not null;
+create unique index if not exists cash_refund_already_paid on money.cash_transfers (tenant_id, refund_id)
+  where refund_id is not null and reversed_at is null;

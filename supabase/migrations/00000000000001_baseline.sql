@@ -1310,6 +1310,9 @@ create unique index if not exists gateway_transaction_taken on money.payments (g
 -- An order is paid once, and waits for one payment at a time.
 create unique index if not exists order_already_paid on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'SUCCESS';
 create unique index if not exists order_payment_pending on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'pending';
+-- Fees that are due back in cash, for the desks.
+create index if not exists refunds_in_cash on money.payments (tenant_id, status, created_at desc nulls last, id desc)
+  where category = 'DELIVERY' and type = 'REFUND' and payment_method = 'cash';
 create index if not exists payments_order on money.payments (tenant_id, order_id) where order_id is not null;
 create index if not exists payments_to_reconcile on money.payments (created_at)
   where payment_method = 'gateway' and status in ('pending', 'FAILED');
@@ -3518,17 +3521,19 @@ create index if not exists accounts_carrier on money.accounts (carrier_code) whe
 
 -- sql/20_tables/97_cash_transfers.sql
 
--- Cash that left a desk: brought to the bank, or handed to another of the staff. Rows are written with their journal,
+-- Cash that left a desk: brought to the bank, handed to another of the staff, or a fee paid back to who has no wallet. Rows are written with their journal,
 -- never by hand; what was wrong is reversed and stays.
 
 create table if not exists money.cash_transfers (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
-  kind text not null check (kind in ('bank_deposit', 'handover')),
+  kind text not null check (kind in ('bank_deposit', 'handover', 'refund')),
   -- Whose desk gave it; the tenant's own till has no user. With the owner's type and the currency it names the account.
   from_owner_type text not null check (from_owner_type in ('staff', 'driver', 'tenant')),
   from_user_id uuid,
   to_user_id uuid,
+  -- The payment that was due back; its receipt is the reference.
+  refund_id uuid,
   amount numeric(18, 3) not null check (amount > 0),
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   reference text,
@@ -3545,12 +3550,14 @@ create table if not exists money.cash_transfers (
   unique (tenant_id, id),
   constraint till_has_no_user check ((from_owner_type = 'tenant') = (from_user_id is null)),
   constraint handover_has_receiver check ((kind = 'handover') = (to_user_id is not null)),
+  constraint refund_has_receipt check ((kind = 'refund') = (refund_id is not null) and (kind <> 'refund' or reference is not null)),
   constraint cash_leaves_its_desk check (from_owner_type <> 'staff' or from_user_id is distinct from to_user_id),
   constraint reversed_says_who_and_why check (
     (reversed_at is null) = (reversed_by is null) and (reversed_at is null) = (reversal_reason is null)),
   constraint cash_transfer_key_used unique (tenant_id, actor_id, idempotency_key),
   foreign key (tenant_id, from_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, to_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, refund_id) references money.payments (tenant_id, id) on delete restrict,
   -- An administrator of the system acts in tenants he is no member of.
   foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
   foreign key (reversed_by) references tenancy.profiles (id) on delete restrict
@@ -3562,6 +3569,9 @@ create index if not exists cash_transfers_amount on money.cash_transfers (tenant
 create index if not exists cash_transfers_actor on money.cash_transfers (actor_id);
 create index if not exists cash_transfers_reverser on money.cash_transfers (reversed_by) where reversed_by is not null;
 create index if not exists cash_transfers_currency on money.cash_transfers (currency);
+create index if not exists cash_transfers_refund on money.cash_transfers (tenant_id, refund_id) where refund_id is not null;
+create unique index if not exists cash_refund_already_paid on money.cash_transfers (tenant_id, refund_id)
+  where refund_id is not null and reversed_at is null;
 
 -- sql/20_tables/98_sizes.sql
 
@@ -4358,7 +4368,7 @@ create view money.cash_transfers_list with (security_invoker = true) as
 select t.id, t.kind, t.from_owner_type,
   case when f.id is not null then jsonb_build_object('id', f.id, 'full_name', f.full_name) end as from_user,
   case when g.id is not null then jsonb_build_object('id', g.id, 'full_name', g.full_name) end as to_user,
-  t.amount, t.currency, t.reference, t.notes, jsonb_build_object('id', t.actor_id, 'full_name', p.full_name) as entered_by, t.created_at,
+  t.refund_id, t.amount, t.currency, t.reference, t.notes, jsonb_build_object('id', t.actor_id, 'full_name', p.full_name) as entered_by, t.created_at,
   t.reversed_at, case when t.reversed_by is not null then jsonb_build_object('id', t.reversed_by, 'full_name', r.full_name) end as reversed_by,
   t.reversal_reason, t.from_user_id, t.to_user_id, f.full_name as from_user_name, g.full_name as to_user_name
 from money.cash_transfers t
@@ -4367,6 +4377,30 @@ left join tenancy.profiles g on g.id = t.to_user_id
 left join tenancy.profiles p on p.id = t.actor_id
 left join tenancy.profiles r on r.id = t.reversed_by;
 grant select on money.cash_transfers_list to barid_caller;
+
+-- Who paid the fee of a parcel, {name, phone}, each null where it is not known.
+create or replace function delivery.payer_contact(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  if d.payer_type = 'receiver' then
+    return jsonb_build_object('name', d.recipient ->> 'name', 'phone', d.recipient ->> 'phone');
+  end if;
+  return (
+    select jsonb_build_object('name', coalesce(p.full_name, app.localized(d.pickup_snapshot -> 'title')),
+      'phone', coalesce(p.phone, d.pickup_snapshot #>> '{contact_info,phone}'))
+    from (values (1)) one left join tenancy.profiles p on p.id = coalesce(d.institution_user_id, d.customer_id));
+end $$;
+
+-- Fees that are due back in cash, to payers without a wallet; paid by a transfer that was not reversed.
+drop view if exists money.cash_refunds_list cascade;
+create view money.cash_refunds_list with (security_invoker = true) as
+select p.id, p.delivery_id, d.delivery_code, p.amount, p.currency, case p.status when 'SUCCESS' then 'paid' else 'open' end as status,
+  delivery.payer_contact(d) as payer, p.created_at, t.id as cash_transfer_id, t.reference, t.created_at as paid_at
+from money.payments p
+join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+left join money.cash_transfers t on t.tenant_id = p.tenant_id and t.refund_id = p.id and t.reversed_at is null
+where p.category = 'DELIVERY' and p.type = 'REFUND' and p.payment_method = 'cash';
+grant select on money.cash_refunds_list to barid_caller;
 
 -- sql/30_views/money/50_webhook_events.sql
 
@@ -7748,7 +7782,8 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_row(d.id));
 end $$;
 
--- picked_up|in_transit|failed -> returned. {id, reason?, notes?, warehouse_id?} -> {delivery, receiving_order_id}
+-- picked_up|in_transit|failed -> returned. {id, reason?, notes?, warehouse_id?}
+-- -> {delivery, receiving_order_id, refunded, refund_due} (the last two as money.delivery_fee_refund says)
 -- What left a warehouse goes back there: its receipt is expected, its driver answers for it until then, and
 -- received it waits for another one. The goods of a store's order go back to the warehouse they came from, or to the one
 -- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good, unless warehouse_id names
@@ -7761,6 +7796,7 @@ declare
   a delivery.assignments := delivery.require_carrier(d);
   v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
   v_receipt uuid;
+  v_refund jsonb;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit,failed}', 'returned');
   if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
@@ -7775,12 +7811,12 @@ begin
   if not (delivery.returns_to_warehouse(d) or v_warehouse is not null) then
     perform delivery.assignment_end(a, 'returned');
   end if;
-  perform delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return');
+  v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return');
   if delivery.returns_to_warehouse(d) or v_warehouse is not null then
     v_receipt := private.receipt_expect(d.id, v_warehouse, d.status = 'failed');
   end if;
   perform private.orders_settle();
-  return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'receiving_order_id', v_receipt);
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'receiving_order_id', v_receipt) || v_refund;
 end $$;
 
 -- A leg that came back to the sender ends its parcel: what was to follow is not to come. A definer: a driver does
@@ -7797,20 +7833,20 @@ end $$;
 grant execute on function private.delivery_returned_for_good(uuid) to barid_caller;
 
 -- Gives the fee back when the policy in force says so for what happened; a leg out of a warehouse that will set out
--- again has not come back yet. -> true when money moved
-create or replace function delivery.delivery_refund_on(d delivery.deliveries, policy text) returns boolean
+-- again has not come back yet. -> see money.delivery_fee_refund
+create or replace function delivery.delivery_refund_on(d delivery.deliveries, policy text) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_service delivery.delivery_services;
 begin
   if policy = 'refund_delivery_fee_on_return' and delivery.leaves_warehouse(d) then
-    return false;
+    return '{"refunded": false, "refund_due": null}';
   end if;
   select * into v_service from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id;
   if (delivery.service_policy(v_service) #>> array['payment_policies', policy])::boolean then
     return money.delivery_fee_refund(delivery.parcel_of(d));
   end if;
-  return false;
+  return '{"refunded": false, "refund_due": null}';
 end $$;
 
 -- sql/40_functions/delivery/deliveries/46_cancel.sql
@@ -7821,7 +7857,7 @@ end $$;
 -- force, drivers freed, what was picked put back, and the manifest item it was made from can be ordered again.
 -- A parcel that was picked up and waits in a warehouse goes back to its sender when operations call it off: its operational
 -- return is made in the same call, and the item of a manifest is not ordered again.
--- {id, reason, notes?} -> {delivery, refunded, operational_return: delivery or null}
+-- {id, reason, notes?} -> {delivery, refunded, refund_due, operational_return: delivery or null}; see money.delivery_fee_refund
 -- Locks the item's manifest and the item before the delivery.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, delivery_not_in_warehouse (it is not received yet),
 -- insufficient_wallet_balance, return_already_exists.
@@ -7833,7 +7869,7 @@ declare
   v_under_way text;
   v_ends uuid[];
   v_picks uuid[];
-  v_refunded boolean;
+  v_refund jsonb;
   v_waiting delivery.deliveries;
   v_return uuid;
 begin
@@ -7855,8 +7891,8 @@ begin
     and x.status in ('pending', 'assigned', 'accepted') and x.current_warehouse_id is not null and d.picked_up_at is not null;
   if found then
     v_return := delivery.delivery_cancel_waiting(d, v_waiting, input);
-    return jsonb_build_object('refunded', delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel'),
-      'delivery', delivery.delivery_row(d.id), 'operational_return', delivery.delivery_row(v_return));
+    v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
+    return v_refund || jsonb_build_object('delivery', delivery.delivery_row(d.id), 'operational_return', delivery.delivery_row(v_return));
   end if;
   perform delivery.require_move(d, case when v_operations then '{draft,pending,assigned,accepted}' else '{draft,pending}' end::text[], 'cancelled');
   select l.status into v_under_way from delivery.deliveries l
@@ -7874,11 +7910,11 @@ begin
   where x.tenant_id = d.tenant_id and x.id = any (v_ends);
   perform private.manifest_item_return(d.id);
   v_picks := private.delivery_let_go(d.id);
-  v_refunded := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
+  v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
   perform private.waybill_let_go(d.id);
   perform private.orders_settle();
-  return jsonb_build_object('refunded', v_refunded, 'delivery', delivery.delivery_row(d.id), 'operational_return', null);
+  return v_refund || jsonb_build_object('delivery', delivery.delivery_row(d.id), 'operational_return', null);
 end $$;
 
 -- Calls off a parcel d of which the leg `waiting` (or d itself) waits in a warehouse, and sends it back. -> the return's id
@@ -15451,8 +15487,9 @@ begin
 end $$;
 
 -- Moves cash of a desk by one journal; answers the transfer's id, also to a repetition of its key, for good.
--- {kind, from_owner_type?, from_user_id?, to_user_id?, amount, currency?, reference?, notes?}
--- Fails: forbidden, idempotency_conflict, cash_desk_not_found, invalid_receiver, too_many_decimals, insufficient_desk_cash.
+-- {kind, from_owner_type?, from_user_id?, to_user_id?, amount, currency?, reference?, notes?}; of a refund its refund_id says how much
+-- and in which currency: {kind: 'refund', refund_id, from_owner_type?, from_user_id?, reference, notes?}
+-- Fails: cash_refund_not_found, cash_refund_already_paid, forbidden, idempotency_conflict, cash_desk_not_found, invalid_receiver, too_many_decimals, insufficient_desk_cash.
 create or replace function money.cash_transfer_book(input jsonb) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -15465,6 +15502,7 @@ declare
   v_receiver uuid;
   v_goal uuid;
   t money.cash_transfers;
+  p money.payments;
 begin
   if v_key is not null then
     select x.* into t from money.cash_transfers x
@@ -15476,6 +15514,11 @@ begin
       return t.id;
     end if;
   end if;
+  if input ->> 'kind' = 'refund' then
+    p := money.cash_refund_locked((input ->> 'refund_id')::uuid);
+    v_amount := p.amount;
+    v_currency := p.currency;
+  end if;
   v_desk := money.cash_desk_of((input ->> 'from_user_id')::uuid, coalesce(input ->> 'from_owner_type', 'staff'), v_currency);
   perform money.decimals_checked(v_amount, v_currency, 'amount');
   if input ->> 'kind' = 'handover' then
@@ -15484,19 +15527,37 @@ begin
       perform app.fail('invalid_receiver', '{"field": "to_user_id"}');
     end if;
   end if;
-  insert into money.cash_transfers (tenant_id, kind, from_owner_type, from_user_id, to_user_id, amount, currency, reference, notes,
+  insert into money.cash_transfers (tenant_id, kind, from_owner_type, from_user_id, to_user_id, refund_id, amount, currency, reference, notes,
     actor_id, idempotency_key, input_hash)
-  values (v_tenant, input ->> 'kind', v_desk.owner_type, v_desk.owner_user_id, v_receiver, v_amount, v_currency, input ->> 'reference',
+  values (v_tenant, input ->> 'kind', v_desk.owner_type, v_desk.owner_user_id, v_receiver, p.id, v_amount, v_currency, input ->> 'reference',
     input ->> 'notes', app.user_id(), v_key, v_hash)
   returning * into t;
+  update money.payments x set status = 'SUCCESS', processed_at = now() where x.tenant_id = v_tenant and x.id = p.id;
   perform money.cash_transfer_tell('cash_transfer.created', t);
   -- Last, because everybody who hands cash to the same desk waits for its account from here to the commit.
   v_goal := money.cash_transfer_goal(t);
   perform money.cash_desk_hold(v_desk.id, v_goal, v_amount, v_currency);
   perform money.post_journal('cash_transfer', 'cash_transfer', t.id,
-    case t.kind when 'handover' then 'Cash handed over' else 'Cash brought to the bank' end,
+    case t.kind when 'handover' then 'Cash handed over' when 'refund' then 'Delivery fee paid back' else 'Cash brought to the bank' end,
     array[v_desk.id, v_goal], array[-v_amount, v_amount]);
   return t.id;
+end $$;
+
+-- A fee that is due back in cash, locked. Fails: cash_refund_not_found, cash_refund_already_paid.
+create or replace function money.cash_refund_locked(refund uuid) returns money.payments
+language plpgsql security definer set search_path = '' as $$
+declare
+  p money.payments;
+begin
+  select x.* into p from money.payments x
+  where x.tenant_id = app.tenant_id() and x.id = refund and x.category = 'DELIVERY' and x.type = 'REFUND' and x.payment_method = 'cash'
+  for no key update;
+  if p.id is null then
+    perform app.fail('cash_refund_not_found');
+  elsif p.status <> 'pending' then
+    perform app.fail('cash_refund_already_paid');
+  end if;
+  return p;
 end $$;
 
 -- Takes back a transfer by its mirror, once; who gave the cash, or an administrator. {id, reason} -> its id
@@ -15524,6 +15585,7 @@ begin
   update money.cash_transfers x set reversed_at = now(), reversed_by = app.user_id(), reversal_reason = input ->> 'reason'
   where x.tenant_id = v_tenant and x.id = t.id
   returning * into t;
+  update money.payments x set status = 'pending', processed_at = null where x.tenant_id = v_tenant and x.id = t.refund_id;
   perform money.cash_transfer_tell('cash_transfer.reversed', t);
   v_goal := money.cash_transfer_goal(t);
   if t.kind = 'handover' then
@@ -16689,9 +16751,12 @@ begin
 end $$;
 
 -- Gives the fee of a delivery back, once: what was paid goes to the owner's wallet, what was not yet paid is no
--- longer asked for. Cash that was taken stays taken. -> true when money moved
+-- longer asked for. A fee that was paid in cash goes to the payer's wallet as if the payer had brought it there: what the driver
+-- holds stays as it is. A payer without a wallet gets it in cash from a desk. -> {refunded, refund_due}
+--   refunded    true when a wallet was credited
+--   refund_due  {id, amount, currency, payer: {name, phone}} of what a desk has to pay; null: nothing
 -- Fails: insufficient_wallet_balance (the tenant's wallet is short).
-create or replace function money.delivery_fee_refund(p_delivery uuid) returns boolean
+create or replace function money.delivery_fee_refund(p_delivery uuid) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   d delivery.deliveries;
@@ -16699,18 +16764,26 @@ declare
   v_wallet uuid;
   v_payment uuid;
   v_line jsonb;
+  v_cash boolean;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
   update money.payments p set status = 'CANCELLED', processed_at = now()
   where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'pending';
   select * into v_paid from money.payments p
   where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'
-    and p.payment_method <> 'cash' and p.amount > 0
+    and (p.payment_method <> 'cash' or d.order_id is null) and p.amount > 0
     and not exists (select from money.payments r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.type = 'REFUND')
   for no key update;
-  v_wallet := coalesce(v_paid.account_id, money.owner_wallet(d));
-  if v_paid.id is null or v_wallet is null then
-    return false;
+  v_cash := v_paid.payment_method = 'cash';
+  v_wallet := coalesce(v_paid.account_id, case when not (v_cash and d.payer_type = 'receiver') then money.owner_wallet(d) end);
+  if v_paid.id is null or v_wallet is null and not v_cash then
+    return '{"refunded": false, "refund_due": null}';
+  elsif v_wallet is null then
+    insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, delivery_id, reference, actor_id)
+    values (d.tenant_id, 'DELIVERY', 'REFUND', 'pending', 'cash', v_paid.amount, v_paid.currency, d.id, v_paid.id::text, app.user_id())
+    returning id into v_payment;
+    return jsonb_build_object('refunded', false, 'refund_due', jsonb_build_object('id', v_payment, 'amount', v_paid.amount,
+      'currency', v_paid.currency, 'payer', delivery.payer_contact(d)));
   end if;
   insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, reference,
     actor_id, processed_at)
@@ -16720,9 +16793,10 @@ begin
   v_line := jsonb_build_object('journal', 'refund', 'kind', 'delivery_fee_refund', 'reference_type', 'payment',
     'reference_id', v_paid.id, 'description', 'Delivery ' || d.delivery_code);
   perform money.post(jsonb_build_array(
-    v_line || jsonb_build_object('account_id', money.account_of('wallet', 'tenant', null, d.currency::text), 'amount', -v_paid.amount),
+    v_line || jsonb_build_object('account_id', money.account_of(case when v_cash then 'external' else 'wallet' end, 'tenant', null,
+      d.currency::text), 'amount', -v_paid.amount),
     v_line || jsonb_build_object('account_id', v_wallet, 'amount', v_paid.amount)));
-  return true;
+  return '{"refunded": true, "refund_due": null}';
 end $$;
 
 -- What a driver has to take in cash for a parcel at a stage, 'pickup' or 'dropoff'. The sender's fee is taken with

@@ -141,6 +141,7 @@ const internalConstraints = new Set([
   "resolved_says_how",
   "item_or_barcode",
   "shortage_of_a_handover",
+  "refund_has_receipt",
   "shipment_once",
   "snapshot_with_manifest",
   "subscription_pending_once",

@@ -52,6 +52,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/^to_driver_id$/, "driver2"],
   [/driver_id$|driverId$/, "driver"],
   // Deliveries under way
+  [/^refund_id$/, "cash_refund"],
   [/delivery_exception_id$/, "delivery_exception"],
   [/delivery_item_id$/, "delivery_item"],
   [/receiving_order_id$/, "receiving_order"],

@@ -117,6 +117,7 @@ describe("transfers", () => {
       from_owner_type: "staff",
       from_user: { id: tenant.dispatcher.id, full_name: "Cashier Qasim" },
       to_user: { id: tenant.admin.id, full_name: expect.any(String) },
+      refund_id: null,
       amount: 300,
       currency: "IQD",
       reference: null,

@@ -32,6 +32,7 @@ describe("a transfer", () => {
       from_owner_type: "staff",
       from_user: person,
       to_user: null,
+      refund_id: null,
       amount: 3000,
       currency: "IQD",
       reference: "Slip 17",

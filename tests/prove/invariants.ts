@@ -133,6 +133,15 @@ export const ofTenant: readonly Invariant[] = [
       where s.tenant_id = $1 and (s.method <> 'remit' or h.declared_amount <> s.total or h.driver_id <> s.driver_id)`,
   },
   {
+    name: "cash: a fee that is due back in cash is open, or paid by one transfer of its amount",
+    sql: `select p.id from money.payments p
+      left join lateral (select count(*) as n, sum(t.amount) as amount from money.cash_transfers t
+        where t.tenant_id = p.tenant_id and t.refund_id = p.id and t.reversed_at is null) t on true
+      where p.tenant_id = $1 and p.category = 'DELIVERY' and p.type = 'REFUND' and p.payment_method = 'cash'
+        and (p.status, t.n, coalesce(t.amount, p.amount)) is distinct from
+          (case when t.n = 1 then 'SUCCESS' else 'pending' end, least(t.n, 1), p.amount)`,
+  },
+  {
     name: "cash: what a carrier owes in the ledger is what its rows say",
     sql: `select coalesce(r.carrier_code, a.carrier_code) as carrier from (
         select c.carrier_code, c.currency, sum(c.amount) filter (where c.status = 'owed') as owed

@@ -24,7 +24,7 @@ import {
 } from "../../../shared/schemas.ts";
 
 const OwnerType = z.enum(["staff", "driver", "tenant"]);
-const Kind = z.enum(["bank_deposit", "handover"]);
+const Kind = z.enum(["bank_deposit", "handover", "refund"]);
 const words = (of: { options: readonly string[] }) => of.options as [string, ...string[]];
 
 export const desks = defineList({
@@ -67,7 +67,7 @@ export const DesksResponse = z.object({
  * Idempotency-Key is compared with it.
  */
 export const Transfer = z.object({
-  kind: Kind,
+  kind: z.enum(["bank_deposit", "handover"]),
   from_user_id: Id.nullish().meta({
     description: "Whose desk gives; an administrator may name another's than his own",
   }),
@@ -104,8 +104,10 @@ const CashTransfer = z.strictObject({
   from_owner_type: OwnerType,
   /** Null for the tenant's own till. */
   from_user: Person.nullable(),
-  /** Null for the bank. */
+  /** Null for the bank and for refunds. */
   to_user: Person.nullable(),
+  /** What was due back, of a refund. */
+  refund_id: Id.nullable(),
   amount: z.number(),
   currency: z.string(),
   reference: z.string().nullable(),

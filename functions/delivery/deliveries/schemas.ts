@@ -295,9 +295,23 @@ export const DeliveryMade = z.object({
     })),
   }),
 });
-export const Returned = DeliveryResponse.extend({ receiving_order_id: Id.nullable() });
-export const Cancelled = DeliveryResponse.extend({
+const Refund = {
+  /** Whether the fee went to a wallet. */
   refunded: z.boolean(),
+  /** What a desk has to pay back to a payer without a wallet; null: nothing. */
+  refund_due: z.object({
+    id: Id,
+    amount: z.number(),
+    currency: z.string(),
+    payer: z.object({ name: z.string().nullable(), phone: z.string().nullable() }),
+  }).nullable(),
+};
+export const Returned = DeliveryResponse.extend({
+  receiving_order_id: Id.nullable(),
+  ...Refund,
+});
+export const Cancelled = DeliveryResponse.extend({
+  ...Refund,
   /** The delivery that brings back a parcel that waited in a warehouse; null for one that nobody had picked up. */
   operational_return: DeliveryRow.nullable(),
 });

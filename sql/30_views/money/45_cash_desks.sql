@@ -18,7 +18,7 @@ create view money.cash_transfers_list with (security_invoker = true) as
 select t.id, t.kind, t.from_owner_type,
   case when f.id is not null then jsonb_build_object('id', f.id, 'full_name', f.full_name) end as from_user,
   case when g.id is not null then jsonb_build_object('id', g.id, 'full_name', g.full_name) end as to_user,
-  t.amount, t.currency, t.reference, t.notes, jsonb_build_object('id', t.actor_id, 'full_name', p.full_name) as entered_by, t.created_at,
+  t.refund_id, t.amount, t.currency, t.reference, t.notes, jsonb_build_object('id', t.actor_id, 'full_name', p.full_name) as entered_by, t.created_at,
   t.reversed_at, case when t.reversed_by is not null then jsonb_build_object('id', t.reversed_by, 'full_name', r.full_name) end as reversed_by,
   t.reversal_reason, t.from_user_id, t.to_user_id, f.full_name as from_user_name, g.full_name as to_user_name
 from money.cash_transfers t
@@ -27,3 +27,27 @@ left join tenancy.profiles g on g.id = t.to_user_id
 left join tenancy.profiles p on p.id = t.actor_id
 left join tenancy.profiles r on r.id = t.reversed_by;
 grant select on money.cash_transfers_list to barid_caller;
+
+-- Who paid the fee of a parcel, {name, phone}, each null where it is not known.
+create or replace function delivery.payer_contact(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  if d.payer_type = 'receiver' then
+    return jsonb_build_object('name', d.recipient ->> 'name', 'phone', d.recipient ->> 'phone');
+  end if;
+  return (
+    select jsonb_build_object('name', coalesce(p.full_name, app.localized(d.pickup_snapshot -> 'title')),
+      'phone', coalesce(p.phone, d.pickup_snapshot #>> '{contact_info,phone}'))
+    from (values (1)) one left join tenancy.profiles p on p.id = coalesce(d.institution_user_id, d.customer_id));
+end $$;
+
+-- Fees that are due back in cash, to payers without a wallet; paid by a transfer that was not reversed.
+drop view if exists money.cash_refunds_list cascade;
+create view money.cash_refunds_list with (security_invoker = true) as
+select p.id, p.delivery_id, d.delivery_code, p.amount, p.currency, case p.status when 'SUCCESS' then 'paid' else 'open' end as status,
+  delivery.payer_contact(d) as payer, p.created_at, t.id as cash_transfer_id, t.reference, t.created_at as paid_at
+from money.payments p
+join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+left join money.cash_transfers t on t.tenant_id = p.tenant_id and t.refund_id = p.id and t.reversed_at is null
+where p.category = 'DELIVERY' and p.type = 'REFUND' and p.payment_method = 'cash';
+grant select on money.cash_refunds_list to barid_caller;

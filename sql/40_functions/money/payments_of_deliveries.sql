@@ -44,9 +44,12 @@ begin
 end $$;
 
 -- Gives the fee of a delivery back, once: what was paid goes to the owner's wallet, what was not yet paid is no
--- longer asked for. Cash that was taken stays taken. -> true when money moved
+-- longer asked for. A fee that was paid in cash goes to the payer's wallet as if the payer had brought it there: what the driver
+-- holds stays as it is. A payer without a wallet gets it in cash from a desk. -> {refunded, refund_due}
+--   refunded    true when a wallet was credited
+--   refund_due  {id, amount, currency, payer: {name, phone}} of what a desk has to pay; null: nothing
 -- Fails: insufficient_wallet_balance (the tenant's wallet is short).
-create or replace function money.delivery_fee_refund(p_delivery uuid) returns boolean
+create or replace function money.delivery_fee_refund(p_delivery uuid) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   d delivery.deliveries;
@@ -54,18 +57,26 @@ declare
   v_wallet uuid;
   v_payment uuid;
   v_line jsonb;
+  v_cash boolean;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
   update money.payments p set status = 'CANCELLED', processed_at = now()
   where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'pending';
   select * into v_paid from money.payments p
   where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'
-    and p.payment_method <> 'cash' and p.amount > 0
+    and (p.payment_method <> 'cash' or d.order_id is null) and p.amount > 0
     and not exists (select from money.payments r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.type = 'REFUND')
   for no key update;
-  v_wallet := coalesce(v_paid.account_id, money.owner_wallet(d));
-  if v_paid.id is null or v_wallet is null then
-    return false;
+  v_cash := v_paid.payment_method = 'cash';
+  v_wallet := coalesce(v_paid.account_id, case when not (v_cash and d.payer_type = 'receiver') then money.owner_wallet(d) end);
+  if v_paid.id is null or v_wallet is null and not v_cash then
+    return '{"refunded": false, "refund_due": null}';
+  elsif v_wallet is null then
+    insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, delivery_id, reference, actor_id)
+    values (d.tenant_id, 'DELIVERY', 'REFUND', 'pending', 'cash', v_paid.amount, v_paid.currency, d.id, v_paid.id::text, app.user_id())
+    returning id into v_payment;
+    return jsonb_build_object('refunded', false, 'refund_due', jsonb_build_object('id', v_payment, 'amount', v_paid.amount,
+      'currency', v_paid.currency, 'payer', delivery.payer_contact(d)));
   end if;
   insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, reference,
     actor_id, processed_at)
@@ -75,9 +86,10 @@ begin
   v_line := jsonb_build_object('journal', 'refund', 'kind', 'delivery_fee_refund', 'reference_type', 'payment',
     'reference_id', v_paid.id, 'description', 'Delivery ' || d.delivery_code);
   perform money.post(jsonb_build_array(
-    v_line || jsonb_build_object('account_id', money.account_of('wallet', 'tenant', null, d.currency::text), 'amount', -v_paid.amount),
+    v_line || jsonb_build_object('account_id', money.account_of(case when v_cash then 'external' else 'wallet' end, 'tenant', null,
+      d.currency::text), 'amount', -v_paid.amount),
     v_line || jsonb_build_object('account_id', v_wallet, 'amount', v_paid.amount)));
-  return true;
+  return '{"refunded": true, "refund_due": null}';
 end $$;
 
 -- What a driver has to take in cash for a parcel at a stage, 'pickup' or 'dropoff'. The sender's fee is taken with

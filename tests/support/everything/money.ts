@@ -71,6 +71,14 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
   });
   // The dispatcher has the settlement's cash, and brought some of it to the bank.
   await tx`select set_config('app.tenant_id', ${tenant.id}, true)`;
+  const cash_refund = await one("money.payments", {
+    category: "DELIVERY",
+    type: "REFUND",
+    payment_method: "cash",
+    amount: 10,
+    currency: "IQD",
+    delivery_id: made.delivery,
+  });
   const cash_transfer = await one("money.cash_transfers", {
     kind: "bank_deposit",
     from_owner_type: "staff",
@@ -120,6 +128,7 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
     handover,
     payment,
     webhook_event,
+    cash_refund,
     cash_transfer,
     cashier: tenant.dispatcher.id,
     colleague: tenant.ops.id,

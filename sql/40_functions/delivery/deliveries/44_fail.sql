@@ -68,7 +68,8 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_row(d.id));
 end $$;
 
--- picked_up|in_transit|failed -> returned. {id, reason?, notes?, warehouse_id?} -> {delivery, receiving_order_id}
+-- picked_up|in_transit|failed -> returned. {id, reason?, notes?, warehouse_id?}
+-- -> {delivery, receiving_order_id, refunded, refund_due} (the last two as money.delivery_fee_refund says)
 -- What left a warehouse goes back there: its receipt is expected, its driver answers for it until then, and
 -- received it waits for another one. The goods of a store's order go back to the warehouse they came from, or to the one
 -- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good, unless warehouse_id names
@@ -81,6 +82,7 @@ declare
   a delivery.assignments := delivery.require_carrier(d);
   v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
   v_receipt uuid;
+  v_refund jsonb;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit,failed}', 'returned');
   if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
@@ -95,12 +97,12 @@ begin
   if not (delivery.returns_to_warehouse(d) or v_warehouse is not null) then
     perform delivery.assignment_end(a, 'returned');
   end if;
-  perform delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return');
+  v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return');
   if delivery.returns_to_warehouse(d) or v_warehouse is not null then
     v_receipt := private.receipt_expect(d.id, v_warehouse, d.status = 'failed');
   end if;
   perform private.orders_settle();
-  return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'receiving_order_id', v_receipt);
+  return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'receiving_order_id', v_receipt) || v_refund;
 end $$;
 
 -- A leg that came back to the sender ends its parcel: what was to follow is not to come. A definer: a driver does
@@ -117,18 +119,18 @@ end $$;
 grant execute on function private.delivery_returned_for_good(uuid) to barid_caller;
 
 -- Gives the fee back when the policy in force says so for what happened; a leg out of a warehouse that will set out
--- again has not come back yet. -> true when money moved
-create or replace function delivery.delivery_refund_on(d delivery.deliveries, policy text) returns boolean
+-- again has not come back yet. -> see money.delivery_fee_refund
+create or replace function delivery.delivery_refund_on(d delivery.deliveries, policy text) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_service delivery.delivery_services;
 begin
   if policy = 'refund_delivery_fee_on_return' and delivery.leaves_warehouse(d) then
-    return false;
+    return '{"refunded": false, "refund_due": null}';
   end if;
   select * into v_service from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id;
   if (delivery.service_policy(v_service) #>> array['payment_policies', policy])::boolean then
     return money.delivery_fee_refund(delivery.parcel_of(d));
   end if;
-  return false;
+  return '{"refunded": false, "refund_due": null}';
 end $$;

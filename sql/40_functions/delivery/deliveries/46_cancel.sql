@@ -4,7 +4,7 @@
 -- force, drivers freed, what was picked put back, and the manifest item it was made from can be ordered again.
 -- A parcel that was picked up and waits in a warehouse goes back to its sender when operations call it off: its operational
 -- return is made in the same call, and the item of a manifest is not ordered again.
--- {id, reason, notes?} -> {delivery, refunded, operational_return: delivery or null}
+-- {id, reason, notes?} -> {delivery, refunded, refund_due, operational_return: delivery or null}; see money.delivery_fee_refund
 -- Locks the item's manifest and the item before the delivery.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, delivery_not_in_warehouse (it is not received yet),
 -- insufficient_wallet_balance, return_already_exists.
@@ -16,7 +16,7 @@ declare
   v_under_way text;
   v_ends uuid[];
   v_picks uuid[];
-  v_refunded boolean;
+  v_refund jsonb;
   v_waiting delivery.deliveries;
   v_return uuid;
 begin
@@ -38,8 +38,8 @@ begin
     and x.status in ('pending', 'assigned', 'accepted') and x.current_warehouse_id is not null and d.picked_up_at is not null;
   if found then
     v_return := delivery.delivery_cancel_waiting(d, v_waiting, input);
-    return jsonb_build_object('refunded', delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel'),
-      'delivery', delivery.delivery_row(d.id), 'operational_return', delivery.delivery_row(v_return));
+    v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
+    return v_refund || jsonb_build_object('delivery', delivery.delivery_row(d.id), 'operational_return', delivery.delivery_row(v_return));
   end if;
   perform delivery.require_move(d, case when v_operations then '{draft,pending,assigned,accepted}' else '{draft,pending}' end::text[], 'cancelled');
   select l.status into v_under_way from delivery.deliveries l
@@ -57,11 +57,11 @@ begin
   where x.tenant_id = d.tenant_id and x.id = any (v_ends);
   perform private.manifest_item_return(d.id);
   v_picks := private.delivery_let_go(d.id);
-  v_refunded := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
+  v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
   perform private.waybill_let_go(d.id);
   perform private.orders_settle();
-  return jsonb_build_object('refunded', v_refunded, 'delivery', delivery.delivery_row(d.id), 'operational_return', null);
+  return v_refund || jsonb_build_object('delivery', delivery.delivery_row(d.id), 'operational_return', null);
 end $$;
 
 -- Calls off a parcel d of which the leg `waiting` (or d itself) waits in a warehouse, and sends it back. -> the return's id

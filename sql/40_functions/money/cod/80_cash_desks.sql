@@ -60,8 +60,9 @@ begin
 end $$;
 
 -- Moves cash of a desk by one journal; answers the transfer's id, also to a repetition of its key, for good.
--- {kind, from_owner_type?, from_user_id?, to_user_id?, amount, currency?, reference?, notes?}
--- Fails: forbidden, idempotency_conflict, cash_desk_not_found, invalid_receiver, too_many_decimals, insufficient_desk_cash.
+-- {kind, from_owner_type?, from_user_id?, to_user_id?, amount, currency?, reference?, notes?}; of a refund its refund_id says how much
+-- and in which currency: {kind: 'refund', refund_id, from_owner_type?, from_user_id?, reference, notes?}
+-- Fails: cash_refund_not_found, cash_refund_already_paid, forbidden, idempotency_conflict, cash_desk_not_found, invalid_receiver, too_many_decimals, insufficient_desk_cash.
 create or replace function money.cash_transfer_book(input jsonb) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -74,6 +75,7 @@ declare
   v_receiver uuid;
   v_goal uuid;
   t money.cash_transfers;
+  p money.payments;
 begin
   if v_key is not null then
     select x.* into t from money.cash_transfers x
@@ -85,6 +87,11 @@ begin
       return t.id;
     end if;
   end if;
+  if input ->> 'kind' = 'refund' then
+    p := money.cash_refund_locked((input ->> 'refund_id')::uuid);
+    v_amount := p.amount;
+    v_currency := p.currency;
+  end if;
   v_desk := money.cash_desk_of((input ->> 'from_user_id')::uuid, coalesce(input ->> 'from_owner_type', 'staff'), v_currency);
   perform money.decimals_checked(v_amount, v_currency, 'amount');
   if input ->> 'kind' = 'handover' then
@@ -93,19 +100,37 @@ begin
       perform app.fail('invalid_receiver', '{"field": "to_user_id"}');
     end if;
   end if;
-  insert into money.cash_transfers (tenant_id, kind, from_owner_type, from_user_id, to_user_id, amount, currency, reference, notes,
+  insert into money.cash_transfers (tenant_id, kind, from_owner_type, from_user_id, to_user_id, refund_id, amount, currency, reference, notes,
     actor_id, idempotency_key, input_hash)
-  values (v_tenant, input ->> 'kind', v_desk.owner_type, v_desk.owner_user_id, v_receiver, v_amount, v_currency, input ->> 'reference',
+  values (v_tenant, input ->> 'kind', v_desk.owner_type, v_desk.owner_user_id, v_receiver, p.id, v_amount, v_currency, input ->> 'reference',
     input ->> 'notes', app.user_id(), v_key, v_hash)
   returning * into t;
+  update money.payments x set status = 'SUCCESS', processed_at = now() where x.tenant_id = v_tenant and x.id = p.id;
   perform money.cash_transfer_tell('cash_transfer.created', t);
   -- Last, because everybody who hands cash to the same desk waits for its account from here to the commit.
   v_goal := money.cash_transfer_goal(t);
   perform money.cash_desk_hold(v_desk.id, v_goal, v_amount, v_currency);
   perform money.post_journal('cash_transfer', 'cash_transfer', t.id,
-    case t.kind when 'handover' then 'Cash handed over' else 'Cash brought to the bank' end,
+    case t.kind when 'handover' then 'Cash handed over' when 'refund' then 'Delivery fee paid back' else 'Cash brought to the bank' end,
     array[v_desk.id, v_goal], array[-v_amount, v_amount]);
   return t.id;
+end $$;
+
+-- A fee that is due back in cash, locked. Fails: cash_refund_not_found, cash_refund_already_paid.
+create or replace function money.cash_refund_locked(refund uuid) returns money.payments
+language plpgsql security definer set search_path = '' as $$
+declare
+  p money.payments;
+begin
+  select x.* into p from money.payments x
+  where x.tenant_id = app.tenant_id() and x.id = refund and x.category = 'DELIVERY' and x.type = 'REFUND' and x.payment_method = 'cash'
+  for no key update;
+  if p.id is null then
+    perform app.fail('cash_refund_not_found');
+  elsif p.status <> 'pending' then
+    perform app.fail('cash_refund_already_paid');
+  end if;
+  return p;
 end $$;
 
 -- Takes back a transfer by its mirror, once; who gave the cash, or an administrator. {id, reason} -> its id
@@ -133,6 +158,7 @@ begin
   update money.cash_transfers x set reversed_at = now(), reversed_by = app.user_id(), reversal_reason = input ->> 'reason'
   where x.tenant_id = v_tenant and x.id = t.id
   returning * into t;
+  update money.payments x set status = 'pending', processed_at = null where x.tenant_id = v_tenant and x.id = t.refund_id;
   perform money.cash_transfer_tell('cash_transfer.reversed', t);
   v_goal := money.cash_transfer_goal(t);
   if t.kind = 'handover' then

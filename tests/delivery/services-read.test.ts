@@ -45,6 +45,7 @@ describe("reading a service", () => {
     allow_returns: false,
     access_mode: "exclude_users",
     user_ids: [expect.any(String)],
+    user_count: 1,
     zone_access_mode: "select_zones",
     zone_selector_type: "tag",
     created_at: expect.any(String),

@@ -141,3 +141,20 @@ describe("the page explains", () => {
     );
   });
 });
+
+test("the night compares the cash of every company with the books", async () => {
+  const undone = new Error("undone");
+  const night = stack.sql.begin(async (sql) => {
+    const harmed = await sql`update money.accounts a set balance = balance + 1
+      from (select distinct on (tenant_id) id from money.accounts order by tenant_id, id) first
+      where a.id = first.id returning a.tenant_id`;
+    expect(harmed.length).toBeGreaterThan(1);
+    await sql`select private.cod_reconcile_all()`;
+    const told = await sql`select distinct tenant_id from integration.system_events
+      where event_type = 'cod.mismatch'`;
+    expect(told.map(({ tenant_id }) => tenant_id).toSorted())
+      .toEqual(harmed.map(({ tenant_id }) => tenant_id).toSorted());
+    throw undone;
+  });
+  await expect(night).rejects.toBe(undone);
+});

@@ -155,4 +155,10 @@ describe("change-destination", () => {
     const off = await newTenant({ settings: { "delivery.transfer_manifest": { enabled: false } } });
     expect(await off.ops.post(changeDestination, {})).toFailWith(403, "transfer_manifest_disabled");
   });
+
+  test("a part is made for the system alone", async () => {
+    const part = "/delivery/internal/manifest-change-parts";
+    expect(await nobody.post(part, {})).toFailWith(401, "unauthorized");
+    expect(await tenant.admin.post(part, {})).toFailWith(403, "forbidden");
+  });
 });

@@ -133,7 +133,7 @@ describe("a report", () => {
     await expectGuarded(
       {
         method: "POST",
-        path: `${path}/${theirs.id}/progress`,
+        path: `/warehousing/picking-orders/${theirs.id}/progress`,
         body: { status: "completed", items: [] },
       },
       { denied: [tenant.driver, tenant.institution, tenant.customer] },

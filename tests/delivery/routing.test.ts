@@ -54,7 +54,9 @@ describe("the way of an assignment", () => {
     async (_, told) => {
       answer = told;
       const ways = Array.from({ length: 40 }, (_, index) => way(String(index)));
-      const found = await measureWays(ways, osrm(url, 300));
+      // Only silence ends by the time limit: on a busy machine an answer may take longer than a short one.
+      const timeoutMs = "never" in told() ? 300 : 10_000;
+      const found = await measureWays(ways, osrm(url, timeoutMs));
       expect(found).toEqual(ways.map(({ id }) => ({
         id,
         route_details: { distance_km: 12.345, source: "haversine" },

@@ -82,6 +82,12 @@ create table if not exists integration.webhook_attempts (
 );
 create index if not exists webhook_attempts_event on integration.webhook_attempts (tenant_id, event_id, id desc);
 
+-- Which run of the sender waits for what comes due next. Not logged: after a crash no run is left.
+create unlogged table if not exists integration.sender_watch (
+  is_only boolean primary key default true check (is_only),
+  watcher uuid not null
+);
+
 create table if not exists integration.carriers (
   code text primary key check (code ~ '^[a-z0-9_]{1,40}$'),
   name text not null,

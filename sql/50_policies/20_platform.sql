@@ -86,7 +86,7 @@ declare
   v_table regclass;
 begin
   foreach v_table in array array['app.idempotency_keys', 'app.jobs', 'app.rate_buckets', 'tenancy.system_users', 'tenancy.active_tenants',
-    'delivery.measured_ways']::regclass[] loop
+    'delivery.measured_ways', 'integration.sender_watch']::regclass[] loop
     execute format('alter table %s enable row level security', v_table);
     execute format('alter table %s force row level security', v_table);
     execute format('drop policy if exists nobody on %s', v_table);

@@ -3336,6 +3336,12 @@ create table if not exists integration.webhook_attempts (
 );
 create index if not exists webhook_attempts_event on integration.webhook_attempts (tenant_id, event_id, id desc);
 
+-- Which run of the sender waits for what comes due next. Not logged: after a crash no run is left.
+create unlogged table if not exists integration.sender_watch (
+  is_only boolean primary key default true check (is_only),
+  watcher uuid not null
+);
+
 create table if not exists integration.carriers (
   code text primary key check (code ~ '^[a-z0-9_]{1,40}$'),
   name text not null,
@@ -13006,13 +13012,15 @@ begin
   return to_jsonb(array_remove(array[s.secret, case when s.previous_secret_until > now() then s.previous_secret end], null));
 end $$;
 
--- True when something waits for the sender.
-create or replace function private.webhooks_waiting() returns boolean
+-- True when something waits for the sender, or is due before the clock of `private.kick_jobs` looks again: the sender
+-- then stays until its time has come (private.webhooks_watch).
+create or replace function private.webhooks_waiting(ahead interval default '65 seconds') returns boolean
 language plpgsql stable security definer set search_path = '' as $$
+#variable_conflict use_variable
 begin
   return exists (
     select from integration.webhook_subscriptions s where s.is_active and (
-      exists (select from integration.webhook_events e where e.subscription_id = s.id and e.next_attempt_at <= now())
+      exists (select from integration.webhook_events e where e.subscription_id = s.id and e.next_attempt_at <= now() + ahead)
       or exists (select from integration.system_events e
         where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > s.from_position)));
 end $$;
@@ -13136,6 +13144,39 @@ end $$;
 grant execute on function private.tell_disabled(uuid, uuid, text) to barid_caller;
 grant execute on function private.webhooks_claim(integer, uuid[], integer, interval, interval),
   private.webhooks_renew(uuid[], uuid[]), private.webhooks_finish(jsonb) to barid_api;
+
+-- sql/40_functions/integration/35_watch.sql
+
+-- In how many milliseconds something comes due that the sender could claim, at most `ahead` from now; null: nothing does,
+-- or another run keeps the watch. `take` makes this run (`watcher`) the one that does. What another worker has in hand
+-- is left to that worker, which takes the watch when it is done; what waits for an earlier event of its thing is not due.
+create or replace function private.webhooks_watch(watcher uuid, take boolean, ahead interval default '65 seconds') returns integer
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_variable
+begin
+  if take then
+    insert into integration.sender_watch as w (watcher) values (watcher)
+    on conflict (is_only) do update set watcher = excluded.watcher;
+  elsif not exists (select from integration.sender_watch w where w.watcher = watcher) then
+    return null;
+  end if;
+  return (
+    select min(ceil(1000 * greatest(0, extract(epoch from d.next_attempt_at - clock_timestamp()))))::integer
+    from integration.webhook_subscriptions s
+    cross join lateral (
+      select e.next_attempt_at from integration.webhook_events e
+      where e.subscription_id = s.id and e.next_attempt_at <= now() + ahead and e.claim_token is null
+        and not exists (select from integration.webhook_events p
+          where p.subscription_id = e.subscription_id and p.entity_key = e.entity_key and p.next_attempt_at is not null
+            and p.position < e.position)
+      order by e.next_attempt_at limit 1
+    ) d
+    where s.is_active and not exists (select from integration.webhook_events u
+      where u.subscription_id = s.id and u.claim_token is not null and u.next_attempt_at is not null
+        and u.claimed_at >= now() - interval '3 seconds'));
+end $$;
+
+grant execute on function private.webhooks_watch(uuid, boolean, interval) to barid_api;
 
 -- sql/40_functions/integration/40_subscriptions.sql
 
@@ -17903,7 +17944,7 @@ grant execute on function private.jobs_claim(text[], integer, interval), private
 -- Wakes the functions that have background jobs due: those whose run was lost, failed or set for later.
 -- A job of kind delivery.x is run by the function delivery, which is asked with the project's secret key.
 -- pg_net sends after the commit and at most once; a call that is lost is made again a minute later.
--- Webhooks that are due are the function webhooks' own affair.
+-- Webhooks that are due, or will be before this runs again, are the function webhooks' own affair.
 -- Answers how many functions were asked; 0 as well where pg_net, vault or the two secrets are missing.
 create or replace function private.kick_jobs() returns integer
 language plpgsql set search_path = '' as $$
@@ -27120,7 +27161,7 @@ declare
   v_table regclass;
 begin
   foreach v_table in array array['app.idempotency_keys', 'app.jobs', 'app.rate_buckets', 'tenancy.system_users', 'tenancy.active_tenants',
-    'delivery.measured_ways']::regclass[] loop
+    'delivery.measured_ways', 'integration.sender_watch']::regclass[] loop
     execute format('alter table %s enable row level security', v_table);
     execute format('alter table %s force row level security', v_table);
     execute format('drop policy if exists nobody on %s', v_table);

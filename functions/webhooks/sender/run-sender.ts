@@ -2,11 +2,13 @@
  * The worker: hands events to subscriptions, claims what is due, sends it over at most `socketsMax`
  * connections, `lanesMax` of them to one subscriber, and writes results down. A slow subscriber holds his own
  * few connections; while he does, the others go on. One run at a time in a process; whoever calls meanwhile
- * makes it look once more.
+ * makes it look once more. A run that has nothing to do stays until the next attempt is due (`watch.ts`).
  */
 import { system } from "../../../shared/db.ts";
 import { describeError, log } from "../../../shared/log.ts";
+import { wakeSender } from "../../../shared/wake.ts";
 import { type Claimed, send, type SendResult } from "./send.ts";
+import { type Clock, theClock, Watch } from "./watch.ts";
 
 const socketsMax = 20;
 const lanesMax = 4;
@@ -25,27 +27,43 @@ export interface Ran {
   failed: number;
 }
 
-let running: Promise<Ran> | undefined;
-let again = false;
-
-export function runSender(): Promise<Ran> {
-  again = true;
-  return running ??= run().finally(() => (running = undefined));
+/** What a run did, and whether its time was over before its work was. */
+interface Ended extends Ran {
+  left: boolean;
 }
 
-async function run(): Promise<Ran> {
+let running: Promise<Ended> | undefined;
+let again = false;
+let wakeUp = () => {};
+
+/** Sends what is due and what comes due while the run lasts. `handOver` calls the next run, where time was too short. */
+export async function runSender(
+  clock: Clock = theClock,
+  handOver: () => Promise<void> = wakeSender,
+): Promise<Ran> {
+  again = true;
+  wakeUp();
+  const first = !running;
+  running ??= run(clock).finally(() => (running = undefined));
+  const { left, ...ran } = await running;
+  if (first && left) await handOver();
+  return ran;
+}
+
+async function run(clock: Clock): Promise<Ended> {
   const lanes = new Lanes();
   const heart = setInterval(() => void renew(lanes.held()), beatMs);
   try {
-    return await work(lanes);
+    return await work(lanes, clock);
   } finally {
     clearInterval(heart);
   }
 }
 
-async function work(lanes: Lanes): Promise<Ran> {
+async function work(lanes: Lanes, clock: Clock): Promise<Ended> {
   const count: Ran = { events: 0, sent: 0, failed: 0 };
-  const stopAt = Date.now() + runMsMax;
+  const watch = new Watch();
+  const stopAt = clock.now() + runMsMax;
   let lookedAt = -Infinity;
   while (true) {
     const wanted = again;
@@ -53,10 +71,11 @@ async function work(lanes: Lanes): Promise<Ran> {
     const results = lanes.take();
     if (results.length > 0) await finish(results);
     for (const { ok } of results) count[ok ? "sent" : "failed"]++;
-    const late = Date.now() >= stopAt;
+    if (results.length > 0) watch.renew();
+    const late = clock.now() >= stopAt;
     let found = 0;
-    if (!late && (wanted || lanes.idle || Date.now() - lookedAt > lookMs)) {
-      lookedAt = Date.now();
+    if (!late && (wanted || lanes.idle || clock.now() - lookedAt > lookMs)) {
+      lookedAt = clock.now();
       found = (await fanOut()).events;
       count.events += found;
     }
@@ -64,7 +83,15 @@ async function work(lanes: Lanes): Promise<Ran> {
       lanes.add(await claim(aheadMax - lanes.waiting, lanes.subscriptions()));
     }
     if (!lanes.idle) await lanes.progress(lookMs);
-    else if (late || (found === 0 && !again && !wanted)) return count;
+    else if (late || (found === 0 && !again && !wanted)) {
+      const dueMs = await watch.dueMs();
+      if (late) return { ...count, left: again || dueMs !== null };
+      // Asked for while we looked: not yet the end.
+      if (again) continue;
+      if (dueMs === null) return { ...count, left: false };
+      const woken = new Promise<void>((resolve) => (wakeUp = resolve));
+      await clock.rest(Math.min(Math.max(dueMs, lookMs), stopAt - clock.now()), woken);
+    }
   }
 }
 

@@ -80,13 +80,15 @@ begin
   return to_jsonb(array_remove(array[s.secret, case when s.previous_secret_until > now() then s.previous_secret end], null));
 end $$;
 
--- True when something waits for the sender.
-create or replace function private.webhooks_waiting() returns boolean
+-- True when something waits for the sender, or is due before the clock of `private.kick_jobs` looks again: the sender
+-- then stays until its time has come (private.webhooks_watch).
+create or replace function private.webhooks_waiting(ahead interval default '65 seconds') returns boolean
 language plpgsql stable security definer set search_path = '' as $$
+#variable_conflict use_variable
 begin
   return exists (
     select from integration.webhook_subscriptions s where s.is_active and (
-      exists (select from integration.webhook_events e where e.subscription_id = s.id and e.next_attempt_at <= now())
+      exists (select from integration.webhook_events e where e.subscription_id = s.id and e.next_attempt_at <= now() + ahead)
       or exists (select from integration.system_events e
         where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > s.from_position)));
 end $$;

@@ -1,7 +1,7 @@
 -- Wakes the functions that have background jobs due: those whose run was lost, failed or set for later.
 -- A job of kind delivery.x is run by the function delivery, which is asked with the project's secret key.
 -- pg_net sends after the commit and at most once; a call that is lost is made again a minute later.
--- Webhooks that are due are the function webhooks' own affair.
+-- Webhooks that are due, or will be before this runs again, are the function webhooks' own affair.
 -- Answers how many functions were asked; 0 as well where pg_net, vault or the two secrets are missing.
 create or replace function private.kick_jobs() returns integer
 language plpgsql set search_path = '' as $$

@@ -1,0 +1,42 @@
+/**
+ * Waiting for the next attempt: a failed one is due again after five seconds, and nothing else may happen until then.
+ * Of all runs that have nothing to do the newest keeps the watch, since it knows the latest; the others end.
+ */
+import { system } from "../../../shared/db.ts";
+
+/** The time as a run sees it: milliseconds, and a rest that ends when it is over or somebody calls. */
+export interface Clock {
+  now(): number;
+  rest(ms: number, woken: Promise<void>): Promise<void>;
+}
+
+export const theClock: Clock = {
+  now: Date.now,
+  async rest(ms, woken) {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+    await Promise.race([over, woken]);
+    clearTimeout(timer);
+  },
+};
+
+/** One run's part in the watch. */
+export class Watch {
+  private readonly id = crypto.randomUUID();
+  private taking = true;
+
+  /** The run has done something and knows more than whoever watches: it takes the watch with the next look. */
+  renew(): void {
+    this.taking = true;
+  }
+
+  /** Milliseconds until something is due; null: nothing within the next minute, or another run watches. */
+  async dueMs(): Promise<number | null> {
+    const take = this.taking;
+    this.taking = false;
+    return await system<number | null>(
+      "select to_jsonb(private.webhooks_watch($1::text::uuid, $2::text::boolean)) as answer",
+      [this.id, String(take)],
+    );
+  }
+}

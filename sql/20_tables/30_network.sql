@@ -55,7 +55,7 @@ create table if not exists delivery.addresses (
   zone_id uuid,
   -- True: somebody named the zone. False: it follows from the coordinates and the zones' polygons.
   zone_chosen boolean not null default false,
-  -- Null: an address of the tenant. Otherwise only this person and staff see it.
+  -- Null: a place of the tenant, or where an order of it goes. Otherwise only this person and staff see it.
   owner_user_id uuid,
   -- False: where one order of a store goes, which its customer did not ask to keep.
   in_address_book boolean not null default true,

@@ -916,7 +916,7 @@ create table if not exists delivery.addresses (
   zone_id uuid,
   -- True: somebody named the zone. False: it follows from the coordinates and the zones' polygons.
   zone_chosen boolean not null default false,
-  -- Null: an address of the tenant. Otherwise only this person and staff see it.
+  -- Null: a place of the tenant, or where an order of it goes. Otherwise only this person and staff see it.
   owner_user_id uuid,
   -- False: where one order of a store goes, which its customer did not ask to keep.
   in_address_book boolean not null default true,
@@ -3688,8 +3688,8 @@ join delivery.addresses_list l on l.id = a.id
 where a.in_address_book and ((select app.sees_tenant()) or a.owner_user_id = (select app.user_id()));
 
 -- The addresses that a caller may name in what they order: staff the tenant's, everybody else their own, those of their own
--- orders, and the places of the company that they see anyway. An address without an owner is an order's, a recipient's home for instance: the policy
--- shows it to those who carry the order, and being shown it does not make it theirs to use.
+-- orders, and the places of the company that they see anyway. The policy also shows a driver where the orders go that they carry, and
+-- being shown a recipient's home does not make it theirs to use.
 create view delivery.usable_addresses with (security_invoker = true) as
 select a.id
 from delivery.addresses a
@@ -26919,15 +26919,20 @@ create policy tenant on delivery.institution_branches for all to barid_caller
     or institution_user_id = (select app.user_id()) or (select app.has_role('driver'))))
   with check (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()));
 
--- An address of a person is his and the staff's, and the driver's when it is a branch; an address of
--- the tenant is everybody's, but only staff change it. Nobody hands an address over: its owner is not
--- among the columns that can be updated.
+-- An address of a person is theirs and the staff's, and the driver's when it is a branch. One without an owner is a place of the
+-- company, which whoever sees that place sees, or it is an order's, a recipient's home for instance: seen by whose order it is and by
+-- the driver who carries it. All of it follows the policies of those tables. Only staff change addresses that are not their own. Nobody
+-- hands an address over: its owner is not among the columns that can be updated.
 drop policy tenant on delivery.addresses;
 create policy tenant on delivery.addresses for all to barid_caller
-  using (tenant_id = (select app.tenant_id())
-    and ((select app.sees_tenant()) or owner_user_id is null or owner_user_id = (select app.user_id())
-      or ((select app.has_role('driver')) and exists (
-        select from delivery.institution_branches b where b.tenant_id = addresses.tenant_id and b.address_id = addresses.id))))
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or owner_user_id = (select app.user_id())
+    or exists (select from delivery.institution_branches b where b.tenant_id = addresses.tenant_id and b.address_id = addresses.id
+      and (addresses.owner_user_id is null or (select app.has_role('driver'))))
+    or owner_user_id is null and (
+      exists (select from delivery.transfer_processing_points p where p.tenant_id = addresses.tenant_id and p.address_id = addresses.id)
+      or exists (select from warehousing.warehouses w where w.tenant_id = addresses.tenant_id and w.address_id = addresses.id)
+      or exists (select from delivery.deliveries d where d.tenant_id = addresses.tenant_id and d.pickup_address_id = addresses.id)
+      or exists (select from delivery.deliveries d where d.tenant_id = addresses.tenant_id and d.dropoff_address_id = addresses.id))))
   with check (tenant_id = (select app.tenant_id())
     and ((select app.sees_tenant()) or owner_user_id = (select app.user_id())));
 revoke update on delivery.addresses from barid_caller;

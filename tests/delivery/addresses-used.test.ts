@@ -1,6 +1,8 @@
 /** A recipient's address is the order's, not everybody's: being shown an id does not make it one's own to use. */
+import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Person } from "../support/api.ts";
+import { sql } from "../support/db.ts";
 import { type Ground, newGround, order, path } from "../support/deliveries.ts";
 import { newAddress, newBranch } from "../support/make.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
@@ -65,6 +67,54 @@ test("it is no destination and no origin of a manifest of others", async () => {
     expect(await tenant.institution.post(manifests, manifest(more)))
       .toFailWith(404, "address_not_found");
   }
+});
+
+test("row-level security alone shows it to the office, to whose order it is, and to the driver who carries it", async () => {
+  const visible = async (who: Person, id: string) =>
+    await sql.begin(async (tx) => {
+      const claims = { sub: who.id, tenant_id: tenant.id, request_id: randomUUID() };
+      await tx`select private.enter(${
+        tx.json({ ...claims, tenant_mode: "required", operation: "" })
+      }, ${tx.json({ access: ["anyone"] })})`;
+      return (await tx`select from delivery.addresses where id = ${id}`).length === 1;
+    });
+  const seers = async (id: string) => {
+    const seen: Record<string, boolean> = {};
+    for (const part of ["staff", "institution2", "institution", "customer", "driver"] as const) {
+      seen[part] = await visible(tenant[part], id);
+    }
+    return seen;
+  };
+  const office = { staff: true, institution2: true };
+  expect(await seers(home)).toEqual({
+    ...office,
+    institution: false,
+    customer: false,
+    driver: false,
+  });
+  const [{ id: parcel }] =
+    await sql`select id from delivery.deliveries where dropoff_address_id = ${home}`;
+  expect(
+    await tenant.dispatcher.post("/delivery/assignments", {
+      delivery_id: parcel,
+      driver_id: tenant.driver.id,
+    }),
+  ).toSucceed(201);
+  expect(await seers(home)).toEqual({
+    ...office,
+    institution: false,
+    customer: false,
+    driver: true,
+  });
+  // What nothing points at is the office's alone; a warehouse is everybody's.
+  const lonely = await newAddress(tenant);
+  expect(await seers(lonely)).toEqual({
+    staff: true,
+    institution2: false,
+    institution: false,
+    customer: false,
+    driver: false,
+  });
 });
 
 test("it is used by the office, by whose order it is, and a place of the company by all", async () => {

@@ -17,8 +17,8 @@ join delivery.addresses_list l on l.id = a.id
 where a.in_address_book and ((select app.sees_tenant()) or a.owner_user_id = (select app.user_id()));
 
 -- The addresses that a caller may name in what they order: staff the tenant's, everybody else their own, those of their own
--- orders, and the places of the company that they see anyway. An address without an owner is an order's, a recipient's home for instance: the policy
--- shows it to those who carry the order, and being shown it does not make it theirs to use.
+-- orders, and the places of the company that they see anyway. The policy also shows a driver where the orders go that they carry, and
+-- being shown a recipient's home does not make it theirs to use.
 create view delivery.usable_addresses with (security_invoker = true) as
 select a.id
 from delivery.addresses a

@@ -151,6 +151,7 @@ const definitions = {
   service_not_for_returns: { status: 400, fields: ["field"] },
   original_not_delivered: { status: 409, fields: ["field", "status"] },
   return_already_exists: 409,
+  return_under_way: { status: 409, fields: ["field", "delivery_ids", "return_delivery_id"] },
   delivery_barcode_taken: 409,
   assignment_not_accepted: { status: 409, fields: ["status"] },
   pickup_by_handoff: { status: 409, fields: ["handoff_id"] },

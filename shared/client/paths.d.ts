@@ -1126,7 +1126,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a parcel that lies in a warehouse back to its sender, as a delivery of its own
+         * Send a parcel that lies in a warehouse back to its sender, as a delivery of its own; delivered, it is returned
          * @description Who: permission manage:operations:tenant or manage:module:warehouse.
          */
         post: operations["post_delivery_deliveries_delivery_id_operational_return"];
@@ -7764,6 +7764,8 @@ export interface operations {
              *
              *     `delivery_goes_in_legs`: This delivery goes through a warehouse; book its legs.
              *
+             *     `return_under_way`: This parcel goes back to its sender. Cancel its return first to send it anywhere else.
+             *
              *     `carrier_collects_no_cash`: This carrier collects no cash, and {amount} {currency} is due at the door.
              *
              *     `sender_cash_not_collected`: The sender still has to pay {amount} {currency} in cash, which carriers do not collect.
@@ -7780,10 +7782,13 @@ export interface operations {
                     "application/json": {
                         amount?: number;
                         /** @enum {unknown} */
-                        code: "delivery_not_bookable" | "shipment_in_progress" | "carrier_refused" | "carrier_not_enabled" | "delivery_not_external" | "delivery_goes_in_legs" | "carrier_collects_no_cash" | "sender_cash_not_collected" | "shipment_with_other_carrier" | "idempotency_conflict";
+                        code: "delivery_not_bookable" | "shipment_in_progress" | "carrier_refused" | "carrier_not_enabled" | "delivery_not_external" | "delivery_goes_in_legs" | "return_under_way" | "carrier_collects_no_cash" | "sender_cash_not_collected" | "shipment_with_other_carrier" | "idempotency_conflict";
                         currency?: string;
+                        delivery_ids?: string[];
+                        field?: string;
                         message: string;
                         reason?: string;
+                        return_delivery_id?: string;
                         status?: string;
                         /** @constant */
                         success: false;
@@ -9491,6 +9496,8 @@ export interface operations {
              *
              *     `delivery_status_changed`: The delivery is not waiting for a driver.
              *
+             *     `return_under_way`: This parcel goes back to its sender. Cancel its return first to send it anywhere else.
+             *
              *     `delivery_has_open_exception`: The delivery has an open exception.
              *
              *     `parent_exception_open`: There is an open exception on the parcel of this delivery.
@@ -9517,11 +9524,12 @@ export interface operations {
                     "application/json": {
                         capacity?: number | null;
                         /** @enum {unknown} */
-                        code: "driver_not_active" | "driver_has_no_vehicle" | "vehicle_inactive" | "delivery_already_assigned" | "delivery_status_changed" | "delivery_has_open_exception" | "parent_exception_open" | "warehouse_item_exception_open" | "warehouse_preparation_inconsistent" | "insufficient_vehicle_capacity" | "invalid_status_transition" | "handoff_already_pending" | "driver_vehicle_taken" | "idempotency_conflict";
+                        code: "driver_not_active" | "driver_has_no_vehicle" | "vehicle_inactive" | "delivery_already_assigned" | "delivery_status_changed" | "return_under_way" | "delivery_has_open_exception" | "parent_exception_open" | "warehouse_item_exception_open" | "warehouse_preparation_inconsistent" | "insufficient_vehicle_capacity" | "invalid_status_transition" | "handoff_already_pending" | "driver_vehicle_taken" | "idempotency_conflict";
                         delivery_ids?: string[];
                         field?: string;
                         from?: string;
                         message: string;
+                        return_delivery_id?: string;
                         /** @constant */
                         success: false;
                         to?: string;
@@ -10051,6 +10059,8 @@ export interface operations {
              *
              *     `delivery_status_changed`: The delivery is not waiting for a driver.
              *
+             *     `return_under_way`: This parcel goes back to its sender. Cancel its return first to send it anywhere else.
+             *
              *     `delivery_has_open_exception`: The delivery has an open exception.
              *
              *     `parent_exception_open`: There is an open exception on the parcel of this delivery.
@@ -10075,11 +10085,12 @@ export interface operations {
                     "application/json": {
                         capacity?: number | null;
                         /** @enum {unknown} */
-                        code: "driver_not_active" | "driver_has_no_vehicle" | "vehicle_inactive" | "delivery_already_assigned" | "delivery_status_changed" | "delivery_has_open_exception" | "parent_exception_open" | "warehouse_item_exception_open" | "warehouse_preparation_inconsistent" | "insufficient_vehicle_capacity" | "invalid_status_transition" | "handoff_already_pending" | "idempotency_conflict";
+                        code: "driver_not_active" | "driver_has_no_vehicle" | "vehicle_inactive" | "delivery_already_assigned" | "delivery_status_changed" | "return_under_way" | "delivery_has_open_exception" | "parent_exception_open" | "warehouse_item_exception_open" | "warehouse_preparation_inconsistent" | "insufficient_vehicle_capacity" | "invalid_status_transition" | "handoff_already_pending" | "idempotency_conflict";
                         delivery_ids?: string[];
                         field?: string;
                         from?: string;
                         message: string;
+                        return_delivery_id?: string;
                         /** @constant */
                         success: false;
                         to?: string;
@@ -10314,6 +10325,8 @@ export interface operations {
              *
              *     `delivery_status_changed`: The delivery is not waiting for a driver.
              *
+             *     `return_under_way`: This parcel goes back to its sender. Cancel its return first to send it anywhere else.
+             *
              *     `delivery_has_open_exception`: The delivery has an open exception.
              *
              *     `parent_exception_open`: There is an open exception on the parcel of this delivery.
@@ -10342,11 +10355,12 @@ export interface operations {
                     "application/json": {
                         capacity?: number | null;
                         /** @enum {unknown} */
-                        code: "driver_not_active" | "driver_has_no_vehicle" | "vehicle_inactive" | "delivery_already_assigned" | "delivery_status_changed" | "delivery_has_open_exception" | "parent_exception_open" | "warehouse_item_exception_open" | "warehouse_preparation_inconsistent" | "insufficient_vehicle_capacity" | "invalid_status_transition" | "handoff_already_pending" | "assignment_ended" | "nothing_to_hand_over" | "idempotency_conflict";
+                        code: "driver_not_active" | "driver_has_no_vehicle" | "vehicle_inactive" | "delivery_already_assigned" | "delivery_status_changed" | "return_under_way" | "delivery_has_open_exception" | "parent_exception_open" | "warehouse_item_exception_open" | "warehouse_preparation_inconsistent" | "insufficient_vehicle_capacity" | "invalid_status_transition" | "handoff_already_pending" | "assignment_ended" | "nothing_to_hand_over" | "idempotency_conflict";
                         delivery_ids?: string[];
                         field?: string;
                         from?: string;
                         message: string;
+                        return_delivery_id?: string;
                         /** @constant */
                         success: false;
                         to?: string;
@@ -15227,6 +15241,8 @@ export interface operations {
              *
              *     `customer_required_for_cod`: Cash on delivery needs a customer or an institution whose wallet is credited.
              *
+             *     `insufficient_wallet_balance`: The wallet balance is not enough.
+             *
              *     `precondition_not_supported`: If-Match has no meaning for this call; leave it out.
              *
              *     `validation_failed`: {field} {reason}.
@@ -15249,13 +15265,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        balance?: string;
                         bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_proof_url" | "delivery_proof_required" | "cash_amount_mismatch" | "customer_required_for_cod" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "invalid_proof_url" | "delivery_proof_required" | "cash_amount_mismatch" | "customer_required_for_cod" | "insufficient_wallet_balance" | "precondition_not_supported" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "unknown_field" | "invalid_idempotency_key" | "tenant_id_required";
+                        currency?: string;
                         due?: number;
                         expected_field?: string;
                         field?: string;
                         message: string;
+                        required?: string;
                         stage?: string;
                         /** @constant */
                         success: false;
@@ -15826,6 +15845,8 @@ export interface operations {
              *
              *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
+             *     `return_under_way`: This parcel goes back to its sender. Cancel its return first to send it anywhere else.
+             *
              *     `warehouse_preparation_inconsistent`: The warehouse has not prepared this delivery completely.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -15837,11 +15858,12 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code: "delivery_not_executable" | "invalid_status_transition" | "warehouse_preparation_inconsistent" | "idempotency_conflict";
+                        code: "delivery_not_executable" | "invalid_status_transition" | "return_under_way" | "warehouse_preparation_inconsistent" | "idempotency_conflict";
                         delivery_ids?: string[];
                         field?: string;
                         from?: string;
                         message: string;
+                        return_delivery_id?: string;
                         /** @constant */
                         success: false;
                         to?: string;

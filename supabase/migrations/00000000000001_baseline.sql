@@ -6544,7 +6544,7 @@ begin
   return flow = 'pnd_parent' or to_status = any (case from_status
     when 'draft' then '{pending,cancelled}'::text[]
     when 'pending' then case when flow in ('pnd_outbound', 'standard')
-      -- Out of the warehouse it goes back to where it came from, as an operational return.
+      -- Its operational return brought it back to where it came from.
       then '{assigned,accepted,in_transit,cancelled,returned}'::text[] else '{assigned,accepted,in_transit,cancelled}' end
     when 'assigned' then '{pending,accepted,picked_up,returned,cancelled}'
     when 'accepted' then '{pending,picked_up,returned,cancelled}'
@@ -6603,6 +6603,8 @@ begin
   if found then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', v_wrong.was, 'to', v_wrong.becomes));
   end if;
+  perform delivery.require_no_return(n) from new_rows n join old_rows o on o.id = n.id
+  where o.status = 'pending' and n.status not in ('pending', 'returned', 'cancelled') and n.delivery_flow in ('standard', 'pnd_outbound');
   insert into delivery.delivery_status_history (tenant_id, delivery_id, from_status, to_status, actor_id, note)
   select n.tenant_id, n.id, o.status, n.status, app.user_id(), nullif(concat_ws(': ', n.status_reason, n.status_notes), '')
   from new_rows n join old_rows o on o.id = n.id
@@ -6631,7 +6633,21 @@ begin
     ) f
     where p.tenant_id = f.tenant_id and p.id = f.parent_id and (p.status <> f.status or p.attempts_used <> f.attempts);
   end if;
+  perform private.originals_come_back(array(
+    select n.original_delivery_id from new_rows n join old_rows o on o.id = n.id
+    where n.status = 'delivered' and o.status <> 'delivered' and n.delivery_flow = 'operational_return'));
   return null;
+end $$;
+
+-- What operational returns brought back is returned, unless it was called off before. They hold these parcels (private.deliveries_hold).
+create or replace function private.originals_come_back(parcels uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if cardinality(parcels) > 0 then
+    update delivery.deliveries o set status = 'returned'
+    where o.tenant_id = app.tenant_id() and (o.id = any (parcels) or o.parent_id = any (parcels))
+      and o.delivery_flow in ('standard', 'pnd_outbound') and o.status = 'pending';
+  end if;
 end $$;
 
 -- What an event says of a delivery: numbers, ids and states; no name, phone or address.
@@ -6699,8 +6715,20 @@ begin
   order by e.created_at desc, e.id;
 end $$;
 
--- What is true of a parcel does not depend on who asks: the next three are definers, each statement names the
+-- What is true of a parcel does not depend on who asks: the next four are definers, each statement names the
 -- caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.
+
+-- The operational return that a parcel is on its way back by, or waits in a warehouse for; null: it is not sent back, or is back already.
+create or replace function private.return_under_way(parcel uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_return uuid;
+begin
+  select r.id into v_return from delivery.deliveries r
+  where r.tenant_id = app.tenant_id() and r.original_delivery_id = parcel and r.delivery_flow = 'operational_return'
+    and r.status not in ('delivered', 'cancelled');
+  return v_return;
+end $$;
 
 -- True when a delivery has an open exception, or is missing from a waybill and nobody has said why.
 create or replace function private.has_open_exception(delivery_id uuid) returns boolean
@@ -6758,10 +6786,22 @@ begin
     where e.tenant_id = v_tenant and e.delivery_id = any (v_beside) and e.status = 'open' and jsonb_array_length(e.items) > 0);
 end $$;
 
-grant execute on function private.has_open_exception(uuid), private.is_prepared(delivery.deliveries),
+grant execute on function private.return_under_way(uuid), private.has_open_exception(uuid), private.is_prepared(delivery.deliveries),
   private.has_item_exception_beside(delivery.deliveries) to barid_caller;
 
+-- Fails: return_under_way {return_delivery_id}.
+create or replace function delivery.require_no_return(d delivery.deliveries) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_return uuid := private.return_under_way(delivery.parcel_of(d));
+begin
+  if v_return is not null then
+    perform app.fail('return_under_way', jsonb_build_object('return_delivery_id', v_return));
+  end if;
+end $$;
+
 -- Of these deliveries the ones that may not be given to a driver now, with the first reason:
+--   return_under_way                    its parcel goes back to who sent it
 --   delivery_has_open_exception         an exception of its own, or missing from a waybill
 --   parent_exception_open               the same of its parcel
 --   warehouse_item_exception_open       items of the parcel are in question, noted at another leg or at the original
@@ -6779,6 +6819,7 @@ begin
   select p.id, p.problem
   from (
     select d.id, case
+      when private.return_under_way(delivery.parcel_of(d)) is not null then 'return_under_way'
       when private.has_open_exception(d.id) then 'delivery_has_open_exception'
       when d.parent_id is not null and private.has_open_exception(d.parent_id) then 'parent_exception_open'
       when delivery.leaves_warehouse(d) and private.has_item_exception_beside(d) then 'warehouse_item_exception_open'
@@ -6795,16 +6836,19 @@ begin
   where p.problem is not null;
 end $$;
 
--- Locks parcels and all their legs, whoever the caller is: parents by id, then legs by id. Every core that moves
--- a delivery begins with it. A definer, because a driver does not see the parent of what he carries.
+-- Locks parcels and all their legs, whoever the caller is: parents by id, then legs by id; with an operational return also what it brings
+-- back, which ends with it. Every core that moves a delivery begins with it. A definer, because a driver does not see the parent of
+-- what they carry.
 create or replace function private.deliveries_hold(delivery_ids uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_parcels uuid[];
 begin
-  select array_agg(distinct coalesce(d.parent_id, d.id)) into v_parcels
-  from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (delivery_ids);
+  select array_agg(distinct p.id) into v_parcels
+  from delivery.deliveries d
+  cross join lateral (values (coalesce(d.parent_id, d.id)), (case d.delivery_flow when 'operational_return' then d.original_delivery_id end)) p (id)
+  where d.tenant_id = v_tenant and d.id = any (delivery_ids) and p.id is not null;
   perform from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (v_parcels) order by d.id for no key update;
   perform from delivery.deliveries d where d.tenant_id = v_tenant and d.parent_id = any (v_parcels) order by d.id for no key update;
 end $$;
@@ -7564,12 +7608,17 @@ begin
   return v_terms;
 end $$;
 
--- Notes where a parcel is, on itself and its legs; null: somebody carries it.
+-- Notes where a parcel is, on itself and its legs, and on what it brings back as an operational return; null: somebody carries it.
 create or replace function private.parcel_at(parcel uuid, warehouse uuid) returns void
 language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_parcels uuid[] := parcel || array(
+    select r.original_delivery_id from delivery.deliveries r
+    where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return');
 begin
   update delivery.deliveries d set current_warehouse_id = warehouse
-  where d.tenant_id = app.tenant_id() and (d.id = parcel or d.parent_id = parcel) and d.current_warehouse_id is distinct from warehouse;
+  where d.tenant_id = v_tenant and (d.id = any (v_parcels) or d.parent_id = any (v_parcels)) and d.current_warehouse_id is distinct from warehouse;
 end $$;
 
 grant execute on function private.parcel_terms(delivery.deliveries), private.parcel_at(uuid, uuid) to barid_caller;
@@ -7664,7 +7713,7 @@ end $$;
 -- the parcel's receipt. What was only brought to another warehouse waits there: -> pending. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery, cash}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_proof_url, delivery_proof_required,
 -- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
--- was told to).
+-- was told to), insufficient_wallet_balance (a return: the fee of what came back cannot be refunded).
 create or replace function delivery.delivery_complete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -7712,6 +7761,7 @@ begin
   if v_warehouse is not null then
     perform private.parcel_arrives(d.id, v_warehouse);
   end if;
+  perform private.returned_fees_refund(array[d.id]);
   perform private.orders_settle();
   return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'cash', v_cash);
 end $$;
@@ -7855,6 +7905,21 @@ begin
   return '{"refunded": false, "refund_due": null}';
 end $$;
 
+-- Refunds by the policy in force the fees of parcels that these deliveries brought back as operational returns; of any others: nothing.
+-- Each fee once, as money.delivery_fee_refund has it. A definer: the driver of a return does not see what it was made for.
+-- Fails: insufficient_wallet_balance.
+create or replace function private.returned_fees_refund(deliveries uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform delivery.delivery_refund_on(p, 'refund_delivery_fee_on_return')
+  from delivery.deliveries r
+  join delivery.deliveries p on p.tenant_id = r.tenant_id and p.id = r.original_delivery_id
+  where r.tenant_id = app.tenant_id() and r.id = any (deliveries) and r.delivery_flow = 'operational_return' and r.status = 'delivered'
+    and p.status = 'returned';
+end $$;
+
+grant execute on function private.returned_fees_refund(uuid[]) to barid_caller;
+
 -- sql/40_functions/delivery/deliveries/46_cancel.sql
 
 -- Deliveries that are called off before anybody has them in hand.
@@ -7936,8 +8001,8 @@ begin
   return delivery.operational_return_make(waiting, input);
 end $$;
 
--- Frees all that was bound to a parcel that will not leave now: handoffs, picks, drivers, and the original that
--- waited for its return. -> the picks, whose stock the caller puts back after the wallets.
+-- Frees all that was bound to a parcel that will not leave now: handoffs, picks, drivers; what an operational return would have brought
+-- back sets out again from where it lies. -> the picks, whose stock the caller puts back after the wallets.
 -- A definer: a customer who cancels sees none of it.
 create or replace function private.delivery_let_go(parcel uuid) returns uuid[]
 language plpgsql security definer set search_path = '' as $$
@@ -7971,12 +8036,14 @@ begin
     'delivery_code', d.delivery_code, 'reason', d.status_reason)
   from freed f join delivery.deliveries d on d.tenant_id = v_tenant and d.id = f.delivery_id
   where f.driver_id is distinct from app.user_id();
-  -- Not sent back after all: the original leg may set out again.
-  update delivery.deliveries o set status = 'pending', status_reason = null, status_notes = null
+  -- Not sent back after all, and perhaps in another warehouse by now.
+  update delivery.deliveries o set status_reason = null, status_notes = null,
+    pickup_warehouse_id = case o.delivery_flow when 'pnd_outbound' then r.pickup_warehouse_id else o.pickup_warehouse_id end,
+    pickup_address_id = r.pickup_address_id, pickup_snapshot = r.pickup_snapshot, pickup_zone_id = r.pickup_zone_id
   from delivery.deliveries r
   where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return' and r.status = 'cancelled'
     and o.tenant_id = v_tenant and (o.parent_id = r.original_delivery_id or o.id = r.original_delivery_id)
-    and o.delivery_flow = 'pnd_outbound' and o.status = 'returned';
+    and o.delivery_flow in ('pnd_outbound', 'standard') and o.status = 'pending';
   return array(select k.id from unnest(v_picks) k);
 end $$;
 
@@ -7989,7 +8056,7 @@ grant execute on function private.delivery_let_go(uuid) to barid_caller;
 -- Prepares a parcel for its driver: one completed picking order with all of it reserved. Again: the same order.
 -- {id, warehouse_id?} -> {picking_order{id, reference_number, status, warehouse_id, delivery_id, item_details}, delivery}
 -- Fails: delivery_not_found, delivery_not_executable (goes from door to door), invalid_status_transition,
--- warehouse_preparation_inconsistent (not all of it lies in that warehouse).
+-- return_under_way, warehouse_preparation_inconsistent (not all of it lies in that warehouse).
 create or replace function delivery.delivery_execute(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -8007,6 +8074,7 @@ begin
   where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.status = 'completed';
   if not found then
     perform delivery.require_move(d, '{pending}', 'executed');
+    perform delivery.require_no_return(d);
     if coalesce(v_asked, d.pickup_warehouse_id) <> d.pickup_warehouse_id then
       perform app.fail('warehouse_preparation_inconsistent');
     end if;
@@ -8052,7 +8120,8 @@ begin
 end $$;
 
 -- Sends a parcel that lies in a warehouse back to who sent it: a delivery of its own, with its own barcode, free of
--- charge. The original waits as returned. {id, delivery_service_id?, reason?, notes?} -> the new delivery
+-- charge. The original keeps its status, goes nowhere else meanwhile, and is returned when that delivery is delivered
+-- (private.originals_come_back). {id, delivery_service_id?, reason?, notes?} -> the new delivery
 -- Fails: delivery_not_found, service_not_found, delivery_not_in_warehouse, invalid_status_transition, return_already_exists.
 create or replace function delivery.delivery_operational_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -8065,15 +8134,14 @@ begin
   end if;
   perform delivery.require_move(d, case d.delivery_flow when 'pnd_inbound' then '{returned}'::text[] else '{pending,returned}' end, 'returned');
   if d.status = 'pending' then
-    update delivery.deliveries x set status = 'returned', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
+    update delivery.deliveries x set status_reason = input ->> 'reason', status_notes = input ->> 'notes'
     where x.tenant_id = d.tenant_id and x.id = d.id;
   end if;
   v_id := delivery.operational_return_make(d, input);
   return delivery.delivery_made(v_id);
 end $$;
 
--- The operational return of d, a parcel or the leg of one that lies in a warehouse and ended there: what was bound to its way out is
--- freed. {delivery_service_id?, reason?, notes?} -> the id of the new delivery
+-- The operational return of d, a parcel or the leg of one that lies in a warehouse: what was bound to its way out is freed. {delivery_service_id?, reason?, notes?} -> the id of the new delivery
 -- Fails: delivery_not_in_warehouse, service_not_found, return_already_exists.
 create or replace function delivery.operational_return_make(d delivery.deliveries, input jsonb) returns uuid
 language plpgsql set search_path = '' as $$
@@ -8120,6 +8188,8 @@ begin
   n.distance_km := null;
   n.delivery_service_id := v_service.id;
   n.external_reference_id := null;
+  -- It brings nothing of the store's order to anybody.
+  n.order_id := null;
   n.promised_at := null;
   n.status_reason := input ->> 'reason';
   n.notes := input ->> 'notes';
@@ -9862,7 +9932,7 @@ begin
     when d.status in ('delivered', 'returned', 'cancelled') then 'delivery_ended'
     when d.status not in ('pending', 'assigned', 'accepted') or exists (
       select from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id
-        and l.status not in ('draft', 'pending', 'assigned', 'accepted')) then 'delivery_already_picked_up'
+        and l.status not in ('draft', 'pending', 'assigned', 'accepted')) or private.return_under_way(d.id) is not null then 'delivery_already_picked_up'
     when exists (select from integration.carrier_shipments c
       where c.tenant_id = d.tenant_id and c.delivery_id = d.id and c.status <> 'cancelled') then 'shipment_with_other_carrier'
   end;
@@ -13577,7 +13647,7 @@ end $$;
 -- Claims a delivery for booking. {delivery_id, carrier_code, collects_cash (whether the carrier does), key?}
 -- -> {answer} when it is booked already, else {shipment_id, claim_token, credentials, delivery}
 -- Fails: delivery_not_found, carrier_not_found, carrier_not_enabled, delivery_not_external, delivery_not_bookable,
--- delivery_goes_in_legs, carrier_collects_no_cash, sender_cash_not_collected, shipment_with_other_carrier,
+-- delivery_goes_in_legs, return_under_way, carrier_collects_no_cash, sender_cash_not_collected, shipment_with_other_carrier,
 -- shipment_in_progress, idempotency_conflict.
 create or replace function integration.shipment_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -13620,6 +13690,7 @@ begin
   elsif d.delivery_flow = 'pnd_parent' then
     perform app.fail('delivery_goes_in_legs');
   else
+    perform delivery.require_no_return(d);
     insert into integration.carrier_shipments (tenant_id, delivery_id, carrier_code, cash_due)
     values (v_tenant, d.id, c.code, integration.cash_for_carrier(d, (input ->> 'collects_cash')::boolean))
     returning * into s;
@@ -13827,6 +13898,10 @@ begin
   -- Now that it is this report's turn: one that says no time, and waited, is not older than the one it waited for.
   v_at := least((report ->> 'occurred_at')::timestamptz, clock_timestamp());
   v_moves := integration.moves_to(d.delivery_flow, d.status, v_status);
+  -- It lies with us and goes back to its sender: whatever the carrier has in hand, it is not this parcel.
+  if v_status <> 'cancelled' and private.return_under_way(delivery.parcel_of(d)) is not null then
+    v_moves := null;
+  end if;
   v_outcome := case
     when s.id is null or s.status = 'cancelled' or d.carrier_type <> 'external' then 'unknown_shipment'
     when v_status is null then 'unknown_status'
@@ -25611,7 +25686,7 @@ begin
         where w.tenant_id = v_tenant and w.delivery_id = p.id and w.is_open) then 'already_in_waybill'
       when coalesce(p.current_warehouse_id, case when p.status in ('draft', 'pending') and p.delivery_flow <> 'pnd_parent'
         then p.pickup_warehouse_id end) <> v_source then 'wrong_source_warehouse'
-      when not warehousing.parcel_is_movable(p, l, use) then 'not_transferable_status'
+      when not warehousing.parcel_is_movable(p, l, use) or private.return_under_way(p.id) is not null then 'not_transferable_status'
       when private.has_open_exception(p.id) or (l.id is not null and private.has_open_exception(l.id)) then 'open_exception'
       -- No warehouse holds it and none is where it is ordered from. On paper a staged one may move before it is brought.
       when p.current_warehouse_id is null and p.pickup_warehouse_id is null and not (use = 'system_only' and p.delivery_flow = 'pnd_parent')
@@ -26631,6 +26706,9 @@ begin
     perform app.fail('bin_id_required_for_received_items', '{"field": "bin_id"}');
   end if;
   perform private.parcels_go_on(parcels, w.destination_warehouse_id);
+  -- What ended here: wallets before stock, as everywhere.
+  perform private.returned_fees_refund(parcels);
+  perform private.orders_settle();
   perform warehousing.stock_receive(v_lines, 'transfer_in', 'waybill', w.id);
 end $$;
 

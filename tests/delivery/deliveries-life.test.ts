@@ -336,7 +336,7 @@ describe("cancelling", () => {
     const { parent, b } = await stagedInWarehouse(ground);
     const { delivery } =
       (await move(tenant.ops, parent.id, "operational-return", { reason: "wrong" })).body;
-    expect([await statusOf(b), await statusOf(parent.id)]).toEqual(["returned", "returned"]);
+    expect([await statusOf(b), await statusOf(parent.id)]).toEqual(["pending", "in_transit"]);
     expect(await move(tenant.ops, delivery.id, "execute")).toSucceed();
     expect(await stockOf(parent.id)).toEqual({ reserved: 1 });
     await moves(tenant.ops, delivery.id, ["cancel", { reason: "sent out after all" }]);

@@ -143,7 +143,7 @@ describe("a parcel and its return", () => {
     const body = await scan(parent.barcode);
     expect(body).toMatchObject({
       ...itsDetails(parent.id),
-      delivery: { id: parent.id, status: "returned", is_active: false, next_action: "none" },
+      delivery: { id: parent.id, status: "in_transit", is_active: true, next_action: "none" },
       delivery_target: itsDetails(parent.id),
       return_delivery: {
         id: back.id,

@@ -29,6 +29,7 @@ export const shipments: AnyEndpoint[] = [
       "carrier_not_enabled",
       "delivery_not_external",
       "delivery_goes_in_legs",
+      "return_under_way",
       "carrier_collects_no_cash",
       "sender_cash_not_collected",
       "shipment_with_other_carrier",

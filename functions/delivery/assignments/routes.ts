@@ -34,6 +34,7 @@ const obstacles: readonly ErrorCode[] = [
   "delivery_carrier_not_internal",
   "delivery_already_assigned",
   "delivery_status_changed",
+  "return_under_way",
   "delivery_has_open_exception",
   "parent_exception_open",
   "warehouse_item_exception_open",

@@ -71,6 +71,7 @@ export const deliveryMoves: AnyEndpoint[] = [
       "cash_amount_mismatch",
       "delivery_has_no_driver",
       "customer_required_for_cod",
+      "insufficient_wallet_balance",
     ],
     run: ({ db, params, body }) =>
       db.call("delivery.delivery_complete", { ...body, id: params.delivery_id }),

@@ -20,6 +20,7 @@ export const deliveryInWarehouse: AnyEndpoint[] = [
       "delivery_not_found",
       "delivery_not_executable",
       "invalid_status_transition",
+      "return_under_way",
       "warehouse_preparation_inconsistent",
     ],
     run: ({ db, params, body }) =>
@@ -28,7 +29,8 @@ export const deliveryInWarehouse: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/deliveries/:delivery_id/operational-return",
-    summary: "Send a parcel that lies in a warehouse back to its sender, as a delivery of its own",
+    summary:
+      "Send a parcel that lies in a warehouse back to its sender, as a delivery of its own; delivered, it is returned",
     access: can("manage:operations:tenant", "manage:module:warehouse"),
     params,
     body: OperationalReturn,

@@ -63,6 +63,10 @@ begin
   -- Now that it is this report's turn: one that says no time, and waited, is not older than the one it waited for.
   v_at := least((report ->> 'occurred_at')::timestamptz, clock_timestamp());
   v_moves := integration.moves_to(d.delivery_flow, d.status, v_status);
+  -- It lies with us and goes back to its sender: whatever the carrier has in hand, it is not this parcel.
+  if v_status <> 'cancelled' and private.return_under_way(delivery.parcel_of(d)) is not null then
+    v_moves := null;
+  end if;
   v_outcome := case
     when s.id is null or s.status = 'cancelled' or d.carrier_type <> 'external' then 'unknown_shipment'
     when v_status is null then 'unknown_status'

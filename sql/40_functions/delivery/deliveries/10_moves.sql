@@ -8,7 +8,7 @@ begin
   return flow = 'pnd_parent' or to_status = any (case from_status
     when 'draft' then '{pending,cancelled}'::text[]
     when 'pending' then case when flow in ('pnd_outbound', 'standard')
-      -- Out of the warehouse it goes back to where it came from, as an operational return.
+      -- Its operational return brought it back to where it came from.
       then '{assigned,accepted,in_transit,cancelled,returned}'::text[] else '{assigned,accepted,in_transit,cancelled}' end
     when 'assigned' then '{pending,accepted,picked_up,returned,cancelled}'
     when 'accepted' then '{pending,picked_up,returned,cancelled}'
@@ -67,6 +67,8 @@ begin
   if found then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', v_wrong.was, 'to', v_wrong.becomes));
   end if;
+  perform delivery.require_no_return(n) from new_rows n join old_rows o on o.id = n.id
+  where o.status = 'pending' and n.status not in ('pending', 'returned', 'cancelled') and n.delivery_flow in ('standard', 'pnd_outbound');
   insert into delivery.delivery_status_history (tenant_id, delivery_id, from_status, to_status, actor_id, note)
   select n.tenant_id, n.id, o.status, n.status, app.user_id(), nullif(concat_ws(': ', n.status_reason, n.status_notes), '')
   from new_rows n join old_rows o on o.id = n.id
@@ -95,7 +97,21 @@ begin
     ) f
     where p.tenant_id = f.tenant_id and p.id = f.parent_id and (p.status <> f.status or p.attempts_used <> f.attempts);
   end if;
+  perform private.originals_come_back(array(
+    select n.original_delivery_id from new_rows n join old_rows o on o.id = n.id
+    where n.status = 'delivered' and o.status <> 'delivered' and n.delivery_flow = 'operational_return'));
   return null;
+end $$;
+
+-- What operational returns brought back is returned, unless it was called off before. They hold these parcels (private.deliveries_hold).
+create or replace function private.originals_come_back(parcels uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if cardinality(parcels) > 0 then
+    update delivery.deliveries o set status = 'returned'
+    where o.tenant_id = app.tenant_id() and (o.id = any (parcels) or o.parent_id = any (parcels))
+      and o.delivery_flow in ('standard', 'pnd_outbound') and o.status = 'pending';
+  end if;
 end $$;
 
 -- What an event says of a delivery: numbers, ids and states; no name, phone or address.

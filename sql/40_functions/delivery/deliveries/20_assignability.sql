@@ -45,8 +45,20 @@ begin
   order by e.created_at desc, e.id;
 end $$;
 
--- What is true of a parcel does not depend on who asks: the next three are definers, each statement names the
+-- What is true of a parcel does not depend on who asks: the next four are definers, each statement names the
 -- caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.
+
+-- The operational return that a parcel is on its way back by, or waits in a warehouse for; null: it is not sent back, or is back already.
+create or replace function private.return_under_way(parcel uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_return uuid;
+begin
+  select r.id into v_return from delivery.deliveries r
+  where r.tenant_id = app.tenant_id() and r.original_delivery_id = parcel and r.delivery_flow = 'operational_return'
+    and r.status not in ('delivered', 'cancelled');
+  return v_return;
+end $$;
 
 -- True when a delivery has an open exception, or is missing from a waybill and nobody has said why.
 create or replace function private.has_open_exception(delivery_id uuid) returns boolean
@@ -104,10 +116,22 @@ begin
     where e.tenant_id = v_tenant and e.delivery_id = any (v_beside) and e.status = 'open' and jsonb_array_length(e.items) > 0);
 end $$;
 
-grant execute on function private.has_open_exception(uuid), private.is_prepared(delivery.deliveries),
+grant execute on function private.return_under_way(uuid), private.has_open_exception(uuid), private.is_prepared(delivery.deliveries),
   private.has_item_exception_beside(delivery.deliveries) to barid_caller;
 
+-- Fails: return_under_way {return_delivery_id}.
+create or replace function delivery.require_no_return(d delivery.deliveries) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_return uuid := private.return_under_way(delivery.parcel_of(d));
+begin
+  if v_return is not null then
+    perform app.fail('return_under_way', jsonb_build_object('return_delivery_id', v_return));
+  end if;
+end $$;
+
 -- Of these deliveries the ones that may not be given to a driver now, with the first reason:
+--   return_under_way                    its parcel goes back to who sent it
 --   delivery_has_open_exception         an exception of its own, or missing from a waybill
 --   parent_exception_open               the same of its parcel
 --   warehouse_item_exception_open       items of the parcel are in question, noted at another leg or at the original
@@ -125,6 +149,7 @@ begin
   select p.id, p.problem
   from (
     select d.id, case
+      when private.return_under_way(delivery.parcel_of(d)) is not null then 'return_under_way'
       when private.has_open_exception(d.id) then 'delivery_has_open_exception'
       when d.parent_id is not null and private.has_open_exception(d.parent_id) then 'parent_exception_open'
       when delivery.leaves_warehouse(d) and private.has_item_exception_beside(d) then 'warehouse_item_exception_open'
@@ -141,16 +166,19 @@ begin
   where p.problem is not null;
 end $$;
 
--- Locks parcels and all their legs, whoever the caller is: parents by id, then legs by id. Every core that moves
--- a delivery begins with it. A definer, because a driver does not see the parent of what he carries.
+-- Locks parcels and all their legs, whoever the caller is: parents by id, then legs by id; with an operational return also what it brings
+-- back, which ends with it. Every core that moves a delivery begins with it. A definer, because a driver does not see the parent of
+-- what they carry.
 create or replace function private.deliveries_hold(delivery_ids uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_parcels uuid[];
 begin
-  select array_agg(distinct coalesce(d.parent_id, d.id)) into v_parcels
-  from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (delivery_ids);
+  select array_agg(distinct p.id) into v_parcels
+  from delivery.deliveries d
+  cross join lateral (values (coalesce(d.parent_id, d.id)), (case d.delivery_flow when 'operational_return' then d.original_delivery_id end)) p (id)
+  where d.tenant_id = v_tenant and d.id = any (delivery_ids) and p.id is not null;
   perform from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (v_parcels) order by d.id for no key update;
   perform from delivery.deliveries d where d.tenant_id = v_tenant and d.parent_id = any (v_parcels) order by d.id for no key update;
 end $$;

@@ -122,12 +122,17 @@ begin
   return v_terms;
 end $$;
 
--- Notes where a parcel is, on itself and its legs; null: somebody carries it.
+-- Notes where a parcel is, on itself and its legs, and on what it brings back as an operational return; null: somebody carries it.
 create or replace function private.parcel_at(parcel uuid, warehouse uuid) returns void
 language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_parcels uuid[] := parcel || array(
+    select r.original_delivery_id from delivery.deliveries r
+    where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return');
 begin
   update delivery.deliveries d set current_warehouse_id = warehouse
-  where d.tenant_id = app.tenant_id() and (d.id = parcel or d.parent_id = parcel) and d.current_warehouse_id is distinct from warehouse;
+  where d.tenant_id = v_tenant and (d.id = any (v_parcels) or d.parent_id = any (v_parcels)) and d.current_warehouse_id is distinct from warehouse;
 end $$;
 
 grant execute on function private.parcel_terms(delivery.deliveries), private.parcel_at(uuid, uuid) to barid_caller;

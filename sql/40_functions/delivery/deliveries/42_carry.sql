@@ -86,7 +86,7 @@ end $$;
 -- the parcel's receipt. What was only brought to another warehouse waits there: -> pending. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery, cash}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_proof_url, delivery_proof_required,
 -- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
--- was told to).
+-- was told to), insufficient_wallet_balance (a return: the fee of what came back cannot be refunded).
 create or replace function delivery.delivery_complete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -134,6 +134,7 @@ begin
   if v_warehouse is not null then
     perform private.parcel_arrives(d.id, v_warehouse);
   end if;
+  perform private.returned_fees_refund(array[d.id]);
   perform private.orders_settle();
   return jsonb_build_object('delivery', delivery.delivery_row(d.id), 'cash', v_cash);
 end $$;

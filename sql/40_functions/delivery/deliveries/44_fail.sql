@@ -134,3 +134,18 @@ begin
   end if;
   return '{"refunded": false, "refund_due": null}';
 end $$;
+
+-- Refunds by the policy in force the fees of parcels that these deliveries brought back as operational returns; of any others: nothing.
+-- Each fee once, as money.delivery_fee_refund has it. A definer: the driver of a return does not see what it was made for.
+-- Fails: insufficient_wallet_balance.
+create or replace function private.returned_fees_refund(deliveries uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform delivery.delivery_refund_on(p, 'refund_delivery_fee_on_return')
+  from delivery.deliveries r
+  join delivery.deliveries p on p.tenant_id = r.tenant_id and p.id = r.original_delivery_id
+  where r.tenant_id = app.tenant_id() and r.id = any (deliveries) and r.delivery_flow = 'operational_return' and r.status = 'delivered'
+    and p.status = 'returned';
+end $$;
+
+grant execute on function private.returned_fees_refund(uuid[]) to barid_caller;

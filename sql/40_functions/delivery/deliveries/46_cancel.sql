@@ -77,8 +77,8 @@ begin
   return delivery.operational_return_make(waiting, input);
 end $$;
 
--- Frees all that was bound to a parcel that will not leave now: handoffs, picks, drivers, and the original that
--- waited for its return. -> the picks, whose stock the caller puts back after the wallets.
+-- Frees all that was bound to a parcel that will not leave now: handoffs, picks, drivers; what an operational return would have brought
+-- back sets out again from where it lies. -> the picks, whose stock the caller puts back after the wallets.
 -- A definer: a customer who cancels sees none of it.
 create or replace function private.delivery_let_go(parcel uuid) returns uuid[]
 language plpgsql security definer set search_path = '' as $$
@@ -112,12 +112,14 @@ begin
     'delivery_code', d.delivery_code, 'reason', d.status_reason)
   from freed f join delivery.deliveries d on d.tenant_id = v_tenant and d.id = f.delivery_id
   where f.driver_id is distinct from app.user_id();
-  -- Not sent back after all: the original leg may set out again.
-  update delivery.deliveries o set status = 'pending', status_reason = null, status_notes = null
+  -- Not sent back after all, and perhaps in another warehouse by now.
+  update delivery.deliveries o set status_reason = null, status_notes = null,
+    pickup_warehouse_id = case o.delivery_flow when 'pnd_outbound' then r.pickup_warehouse_id else o.pickup_warehouse_id end,
+    pickup_address_id = r.pickup_address_id, pickup_snapshot = r.pickup_snapshot, pickup_zone_id = r.pickup_zone_id
   from delivery.deliveries r
   where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return' and r.status = 'cancelled'
     and o.tenant_id = v_tenant and (o.parent_id = r.original_delivery_id or o.id = r.original_delivery_id)
-    and o.delivery_flow = 'pnd_outbound' and o.status = 'returned';
+    and o.delivery_flow in ('pnd_outbound', 'standard') and o.status = 'pending';
   return array(select k.id from unnest(v_picks) k);
 end $$;
 

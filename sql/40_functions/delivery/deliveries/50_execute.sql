@@ -3,7 +3,7 @@
 -- Prepares a parcel for its driver: one completed picking order with all of it reserved. Again: the same order.
 -- {id, warehouse_id?} -> {picking_order{id, reference_number, status, warehouse_id, delivery_id, item_details}, delivery}
 -- Fails: delivery_not_found, delivery_not_executable (goes from door to door), invalid_status_transition,
--- warehouse_preparation_inconsistent (not all of it lies in that warehouse).
+-- return_under_way, warehouse_preparation_inconsistent (not all of it lies in that warehouse).
 create or replace function delivery.delivery_execute(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -21,6 +21,7 @@ begin
   where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.status = 'completed';
   if not found then
     perform delivery.require_move(d, '{pending}', 'executed');
+    perform delivery.require_no_return(d);
     if coalesce(v_asked, d.pickup_warehouse_id) <> d.pickup_warehouse_id then
       perform app.fail('warehouse_preparation_inconsistent');
     end if;
@@ -66,7 +67,8 @@ begin
 end $$;
 
 -- Sends a parcel that lies in a warehouse back to who sent it: a delivery of its own, with its own barcode, free of
--- charge. The original waits as returned. {id, delivery_service_id?, reason?, notes?} -> the new delivery
+-- charge. The original keeps its status, goes nowhere else meanwhile, and is returned when that delivery is delivered
+-- (private.originals_come_back). {id, delivery_service_id?, reason?, notes?} -> the new delivery
 -- Fails: delivery_not_found, service_not_found, delivery_not_in_warehouse, invalid_status_transition, return_already_exists.
 create or replace function delivery.delivery_operational_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -79,15 +81,14 @@ begin
   end if;
   perform delivery.require_move(d, case d.delivery_flow when 'pnd_inbound' then '{returned}'::text[] else '{pending,returned}' end, 'returned');
   if d.status = 'pending' then
-    update delivery.deliveries x set status = 'returned', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
+    update delivery.deliveries x set status_reason = input ->> 'reason', status_notes = input ->> 'notes'
     where x.tenant_id = d.tenant_id and x.id = d.id;
   end if;
   v_id := delivery.operational_return_make(d, input);
   return delivery.delivery_made(v_id);
 end $$;
 
--- The operational return of d, a parcel or the leg of one that lies in a warehouse and ended there: what was bound to its way out is
--- freed. {delivery_service_id?, reason?, notes?} -> the id of the new delivery
+-- The operational return of d, a parcel or the leg of one that lies in a warehouse: what was bound to its way out is freed. {delivery_service_id?, reason?, notes?} -> the id of the new delivery
 -- Fails: delivery_not_in_warehouse, service_not_found, return_already_exists.
 create or replace function delivery.operational_return_make(d delivery.deliveries, input jsonb) returns uuid
 language plpgsql set search_path = '' as $$
@@ -134,6 +135,8 @@ begin
   n.distance_km := null;
   n.delivery_service_id := v_service.id;
   n.external_reference_id := null;
+  -- It brings nothing of the store's order to anybody.
+  n.order_id := null;
   n.promised_at := null;
   n.status_reason := input ->> 'reason';
   n.notes := input ->> 'notes';

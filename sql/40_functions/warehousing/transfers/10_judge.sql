@@ -88,7 +88,7 @@ begin
         where w.tenant_id = v_tenant and w.delivery_id = p.id and w.is_open) then 'already_in_waybill'
       when coalesce(p.current_warehouse_id, case when p.status in ('draft', 'pending') and p.delivery_flow <> 'pnd_parent'
         then p.pickup_warehouse_id end) <> v_source then 'wrong_source_warehouse'
-      when not warehousing.parcel_is_movable(p, l, use) then 'not_transferable_status'
+      when not warehousing.parcel_is_movable(p, l, use) or private.return_under_way(p.id) is not null then 'not_transferable_status'
       when private.has_open_exception(p.id) or (l.id is not null and private.has_open_exception(l.id)) then 'open_exception'
       -- No warehouse holds it and none is where it is ordered from. On paper a staged one may move before it is brought.
       when p.current_warehouse_id is null and p.pickup_warehouse_id is null and not (use = 'system_only' and p.delivery_flow = 'pnd_parent')

@@ -16,6 +16,9 @@ begin
     perform app.fail('bin_id_required_for_received_items', '{"field": "bin_id"}');
   end if;
   perform private.parcels_go_on(parcels, w.destination_warehouse_id);
+  -- What ended here: wallets before stock, as everywhere.
+  perform private.returned_fees_refund(parcels);
+  perform private.orders_settle();
   perform warehousing.stock_receive(v_lines, 'transfer_in', 'waybill', w.id);
 end $$;
 

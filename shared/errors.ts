@@ -294,6 +294,7 @@ const definitions = {
   pnd_picking_handed_off_by_driver_pickup: 409,
   inventory_transfer_not_found: 404,
   inventory_count_not_found: 404,
+  write_off_not_found: 404,
   count_below_reserved: { status: 409, fields: ["field", "item_id", "reserved"] },
   transfer_reference_exists: { status: 409, fields: ["field"] },
   warehouses_must_differ: { status: 400, fields: ["field"] },

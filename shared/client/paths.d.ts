@@ -4587,13 +4587,37 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List what was written off, newest first
+         * @description Who: permission view:tenant or manage:operations:tenant or manage:module:warehouse.
+         */
+        get: operations["get_warehousing_inventory_write_offs"];
         put?: never;
         /**
          * Write off what is lost or spoilt, all of it or nothing
          * @description Who: permission manage:operations:tenant.
          */
         post: operations["post_warehousing_inventory_write_offs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/warehousing/inventory/write-offs/{write_off_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a write-off with its lines
+         * @description Who: permission view:tenant or manage:operations:tenant or manage:module:warehouse.
+         */
+        get: operations["get_warehousing_inventory_write_offs_write_off_id"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -38999,6 +39023,84 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    get_warehousing_inventory_write_offs: {
+        parameters: {
+            query?: {
+                date_from?: string;
+                date_to?: string;
+                format?: "json" | "csv";
+                item_id?: string;
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                limit?: number;
+                page?: number;
+                reason?: string;
+                sort_by?: "created_at";
+                sort_order?: "asc" | "desc";
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+                warehouse_id?: string;
+                written_off_by?: string;
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success; with `format=csv` the rows as text/csv */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        limit: number;
+                        message: string;
+                        page: number;
+                        /** @constant */
+                        success: true;
+                        total: number;
+                        write_offs: {
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: uuid */
+                            id: string;
+                            lines: number;
+                            reason: string;
+                            units: number;
+                            warehouse: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            };
+                            written_off_by: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                        }[];
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     post_warehousing_inventory_write_offs: {
         parameters: {
             query?: {
@@ -39110,6 +39212,111 @@ export interface operations {
             };
             413: components["responses"]["413"];
             415: components["responses"]["415"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_warehousing_inventory_write_offs_write_off_id: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path: {
+                write_off_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                        write_off: {
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: uuid */
+                            id: string;
+                            items: {
+                                bin: {
+                                    code: string;
+                                    /** Format: uuid */
+                                    id: string;
+                                    name: string;
+                                };
+                                /** Format: uuid */
+                                id: string;
+                                item: {
+                                    /** Format: uuid */
+                                    id: string;
+                                    name: string;
+                                    sku: string;
+                                };
+                                lot_number: string | null;
+                                note: string | null;
+                                quantity: number;
+                                serial_number: string | null;
+                                status: string;
+                            }[];
+                            lines: number;
+                            reason: string;
+                            units: number;
+                            warehouse: {
+                                code: string;
+                                /** Format: uuid */
+                                id: string;
+                                name: string;
+                            };
+                            written_off_by: {
+                                full_name: string;
+                                /** Format: uuid */
+                                id: string;
+                            } | null;
+                        };
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            /**
+             * @description `write_off_not_found`: The write-off was not found.
+             *
+             *     `tenant_not_found`: This company does not exist.
+             */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code: "write_off_not_found" | "tenant_not_found";
+                        message: string;
+                        /** @constant */
+                        success: false;
+                    };
+                };
+            };
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];

@@ -112,7 +112,9 @@ create table if not exists warehousing.inventory_transactions (
   serial_number text,
   reference_type text,
   reference_id uuid,
+  -- Why all of a request was moved, and what was noted of this line of it.
   reason text,
+  note text,
   performed_by uuid,
   created_at timestamptz not null default clock_timestamp(),
   unique (tenant_id, id),
@@ -126,6 +128,13 @@ create index if not exists inventory_transactions_warehouse on warehousing.inven
 -- Setting aside and giving back move nothing that people see.
 create index if not exists inventory_transactions_recent on warehousing.inventory_transactions (tenant_id, warehouse_id, created_at desc, id desc)
   where transaction_type not in ('reserve', 'release');
+-- Write-offs, newest first, of a company, of a warehouse and of an item; seldom among all movements.
+create index if not exists inventory_write_offs on warehousing.inventory_transactions (tenant_id, created_at desc nulls last, reference_id desc)
+  where transaction_type = 'write_off';
+create index if not exists inventory_write_offs_warehouse on warehousing.inventory_transactions (tenant_id, warehouse_id, created_at desc nulls last,
+  reference_id desc) where transaction_type = 'write_off';
+create index if not exists inventory_write_offs_item on warehousing.inventory_transactions (tenant_id, item_id, reference_id)
+  where transaction_type = 'write_off';
 create index if not exists inventory_transactions_item on warehousing.inventory_transactions (tenant_id, item_id);
 create index if not exists inventory_transactions_reference on warehousing.inventory_transactions (tenant_id, reference_id) where reference_id is not null;
 create index if not exists inventory_transactions_from on warehousing.inventory_transactions (tenant_id, from_stock_id) where from_stock_id is not null;

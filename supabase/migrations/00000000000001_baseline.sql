@@ -1870,7 +1870,9 @@ create table if not exists warehousing.inventory_transactions (
   serial_number text,
   reference_type text,
   reference_id uuid,
+  -- Why all of a request was moved, and what was noted of this line of it.
   reason text,
+  note text,
   performed_by uuid,
   created_at timestamptz not null default clock_timestamp(),
   unique (tenant_id, id),
@@ -1884,6 +1886,13 @@ create index if not exists inventory_transactions_warehouse on warehousing.inven
 -- Setting aside and giving back move nothing that people see.
 create index if not exists inventory_transactions_recent on warehousing.inventory_transactions (tenant_id, warehouse_id, created_at desc, id desc)
   where transaction_type not in ('reserve', 'release');
+-- Write-offs, newest first, of a company, of a warehouse and of an item; seldom among all movements.
+create index if not exists inventory_write_offs on warehousing.inventory_transactions (tenant_id, created_at desc nulls last, reference_id desc)
+  where transaction_type = 'write_off';
+create index if not exists inventory_write_offs_warehouse on warehousing.inventory_transactions (tenant_id, warehouse_id, created_at desc nulls last,
+  reference_id desc) where transaction_type = 'write_off';
+create index if not exists inventory_write_offs_item on warehousing.inventory_transactions (tenant_id, item_id, reference_id)
+  where transaction_type = 'write_off';
 create index if not exists inventory_transactions_item on warehousing.inventory_transactions (tenant_id, item_id);
 create index if not exists inventory_transactions_reference on warehousing.inventory_transactions (tenant_id, reference_id) where reference_id is not null;
 create index if not exists inventory_transactions_from on warehousing.inventory_transactions (tenant_id, from_stock_id) where from_stock_id is not null;
@@ -4767,6 +4776,7 @@ grant select on warehousing.warehouses_list, warehousing.bins_list, warehousing.
 drop view if exists warehousing.inventory_items_list cascade;
 drop view if exists warehousing.inventory_list cascade;
 drop view if exists warehousing.inventory_transfers_list cascade;
+drop view if exists warehousing.write_offs_list cascade;
 
 -- What the tenant keeps; the parts of a single parcel are no items of its catalogue.
 create view warehousing.inventory_items_list with (security_invoker = true) as
@@ -4802,7 +4812,22 @@ left join warehousing.warehouses d on d.tenant_id = t.tenant_id and d.id = t.des
 left join tenancy.profiles p on p.id = t.performed_by
 where coalesce((select app.own_warehouses()) && array[t.source_warehouse_id, t.destination_warehouse_id], true);
 
-grant select on warehousing.inventory_items_list, warehousing.inventory_list, warehousing.inventory_transfers_list to barid_caller;
+-- Write-offs without their lines: each is shown by the first of its movements. The last columns are for filters.
+create view warehousing.write_offs_list with (security_invoker = true) as
+select t.reference_id as id, jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) as warehouse, t.reason,
+  case when t.performed_by is not null then jsonb_build_object('id', t.performed_by, 'full_name', coalesce(p.full_name, '')) end as written_off_by,
+  t.created_at,
+  (select count(*) from warehousing.inventory_transactions l where l.tenant_id = t.tenant_id and l.reference_id = t.reference_id) as lines,
+  (select sum(l.quantity)::bigint from warehousing.inventory_transactions l where l.tenant_id = t.tenant_id and l.reference_id = t.reference_id) as units,
+  t.warehouse_id, t.performed_by as written_off_by_id
+from warehousing.inventory_transactions t
+left join warehousing.warehouses w on w.tenant_id = t.tenant_id and w.id = t.warehouse_id
+left join tenancy.profiles p on p.id = t.performed_by
+where t.transaction_type = 'write_off' and coalesce(t.warehouse_id = any ((select app.own_warehouses())::uuid[]), true)
+  and not exists (select from warehousing.inventory_transactions e
+    where e.tenant_id = t.tenant_id and e.reference_id = t.reference_id and e.id < t.id);
+
+grant select on warehousing.inventory_items_list, warehousing.inventory_list, warehousing.inventory_transfers_list, warehousing.write_offs_list to barid_caller;
 
 -- sql/30_views/warehousing/25_inventory_counts.sql
 
@@ -22892,32 +22917,6 @@ begin
   return jsonb_build_object('return_id', v_return, 'transactions', warehousing.movements_of(v_return));
 end $$;
 
--- Books units as lost or spoilt, each line with the reason and its own note: {warehouse_id, reason,
--- items: [{item_id, bin_id, status? ('available'), lot?, serial?, quantity, note?}]} -> {write_off_id, transactions}. All of it or nothing; a
--- lot or piece is named by its number, what has none without. A row that is left empty is closed for good. What is reserved stays with
--- its order.
--- Fails: warehouse_not_found, bin_not_found, inventory_item_not_found, item_of_parcel (it goes with its parcel), insufficient_stock.
-create or replace function warehousing.write_off_create(input jsonb) returns jsonb
-language plpgsql set search_path = '' as $$
-declare
-  v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
-  v_write_off uuid := gen_random_uuid();
-begin
-  perform warehousing.require_warehouse(v_warehouse);
-  perform warehousing.require_places(v_warehouse, input -> 'items', 'items');
-  perform warehousing.require_goods(input -> 'items', 'items');
-  perform warehousing.stock_post((
-    select jsonb_agg(jsonb_build_object('type', 'write_off', 'item_id', l.item_id, 'warehouse_id', v_warehouse, 'quantity', l.quantity,
-      'from', jsonb_strip_nulls(jsonb_build_object('bin_id', l.bin_id, 'status', coalesce(l.status, 'available'), 'lot_number', l.lot,
-        'serial_number', l.serial)),
-      'reference_type', 'write_off', 'reference_id', v_write_off, 'reason', concat_ws(': ', input ->> 'reason', l.note),
-      'field', format('items.%s.quantity', l.line - 1)) order by l.line)
-    from rows from (jsonb_to_recordset(input -> 'items') as (item_id uuid, bin_id uuid, status text, lot text, serial text, quantity bigint,
-      note text)) with ordinality l (item_id, bin_id, status, lot, serial, quantity, note, line)));
-  perform warehousing.goods_event('inventory.written_off', 'write_off_id', v_write_off, input);
-  return jsonb_build_object('write_off_id', v_write_off, 'transactions', warehousing.movements_of(v_write_off));
-end $$;
-
 -- Tells how much came or went by one request.
 create or replace function warehousing.goods_event(event_type text, id_field text, id uuid, input jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -22948,6 +22947,67 @@ begin
     'entity_type', 'warehouse', 'entity_id', v_warehouse, 'event_data', jsonb_build_object('adjustment_id', v_adjustment,
       'warehouse_id', v_warehouse, 'item_id', input ->> 'item_id', 'delta', v_delta, 'actor_id', app.user_id()))));
   return jsonb_build_object('adjustment_id', v_adjustment, 'transactions', warehousing.movements_of(v_adjustment));
+end $$;
+
+-- sql/40_functions/warehousing/inventory/22_write_offs.sql
+
+-- Stock that is lost or spoilt is written off, and what was written off is found again: it is kept as movements and nowhere else.
+
+-- Books units as lost or spoilt, each line with the reason and its own note: {warehouse_id, reason,
+-- items: [{item_id, bin_id, status? ('available'), lot?, serial?, quantity, note?}]} -> {write_off_id, transactions}. All of it or nothing; a
+-- lot or piece is named by its number, what has none without. A row that is left empty is closed for good. What is reserved stays with
+-- its order.
+-- Fails: warehouse_not_found, bin_not_found, inventory_item_not_found, item_of_parcel (it goes with its parcel), insufficient_stock.
+create or replace function warehousing.write_off_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_write_off uuid := gen_random_uuid();
+begin
+  perform warehousing.require_warehouse(v_warehouse);
+  perform warehousing.require_places(v_warehouse, input -> 'items', 'items');
+  perform warehousing.require_goods(input -> 'items', 'items');
+  perform warehousing.stock_post((
+    select jsonb_agg(jsonb_build_object('type', 'write_off', 'item_id', l.item_id, 'warehouse_id', v_warehouse, 'quantity', l.quantity,
+      'from', jsonb_strip_nulls(jsonb_build_object('bin_id', l.bin_id, 'status', coalesce(l.status, 'available'), 'lot_number', l.lot,
+        'serial_number', l.serial)),
+      'reference_type', 'write_off', 'reference_id', v_write_off, 'reason', input ->> 'reason', 'note', l.note,
+      'field', format('items.%s.quantity', l.line - 1)) order by l.line)
+    from rows from (jsonb_to_recordset(input -> 'items') as (item_id uuid, bin_id uuid, status text, lot text, serial text, quantity bigint,
+      note text)) with ordinality l (item_id, bin_id, status, lot, serial, quantity, note, line)));
+  perform warehousing.goods_event('inventory.written_off', 'write_off_id', v_write_off, input);
+  return jsonb_build_object('write_off_id', v_write_off, 'transactions', warehousing.movements_of(v_write_off));
+end $$;
+
+-- The write-offs that took units of an item.
+create or replace function warehousing.write_offs_of(item text) returns table (id uuid)
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
+  select distinct t.reference_id from warehousing.inventory_transactions t
+  where t.tenant_id = app.tenant_id() and t.item_id = item::uuid and t.transaction_type = 'write_off';
+end $$;
+
+-- A write-off with its lines, in the order they were given. {id} -> {write_off}. Fails: write_off_not_found.
+create or replace function warehousing.write_off_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_write_off jsonb;
+begin
+  select to_jsonb(w) - '{warehouse_id,written_off_by_id}'::text[] || jsonb_build_object('items', (
+    select jsonb_agg(jsonb_build_object('id', t.movement_id, 'item', jsonb_build_object('id', i.id, 'name', i.name, 'sku', i.sku),
+      'bin', jsonb_build_object('id', b.id, 'code', b.code, 'name', b.name), 'status', t.from_status, 'lot_number', t.lot_number,
+      'serial_number', t.serial_number, 'quantity', t.quantity, 'note', t.note) order by t.id)
+    from warehousing.inventory_transactions t
+    join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = t.item_id
+    join warehousing.bins b on b.tenant_id = v_tenant and b.id = t.from_bin_id
+    where t.tenant_id = v_tenant and t.reference_id = w.id)) into v_write_off
+  from warehousing.write_offs_list w where w.id = (input ->> 'id')::uuid;
+  if v_write_off is null then
+    perform app.fail('write_off_not_found');
+  end if;
+  return jsonb_build_object('write_off', v_write_off);
 end $$;
 
 -- sql/40_functions/warehousing/inventory/25_moves.sql
@@ -24793,7 +24853,7 @@ begin
       line integer, type text, item_id uuid, warehouse_id uuid, quantity bigint, field text,
       comes boolean, from_bin uuid, from_status text, from_for uuid, from_lot text, from_serial text, from_stock uuid,
       goes boolean, to_bin uuid, to_status text, to_type text, to_for uuid, to_lot text, to_serial text, to_stock uuid,
-      reference_type text, reference_id uuid, reason text);
+      reference_type text, reference_id uuid, reason text, note text);
   end if;
   if to_regtype('private.stock_change') is null then
     create type private.stock_change as (stock_id uuid, delta bigint, written_off boolean);
@@ -24808,10 +24868,10 @@ begin
     select array_agg((m.line, m.type, m.item_id, m.warehouse_id, m.quantity, coalesce(m.field, 'quantity'),
       m."from" is not null, f.bin_id, coalesce(f.status, 'available'), f.reserved_for_id, f.lot_number, f.serial_number, null,
       m."to" is not null, t.bin_id, coalesce(t.status, 'available'), t.reserved_for_type, t.reserved_for_id, t.lot_number, t.serial_number, null,
-      m.reference_type, m.reference_id, m.reason)::private.stock_movement order by m.line)
+      m.reference_type, m.reference_id, m.reason, m.note)::private.stock_movement order by m.line)
     from rows from (jsonb_to_recordset(movements) as (type text, item_id uuid, warehouse_id uuid, quantity bigint, field text,
-      "from" jsonb, "to" jsonb, reference_type text, reference_id uuid, reason text)) with ordinality
-      m (type, item_id, warehouse_id, quantity, field, "from", "to", reference_type, reference_id, reason, line)
+      "from" jsonb, "to" jsonb, reference_type text, reference_id uuid, reason text, note text)) with ordinality
+      m (type, item_id, warehouse_id, quantity, field, "from", "to", reference_type, reference_id, reason, note, line)
     cross join lateral jsonb_to_record(coalesce(m."from", '{}')) as f (bin_id uuid, status text, reserved_for_id uuid,
       lot_number text, serial_number text)
     cross join lateral jsonb_to_record(coalesce(m."to", '{}')) as t (bin_id uuid, status text, reserved_for_type text, reserved_for_id uuid,
@@ -24866,7 +24926,7 @@ begin
     select array_agg((l.line, l.type, l.item_id, l.warehouse_id, l.quantity, l.field,
       l.comes, l.from_bin, l.from_status, l.from_for, l.from_lot, l.from_serial, coalesce(l.from_stock, f.id),
       l.goes, l.to_bin, l.to_status, l.to_type, l.to_for, l.to_lot, l.to_serial, coalesce(l.to_stock, t.id),
-      l.reference_type, l.reference_id, l.reason)::private.stock_movement order by l.line)
+      l.reference_type, l.reference_id, l.reason, l.note)::private.stock_movement order by l.line)
     from unnest(movements) l
     left join warehousing.stock f on l.from_stock is null and f.tenant_id = v_tenant and f.bin_id = l.from_bin and f.item_id = l.item_id
       and f.status = l.from_status and coalesce(f.lot_number, '') = coalesce(l.from_lot, '')
@@ -24898,7 +24958,7 @@ begin
 end $$;
 
 -- Moves whole units from one place to another, all or nothing, and notes each movement:
---   [{type, item_id, warehouse_id, quantity, from?, to?, reference_type?, reference_id?, reason?, field?}, ...]
+--   [{type, item_id, warehouse_id, quantity, from?, to?, reference_type?, reference_id?, reason?, note?, field?}, ...]
 --   from, to: {bin_id, status? ('available'), lot_number?, serial_number?, reserved_for_type?, reserved_for_id?}
 -- Without `from` the units come in, without `to` they go out; both are in the one warehouse. `field` is what a
 -- refusal names. Several movements of one place count together: what matters is what is left at the end.
@@ -24963,10 +25023,10 @@ begin
   end if;
 
   insert into warehousing.inventory_transactions (tenant_id, transaction_type, item_id, warehouse_id, quantity, from_stock_id, to_stock_id,
-    from_bin_id, to_bin_id, from_status, to_status, lot_number, serial_number, reference_type, reference_id, reason, performed_by)
+    from_bin_id, to_bin_id, from_status, to_status, lot_number, serial_number, reference_type, reference_id, reason, note, performed_by)
   select v_tenant, l.type, l.item_id, l.warehouse_id, l.quantity, l.from_stock, l.to_stock,
     l.from_bin, l.to_bin, case when l.comes then l.from_status end, case when l.goes then l.to_status end,
-    coalesce(l.to_lot, l.from_lot), coalesce(l.to_serial, l.from_serial), l.reference_type, l.reference_id, l.reason, v_actor
+    coalesce(l.to_lot, l.from_lot), coalesce(l.to_serial, l.from_serial), l.reference_type, l.reference_id, l.reason, l.note, v_actor
   from unnest(movements) l
   order by l.line;
 
@@ -25247,7 +25307,7 @@ begin
       case when m.leaves then p.serial_number end, case when m.leaves then p.stock_id end,
       not m.leaves, case when not m.leaves then lines[p.line].destination_bin_id end, 'available', null, null,
       case when not m.leaves then p.lot_number end, case when not m.leaves then p.serial_number end, null,
-      'transfer', transfer, null)::private.stock_movement
+      'transfer', transfer, null, null)::private.stock_movement
     from unnest(v_taken) with ordinality p (line, stock_id, item_id, warehouse_id, bin_id, lot_number, serial_number, quantity, n)
     cross join lateral (values (0, 'transfer_out', source, true), (1, 'transfer_in', destination, false)) m (step, type, warehouse_id, leaves)
     order by 1));
@@ -25269,7 +25329,7 @@ declare
     select p.to_stock
     from unnest(private.stock_open(array(
       select (l.position, 'count', l.item_id, l.warehouse_id, l.counted, null, false, null, null, null, null, null, null,
-        l.counted > 0, l.bin_id, l.status, null, null, l.lot_number, l.serial_number, null, null, null, null)::private.stock_movement
+        l.counted > 0, l.bin_id, l.status, null, null, l.lot_number, l.serial_number, null, null, null, null, null)::private.stock_movement
       from unnest(lines) l))) p
     where p.to_stock is not null);
 begin

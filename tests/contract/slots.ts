@@ -104,6 +104,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/^picking_order_id$/, "picking_order"],
   [/^transfer_id$/, "inventory_transfer"],
   [/^count_id$/, "inventory_count"],
+  [/^write_off_id$/, "write_off"],
   [/^assigned_to$/, "user"],
   [/zone_ids?$/, "zone"],
   [/tag_ids?$/, "tag"],

@@ -77,9 +77,12 @@ describe("a write-off", () => {
       transactions: [{ ...movement, quantity: 4 }, { ...movement, quantity: 2 }],
     });
     expect(await unitsOf(at.item)).toEqual({ available: 6, damaged: 1 });
-    const said = await sql`select reason from warehousing.inventory_transactions
+    const said = await sql`select reason, note from warehousing.inventory_transactions
       where reference_id = ${answer.body.write_off_id} order by id`;
-    expect(said.map(({ reason }) => reason)).toEqual(["Burst pipe", "Burst pipe: mould"]);
+    expect(said).toEqual([
+      { reason: "Burst pipe", note: null },
+      { reason: "Burst pipe", note: "mould" },
+    ]);
     const [event] = await sql`select event_type, event_data from integration.system_events
       where entity_id = ${at.warehouse}`;
     expect(event).toEqual({

@@ -20,7 +20,10 @@ import {
   ReceiptResponse,
   ReturnResponse,
   UpdateItem,
+  writeOffList,
+  WriteOffRead,
   WriteOffResponse,
+  WriteOffsResponse,
 } from "./schemas.ts";
 
 const arriving: readonly ErrorCode[] = [
@@ -125,6 +128,28 @@ export const inventory: AnyEndpoint[] = [
     status: 201,
     errors: ["inventory_item_inactive", "item_of_parcel", ...arriving],
     run: ({ db, body }) => db.call("warehousing.return_create", body),
+  }),
+  endpoint({
+    method: "get",
+    path: "/inventory/write-offs",
+    summary: "List what was written off, newest first",
+    access: keepersOrViewers,
+    query: writeOffList.query,
+    response: WriteOffsResponse,
+    async run({ db, query }) {
+      const { rows: write_offs, ...page } = await writeOffList.run(db, query);
+      return { write_offs, ...page };
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/inventory/write-offs/:write_off_id",
+    summary: "Read a write-off with its lines",
+    access: keepersOrViewers,
+    params: ids("write_off_id"),
+    response: WriteOffRead,
+    errors: ["write_off_not_found"],
+    run: ({ db, params }) => db.call("warehousing.write_off_get", { id: params.write_off_id }),
   }),
   endpoint({
     method: "post",

@@ -1,6 +1,15 @@
 import { z } from "zod";
-import { defineList, equal, flag, foundBy, id } from "../../../shared/list.ts";
-import { Id, LongText, NamedRef, Text, Timestamp } from "../../../shared/schemas.ts";
+import {
+  contains,
+  defineList,
+  equal,
+  flag,
+  foundBy,
+  id,
+  since,
+  until,
+} from "../../../shared/list.ts";
+import { Id, LongText, NamedRef, PersonRef, Text, Timestamp } from "../../../shared/schemas.ts";
 
 const Word = z.string().trim().min(1).max(200);
 
@@ -124,6 +133,50 @@ export const CreateWriteOff = z.object({
   })).min(1).max(1_000),
 });
 export const WriteOffResponse = z.object({ write_off_id: Id, transactions: z.array(Movement) });
+
+const WriteOff = z.object({
+  id: Id,
+  warehouse: NamedRef,
+  reason: z.string(),
+  /** Null: an API key. */
+  written_off_by: PersonRef.nullable(),
+  created_at: Timestamp,
+  lines: z.int(),
+  units: z.int(),
+});
+export const WriteOffsResponse = z.object({ write_offs: z.array(WriteOff), ...page });
+export const WriteOffRead = z.object({
+  write_off: WriteOff.extend({
+    /** The lines in the order they were given; `id` is that of the movement. */
+    items: z.array(z.object({
+      id: Id,
+      item: ItemRef,
+      bin: BinRef,
+      status: z.string(),
+      lot_number: z.string().nullable(),
+      serial_number: z.string().nullable(),
+      quantity: z.int(),
+      note: z.string().nullable(),
+    })),
+  }),
+});
+
+export const writeOffList = defineList({
+  view: "warehousing.write_offs_list",
+  sort: ["created_at"],
+  params: {
+    warehouse_id: id("warehouse_id"),
+    /** Those that took units of this item. */
+    item_id: { ...foundBy("warehousing.write_offs_of"), schema: Id },
+    /** Words of the reason. */
+    reason: contains("reason"),
+    written_off_by: id("written_off_by_id"),
+    date_from: since("created_at"),
+    date_to: until("created_at"),
+  },
+  hidden: ["warehouse_id", "written_off_by_id"],
+  limit: { default: 20, max: 100 },
+});
 
 export const CreateAdjustment = z.object({
   warehouse_id: Id,

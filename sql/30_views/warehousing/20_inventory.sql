@@ -1,6 +1,7 @@
 drop view if exists warehousing.inventory_items_list cascade;
 drop view if exists warehousing.inventory_list cascade;
 drop view if exists warehousing.inventory_transfers_list cascade;
+drop view if exists warehousing.write_offs_list cascade;
 
 -- What the tenant keeps; the parts of a single parcel are no items of its catalogue.
 create view warehousing.inventory_items_list with (security_invoker = true) as
@@ -36,4 +37,19 @@ left join warehousing.warehouses d on d.tenant_id = t.tenant_id and d.id = t.des
 left join tenancy.profiles p on p.id = t.performed_by
 where coalesce((select app.own_warehouses()) && array[t.source_warehouse_id, t.destination_warehouse_id], true);
 
-grant select on warehousing.inventory_items_list, warehousing.inventory_list, warehousing.inventory_transfers_list to barid_caller;
+-- Write-offs without their lines: each is shown by the first of its movements. The last columns are for filters.
+create view warehousing.write_offs_list with (security_invoker = true) as
+select t.reference_id as id, jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) as warehouse, t.reason,
+  case when t.performed_by is not null then jsonb_build_object('id', t.performed_by, 'full_name', coalesce(p.full_name, '')) end as written_off_by,
+  t.created_at,
+  (select count(*) from warehousing.inventory_transactions l where l.tenant_id = t.tenant_id and l.reference_id = t.reference_id) as lines,
+  (select sum(l.quantity)::bigint from warehousing.inventory_transactions l where l.tenant_id = t.tenant_id and l.reference_id = t.reference_id) as units,
+  t.warehouse_id, t.performed_by as written_off_by_id
+from warehousing.inventory_transactions t
+left join warehousing.warehouses w on w.tenant_id = t.tenant_id and w.id = t.warehouse_id
+left join tenancy.profiles p on p.id = t.performed_by
+where t.transaction_type = 'write_off' and coalesce(t.warehouse_id = any ((select app.own_warehouses())::uuid[]), true)
+  and not exists (select from warehousing.inventory_transactions e
+    where e.tenant_id = t.tenant_id and e.reference_id = t.reference_id and e.id < t.id);
+
+grant select on warehousing.inventory_items_list, warehousing.inventory_list, warehousing.inventory_transfers_list, warehousing.write_offs_list to barid_caller;

@@ -1,4 +1,5 @@
 /** A row in every table of warehouses. */
+import { randomUUID } from "node:crypto";
 import type { Added, Adding } from "./rows.ts";
 
 export async function addWarehousing({ tenant, one, next, made }: Adding): Added {
@@ -27,11 +28,25 @@ export async function addWarehousing({ tenant, one, next, made }: Adding): Added
     transaction_type: "initial_stock",
     item_id: inventory_item,
     warehouse_id: warehouse,
-    quantity: 5,
+    quantity: 6,
     to_stock_id: stock,
     to_bin_id: bin,
     to_status: "available",
   });
+  const write_off = await one("warehousing.inventory_transactions", {
+    transaction_type: "write_off",
+    item_id: inventory_item,
+    warehouse_id: warehouse,
+    quantity: 1,
+    from_stock_id: stock,
+    from_bin_id: bin,
+    from_status: "available",
+    reference_type: "write_off",
+    reference_id: randomUUID(),
+    reason: "Broken",
+    note: "Fell down",
+    performed_by: tenant.admin.id,
+  }, "reference_id");
   await one("warehousing.warehouse_users", {
     warehouse_id: warehouse,
     user_id: tenant.customer.id,
@@ -180,5 +195,6 @@ export async function addWarehousing({ tenant, one, next, made }: Adding): Added
     other_bin,
     inventory_transfer,
     inventory_count,
+    write_off,
   };
 }

@@ -109,32 +109,6 @@ begin
   return jsonb_build_object('return_id', v_return, 'transactions', warehousing.movements_of(v_return));
 end $$;
 
--- Books units as lost or spoilt, each line with the reason and its own note: {warehouse_id, reason,
--- items: [{item_id, bin_id, status? ('available'), lot?, serial?, quantity, note?}]} -> {write_off_id, transactions}. All of it or nothing; a
--- lot or piece is named by its number, what has none without. A row that is left empty is closed for good. What is reserved stays with
--- its order.
--- Fails: warehouse_not_found, bin_not_found, inventory_item_not_found, item_of_parcel (it goes with its parcel), insufficient_stock.
-create or replace function warehousing.write_off_create(input jsonb) returns jsonb
-language plpgsql set search_path = '' as $$
-declare
-  v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
-  v_write_off uuid := gen_random_uuid();
-begin
-  perform warehousing.require_warehouse(v_warehouse);
-  perform warehousing.require_places(v_warehouse, input -> 'items', 'items');
-  perform warehousing.require_goods(input -> 'items', 'items');
-  perform warehousing.stock_post((
-    select jsonb_agg(jsonb_build_object('type', 'write_off', 'item_id', l.item_id, 'warehouse_id', v_warehouse, 'quantity', l.quantity,
-      'from', jsonb_strip_nulls(jsonb_build_object('bin_id', l.bin_id, 'status', coalesce(l.status, 'available'), 'lot_number', l.lot,
-        'serial_number', l.serial)),
-      'reference_type', 'write_off', 'reference_id', v_write_off, 'reason', concat_ws(': ', input ->> 'reason', l.note),
-      'field', format('items.%s.quantity', l.line - 1)) order by l.line)
-    from rows from (jsonb_to_recordset(input -> 'items') as (item_id uuid, bin_id uuid, status text, lot text, serial text, quantity bigint,
-      note text)) with ordinality l (item_id, bin_id, status, lot, serial, quantity, note, line)));
-  perform warehousing.goods_event('inventory.written_off', 'write_off_id', v_write_off, input);
-  return jsonb_build_object('write_off_id', v_write_off, 'transactions', warehousing.movements_of(v_write_off));
-end $$;
-
 -- Tells how much came or went by one request.
 create or replace function warehousing.goods_event(event_type text, id_field text, id uuid, input jsonb) returns void
 language plpgsql set search_path = '' as $$

@@ -10,7 +10,7 @@ begin
       line integer, type text, item_id uuid, warehouse_id uuid, quantity bigint, field text,
       comes boolean, from_bin uuid, from_status text, from_for uuid, from_lot text, from_serial text, from_stock uuid,
       goes boolean, to_bin uuid, to_status text, to_type text, to_for uuid, to_lot text, to_serial text, to_stock uuid,
-      reference_type text, reference_id uuid, reason text);
+      reference_type text, reference_id uuid, reason text, note text);
   end if;
   if to_regtype('private.stock_change') is null then
     create type private.stock_change as (stock_id uuid, delta bigint, written_off boolean);
@@ -25,10 +25,10 @@ begin
     select array_agg((m.line, m.type, m.item_id, m.warehouse_id, m.quantity, coalesce(m.field, 'quantity'),
       m."from" is not null, f.bin_id, coalesce(f.status, 'available'), f.reserved_for_id, f.lot_number, f.serial_number, null,
       m."to" is not null, t.bin_id, coalesce(t.status, 'available'), t.reserved_for_type, t.reserved_for_id, t.lot_number, t.serial_number, null,
-      m.reference_type, m.reference_id, m.reason)::private.stock_movement order by m.line)
+      m.reference_type, m.reference_id, m.reason, m.note)::private.stock_movement order by m.line)
     from rows from (jsonb_to_recordset(movements) as (type text, item_id uuid, warehouse_id uuid, quantity bigint, field text,
-      "from" jsonb, "to" jsonb, reference_type text, reference_id uuid, reason text)) with ordinality
-      m (type, item_id, warehouse_id, quantity, field, "from", "to", reference_type, reference_id, reason, line)
+      "from" jsonb, "to" jsonb, reference_type text, reference_id uuid, reason text, note text)) with ordinality
+      m (type, item_id, warehouse_id, quantity, field, "from", "to", reference_type, reference_id, reason, note, line)
     cross join lateral jsonb_to_record(coalesce(m."from", '{}')) as f (bin_id uuid, status text, reserved_for_id uuid,
       lot_number text, serial_number text)
     cross join lateral jsonb_to_record(coalesce(m."to", '{}')) as t (bin_id uuid, status text, reserved_for_type text, reserved_for_id uuid,
@@ -83,7 +83,7 @@ begin
     select array_agg((l.line, l.type, l.item_id, l.warehouse_id, l.quantity, l.field,
       l.comes, l.from_bin, l.from_status, l.from_for, l.from_lot, l.from_serial, coalesce(l.from_stock, f.id),
       l.goes, l.to_bin, l.to_status, l.to_type, l.to_for, l.to_lot, l.to_serial, coalesce(l.to_stock, t.id),
-      l.reference_type, l.reference_id, l.reason)::private.stock_movement order by l.line)
+      l.reference_type, l.reference_id, l.reason, l.note)::private.stock_movement order by l.line)
     from unnest(movements) l
     left join warehousing.stock f on l.from_stock is null and f.tenant_id = v_tenant and f.bin_id = l.from_bin and f.item_id = l.item_id
       and f.status = l.from_status and coalesce(f.lot_number, '') = coalesce(l.from_lot, '')
@@ -115,7 +115,7 @@ begin
 end $$;
 
 -- Moves whole units from one place to another, all or nothing, and notes each movement:
---   [{type, item_id, warehouse_id, quantity, from?, to?, reference_type?, reference_id?, reason?, field?}, ...]
+--   [{type, item_id, warehouse_id, quantity, from?, to?, reference_type?, reference_id?, reason?, note?, field?}, ...]
 --   from, to: {bin_id, status? ('available'), lot_number?, serial_number?, reserved_for_type?, reserved_for_id?}
 -- Without `from` the units come in, without `to` they go out; both are in the one warehouse. `field` is what a
 -- refusal names. Several movements of one place count together: what matters is what is left at the end.
@@ -180,10 +180,10 @@ begin
   end if;
 
   insert into warehousing.inventory_transactions (tenant_id, transaction_type, item_id, warehouse_id, quantity, from_stock_id, to_stock_id,
-    from_bin_id, to_bin_id, from_status, to_status, lot_number, serial_number, reference_type, reference_id, reason, performed_by)
+    from_bin_id, to_bin_id, from_status, to_status, lot_number, serial_number, reference_type, reference_id, reason, note, performed_by)
   select v_tenant, l.type, l.item_id, l.warehouse_id, l.quantity, l.from_stock, l.to_stock,
     l.from_bin, l.to_bin, case when l.comes then l.from_status end, case when l.goes then l.to_status end,
-    coalesce(l.to_lot, l.from_lot), coalesce(l.to_serial, l.from_serial), l.reference_type, l.reference_id, l.reason, v_actor
+    coalesce(l.to_lot, l.from_lot), coalesce(l.to_serial, l.from_serial), l.reference_type, l.reference_id, l.reason, l.note, v_actor
   from unnest(movements) l
   order by l.line;
 

@@ -24,7 +24,7 @@ begin
       case when m.leaves then p.serial_number end, case when m.leaves then p.stock_id end,
       not m.leaves, case when not m.leaves then lines[p.line].destination_bin_id end, 'available', null, null,
       case when not m.leaves then p.lot_number end, case when not m.leaves then p.serial_number end, null,
-      'transfer', transfer, null)::private.stock_movement
+      'transfer', transfer, null, null)::private.stock_movement
     from unnest(v_taken) with ordinality p (line, stock_id, item_id, warehouse_id, bin_id, lot_number, serial_number, quantity, n)
     cross join lateral (values (0, 'transfer_out', source, true), (1, 'transfer_in', destination, false)) m (step, type, warehouse_id, leaves)
     order by 1));

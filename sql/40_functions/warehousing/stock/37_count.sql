@@ -10,7 +10,7 @@ declare
     select p.to_stock
     from unnest(private.stock_open(array(
       select (l.position, 'count', l.item_id, l.warehouse_id, l.counted, null, false, null, null, null, null, null, null,
-        l.counted > 0, l.bin_id, l.status, null, null, l.lot_number, l.serial_number, null, null, null, null)::private.stock_movement
+        l.counted > 0, l.bin_id, l.status, null, null, l.lot_number, l.serial_number, null, null, null, null, null)::private.stock_movement
       from unnest(lines) l))) p
     where p.to_stock is not null);
 begin

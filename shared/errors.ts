@@ -327,6 +327,10 @@ const definitions = {
   delivery_goes_in_legs: 409,
   delivery_not_external: 409,
   delivery_not_bookable: { status: 409, fields: ["status"] },
+  shipment_cash_changes: {
+    status: 409,
+    fields: ["delivery_id", "carrier_code", "amount", "currency"],
+  },
   shipment_with_other_carrier: 409,
   shipment_in_progress: 409,
   shipment_not_found: 404,

@@ -29930,6 +29930,8 @@ export interface operations {
              *
              *     `order_nothing_picked`: Nothing of this order was found. Cancel the order.
              *
+             *     `shipment_cash_changes`: The carrier {carrier_code} is booked to collect {amount} {currency} for this order. Cancel its shipment, accept what was found, and book it again.
+             *
              *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
@@ -29940,8 +29942,12 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        amount?: number;
+                        carrier_code?: string;
                         /** @enum {unknown} */
-                        code: "order_not_short" | "order_nothing_picked" | "invalid_status_transition" | "idempotency_conflict";
+                        code: "order_not_short" | "order_nothing_picked" | "shipment_cash_changes" | "invalid_status_transition" | "idempotency_conflict";
+                        currency?: string;
+                        delivery_id?: string;
                         from?: string;
                         message: string;
                         status?: string;

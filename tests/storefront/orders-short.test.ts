@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
+import { enable, external } from "../support/carriers.ts";
 import { assign, move, moves } from "../support/deliveries.ts";
 import "../support/expect.ts";
 import {
@@ -185,6 +186,53 @@ test("accepted against the driver's pickup: he leaves with what there is, or wai
     if (pickup.status !== 200) expect(pickup).toFailWith(409, "goods_not_picked");
     expect(await whereabouts(id))
       .toEqual({ short: 1, [pickup.status === 200 ? "out" : "picked"]: 2 });
+  }
+  await checkAll(shop.tenant);
+});
+
+test("a carrier is never left with the old amount: its shipment is called off first, and booked again", async () => {
+  const { ops } = shop.tenant;
+  await enable(shop.tenant);
+  const booking = (delivery: string, step = "", body: object = { carrier_code: "simulated" }) =>
+    ops.post(`/carriers/shipments/${delivery}${step}`, body);
+  const given = async (method: "cash" | "wallet", found: number) => {
+    const made = await short(method, found);
+    expect(await ops.patch(`/delivery/deliveries/${made.delivery}/carrier`, external))
+      .toSucceed(200);
+    return made;
+  };
+  const { id, delivery } = await given("cash", 2);
+  expect((await booking(delivery)).body.shipment.cash_due).toBe(18_000);
+  const key = randomUUID();
+  const refused = await accept(id, shop, key);
+  expect(refused).toFailWith(409, "shipment_cash_changes");
+  expect(refused.body).toMatchObject({
+    delivery_id: delivery,
+    carrier_code: "simulated",
+    amount: 18_000,
+    currency: "IQD",
+  });
+  expect(await orderAt(shop, id)).toMatchObject({
+    total_price: 18_000,
+    short: [{ ordered: 3, picked: 2, accepted: false }],
+  });
+  expect(await booking(delivery, "/cancel")).toSucceed(200);
+  expect(await accept(id, shop, key)).toSucceed(200);
+  expect((await booking(delivery)).body.shipment.cash_due).toBe(13_000);
+
+  // One that collects nothing may stay booked.
+  const paid = await given("wallet", 2);
+  expect((await booking(paid.delivery)).body.shipment.cash_due).toBe(0);
+  expect(await accept(paid.id)).toSucceed(200);
+  // Booked at the same moment, the carrier has the new amount, or nothing was accepted.
+  for (let round = 0; round < 4; round++) {
+    const raced = await given("cash", 1);
+    const [accepted, booked] = await Promise.all([accept(raced.id), booking(raced.delivery)]);
+    expect(booked).toSucceed(200);
+    if (accepted.status !== 200) {
+      expect(accepted).toFailWith(409, "shipment_cash_changes");
+    }
+    expect(booked.body.shipment.cash_due).toBe(accepted.status === 200 ? 8_000 : 18_000);
   }
   await checkAll(shop.tenant);
 });

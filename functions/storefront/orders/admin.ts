@@ -108,6 +108,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
       "order_not_found",
       "order_not_short",
       "order_nothing_picked",
+      "shipment_cash_changes",
       "insufficient_wallet_balance",
       "invalid_status_transition",
     ],

@@ -3,7 +3,9 @@
 -- Accepts what was picked of an order for what was ordered: what is missing is free again, the order costs as much less, cash at the
 -- door too, and what was paid too much goes back to the customer's wallet. A delivery that nothing is left for is called off.
 -- {order_id} -> {order, refund or null}
--- Fails: order_not_found, order_not_short, order_nothing_picked (cancel it), what delivery_cancel and order_refund fail with.
+-- Fails: order_not_found, order_not_short, order_nothing_picked (cancel it), shipment_cash_changes (a carrier is booked to collect what the
+-- order cost before: carriers take no other amount for a booked shipment, so it is called off first and booked again), what
+-- delivery_cancel and order_refund fail with.
 create or replace function storefront.order_accept_short(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -38,13 +40,14 @@ end $$;
 
 -- The rows of order_accept_short(): the order and its parts without what is missing, and the cash that deliveries which have not left
 -- collect, divided anew; the fee is on the first that has something to bring. -> see private.order_cut()
--- Fails: order_nothing_picked.
+-- Fails: order_nothing_picked, shipment_cash_changes {delivery_id, carrier_code, amount, currency}.
 create or replace function private.order_accept(p_order uuid, missing jsonb, less numeric) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   o storefront.storefront_orders;
   v_left jsonb;
+  v_booked record;
 begin
   v_left := private.order_cut(missing);
   if not exists (
@@ -74,6 +77,18 @@ begin
     update delivery.deliveries d set cod_amount = coalesce(s.goods[s.place], 0) + case when s.place = 1 then o.shipping_cost else 0 end,
       delivery_fee = case when s.place = 1 then o.shipping_cost else 0 end
     from share s where d.tenant_id = v_tenant and d.id = s.delivery_id and s.left_at is null;
+    select d.id, s.carrier_code, s.cash_due, d.currency into v_booked
+    from storefront.storefront_order_parts p
+    join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status <> 'cancelled'
+    join integration.carrier_shipments s on s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status <> 'cancelled' and s.cash_due > 0
+    cross join lateral money.cash_due(d, 'dropoff') n
+    where p.tenant_id = v_tenant and p.order_id = o.id and p.left_at is null and (n.cod + n.delivery_fee <> s.cash_due or not exists (
+      select from storefront.storefront_order_part_items g where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short))
+    order by p.position limit 1;
+    if found then
+      perform app.fail('shipment_cash_changes', jsonb_build_object('delivery_id', v_booked.id, 'carrier_code', v_booked.carrier_code,
+        'amount', v_booked.cash_due, 'currency', v_booked.currency));
+    end if;
   end if;
   perform private.tell_order(o, 'shortened', jsonb_build_object('amount', less));
   return v_left;

@@ -1,4 +1,4 @@
-// Five deliveries of each kind, from their price to their end, as operations and two drivers do it.
+// Five deliveries of each kind, from their price to their end, as operations and two drivers do it, and one whose van breaks down.
 // node tests/walkthrough/deliveries.mjs
 import { call, check, money, refused, say, show, signIn } from "./barid.mjs";
 
@@ -100,6 +100,43 @@ for (const { legs: [, b] } of out) {
 }
 check("they ended as", await statusesOf(out), Array(5).fill("delivered"));
 
+say(
+  "A van breaks down: driver 2 has a staged parcel in it, for which COD is still to be collected",
+);
+const { delivery: stranded } = await call(ops, "POST", "delivery/deliveries", {
+  ...order,
+  payer_type: "sender",
+  staged: true,
+});
+const [toWarehouse, toReceiver] = stranded.legs;
+await assign(driver2, [stranded]);
+await drives(driver2, toWarehouse, "pickup", "depart", "complete");
+await call(ops, "POST", `delivery/deliveries/${toReceiver.id}/execute`);
+await assign(driver2, [stranded]);
+await takesOver(driver2, toReceiver);
+await drives(driver2, toReceiver, "depart");
+const rescue = await call(ops, "POST", `delivery/assignments/driver/${driver2.id}/hand-over`, {
+  to_driver_id: driver1.id,
+  delivery_ids: [toReceiver.id],
+});
+check("handed over, for driver 1 to confirm", rescue.to_confirm, 1);
+const unconfirmed = await refused(driver1, "POST", `delivery/deliveries/${toReceiver.id}/complete`);
+check("before that, nobody completes it", unconfirmed.code, "assignment_not_accepted");
+await call(driver1, "PUT", `delivery/assignments/bulk/${rescue.bulk_assignment_id}`, {
+  status: "accepted",
+});
+const { cash } = await call(driver1, "POST", `delivery/deliveries/${toReceiver.id}/complete`, {
+  cash_collected: { cod: 20_000, delivery_fee: 0 },
+});
+check("COD that driver 1 took at the door", cash.collected.cod, 20_000);
+const { delivery: rescued } = await call(ops, "GET", `delivery/deliveries/${stranded.id}`);
+check("the parcel ended as", [rescued.status, rescued.attempts_used], ["delivered", 0]);
+check(
+  "the sender's fee stays with driver 2, the COD is with driver 1",
+  rescued.collections.map(({ driver_id, amount }) => [driver_id, amount]),
+  [[driver2.id, stranded.price], [driver1.id, 20_000]],
+);
+
 say("The other five go back to their sender: operational returns, free of charge");
 const back = [];
 for (const { legs: [, b] } of staged.slice(5)) {
@@ -110,6 +147,14 @@ for (const { legs: [, b] } of staged.slice(5)) {
   await call(ops, "POST", `delivery/deliveries/${made.id}/execute`);
 }
 check("price", back[0].price, 0);
+check("until they are back, their originals are", await statusesOf(staged.slice(5)), [
+  ...Array(5).fill("in_transit"),
+]);
+const elsewhere = await refused(ops, "POST", "delivery/assignments", {
+  delivery_id: staged[5].id,
+  driver_id: driver2.id,
+});
+check("and go nowhere else", elsewhere.code, "return_under_way");
 await assign(driver1, back);
 for (const one of back) {
   await takesOver(driver1, one);
@@ -171,7 +216,7 @@ async function assign(driver, deliveries) {
   const path = `delivery/assignments/bulk/${made.bulk_assignment_id}`;
   const { updated_count } = await call(driver, "PUT", path, { status: "accepted" });
   show(
-    `${updated_count} accepted by ${driver.email}, ${made.driver_capacity_used} units in his car`,
+    `${updated_count} accepted by ${driver.email}, ${made.driver_capacity_used} units in the van`,
   );
 }
 

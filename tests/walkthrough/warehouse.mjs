@@ -1,4 +1,5 @@
-// A warehouse's day: stock comes in, an order is picked, stock moves between houses, the dashboard shows it.
+// A warehouse's day: stock comes in, orders are picked, some of it is lost and some comes back, stock moves between houses, the dashboard
+// shows it.
 // node tests/walkthrough/warehouse.mjs
 import { call, check, refused, say, show, signIn } from "./barid.mjs";
 
@@ -66,6 +67,78 @@ check("units in the house", picked.total - received.total, -4);
 const again = await refused(ops, "PUT", path, { status: "completed" });
 check("backwards", again.code, "invalid_status_transition");
 
+say(
+  "Pick 5 more: the picker reports how far the order has come, and finds one jar less than the books say",
+);
+const { order: walked } = await call(ops, "POST", "warehousing/picking-orders", {
+  warehouse_id: main.id,
+  order_type: "individual",
+  status: "pending",
+  assigned_to: picker.id,
+  item_details: [{ item_id: honey.id, bin_id: shelf, quantity: 5 }],
+});
+const report = (status, picked_quantity) =>
+  call(picker, "POST", `warehousing/picking-orders/${walked.id}/progress`, {
+    status,
+    items: [{ item_id: honey.id, bin_id: shelf, picked_quantity }],
+  });
+const begun = await report("in_progress", 2);
+check("so far", begun.order.item_details[0].picked_quantity, 2);
+const over = await report("completed", 4);
+check("ended as", [over.order.status, over.order.item_details[0].status], ["completed", "short"]);
+const tooLate = await refused(picker, "POST", `warehousing/picking-orders/${walked.id}/progress`, {
+  status: "in_progress",
+  items: [],
+});
+show(`reported again: ${tooLate.code}`);
+await call(ops, "PUT", `warehousing/picking-orders/${walked.id}`, { status: "handed_off" });
+const left = await units(main);
+check("handed off, units in the house", left.total - picked.total, -4);
+check("still reserved", left.reserved, picked.reserved);
+
+say("The jar that nobody found is written off, and so are the two broken ones");
+const { write_off_id } = await call(ops, "POST", "warehousing/inventory/write-offs", {
+  warehouse_id: main.id,
+  reason: "Lost and broken, found while picking",
+  items: [
+    { item_id: honey.id, bin_id: shelf, quantity: 1 },
+    { item_id: honey.id, bin_id: dock, quantity: 2, status: "damaged", note: "Lorry 12" },
+  ],
+});
+const { write_off } = await call(
+  manager,
+  "GET",
+  `warehousing/inventory/write-offs/${write_off_id}`,
+);
+for (const { quantity, item, bin, status, note } of write_off.items) {
+  show(`${quantity} ${status} ${item.name} from ${bin.code}${note ? `: ${note}` : ""}`);
+}
+const { write_offs: [latest] } = await call(
+  manager,
+  "GET",
+  `warehousing/inventory/write-offs?warehouse_id=${main.id}&item_id=${honey.id}`,
+);
+check("the latest write-off", [latest.id, latest.units], [write_off_id, 3]);
+const written = await units(main);
+check("units in the house", written.total - left.total, -3);
+
+say("A customer brings 2 jars back without a delivery: one can be sold again, one is put aside");
+const returned = await call(manager, "POST", "warehousing/inventory/returns", {
+  warehouse_id: main.id,
+  reason: "Customer return at the counter",
+  items: [
+    { item_id: honey.id, bin_id: shelf, quantity: 1 },
+    { item_id: honey.id, bin_id: dock, quantity: 1, status: "damaged" },
+  ],
+});
+check("movements", returned.transactions.map(({ transaction_type }) => transaction_type), [
+  "return",
+  "return",
+]);
+const stocked = await units(main);
+check("available", stocked.available - written.available, 1);
+check("damaged", stocked.damaged - written.damaged, 1);
+
 say("More than lies there is refused, and nothing moves");
 const greedy = await refused(ops, "POST", "warehousing/picking-orders", {
   warehouse_id: main.id,
@@ -94,7 +167,7 @@ show(
     ).join(", ")
   }`,
 );
-check("main", (await units(main)).available - picked.available, -10);
+check("main", (await units(main)).available - stocked.available, -10);
 check("Erbil", (await units(erbil)).available - erbilBefore.available, 10);
 
 say("The dashboard, for those who work there; its words are Kurdish here");

@@ -6,6 +6,7 @@
 import { manifestErrors } from "./manifest-errors.ts";
 import { packageErrors } from "./package-errors.ts";
 import { storeErrors } from "./store-errors.ts";
+import { warehouseErrors } from "./warehouse-errors.ts";
 
 type Definition = number | { status: number; fields: readonly string[] };
 
@@ -253,53 +254,7 @@ const definitions = {
 
   ...manifestErrors,
 
-  // Warehouses, stock, picking and inventory transfers
-  warehouse_not_found: { status: 404, fields: ["field"] },
-  warehouse_code_exists: { status: 409, fields: ["field"] },
-  warehouse_has_inventory: 409,
-  warehouse_in_use: 409,
-  warehouse_in_use_by_settings: { status: 409, fields: ["setting_references"] },
-  warehouse_inactive: 409,
-  warehouse_assignment_required: 403,
-  warehouse_id_required: { status: 400, fields: ["field"] },
-  invalid_warehouse_features: { status: 400, fields: ["field"] },
-  bin_not_found: { status: 404, fields: ["field"] },
-  bin_code_exists: { status: 409, fields: ["field"] },
-  bin_inactive: { status: 409, fields: ["field"] },
-  bin_not_empty: 409,
-  bin_of_sorting_session: 409,
-  default_receiving_exists: { status: 409, fields: ["field"] },
-  inventory_item_not_found: { status: 404, fields: ["field", "item_id"] },
-  inventory_item_inactive: { status: 409, fields: ["field", "item_id"] },
-  item_of_parcel: { status: 409, fields: ["field", "item_id"] },
-  item_sku_exists: { status: 409, fields: ["field"] },
-  item_has_stock: { status: 409, fields: ["field"] },
-  item_not_in_bin: { status: 400, fields: ["field", "item_id"] },
-  insufficient_stock: { status: 409, fields: ["field", "item_id", "variant_id"] },
-  serial_number_taken: { status: 409, fields: ["field", "item_id"] },
-  serial_number_required: { status: 400, fields: ["field", "item_id"] },
-  serial_quantity_must_be_one: { status: 400, fields: ["field", "item_id"] },
-  staff_not_found: { status: 404, fields: ["field"] },
-  staff_already_assigned: 409,
-  picking_order_not_found: 404,
-  picking_reference_exists: { status: 409, fields: ["field"] },
-  picking_not_pending: { status: 409, fields: ["field", "status"] },
-  picking_line_not_found: { status: 404, fields: ["field"] },
-  quantity_must_be_whole: { status: 400, fields: ["field"] },
-  picking_items_fixed: { status: 409, fields: ["field"] },
-  picking_belongs_to_order: { status: 409, fields: ["field", "order_id"] },
-  picking_incomplete: { status: 409, fields: ["field"] },
-  picked_too_much: { status: 400, fields: ["field"] },
-  assignee_not_found: { status: 404, fields: ["field"] },
-  pnd_picking_handed_off_by_driver_pickup: 409,
-  inventory_transfer_not_found: 404,
-  inventory_count_not_found: 404,
-  write_off_not_found: 404,
-  count_below_reserved: { status: 409, fields: ["field", "item_id", "reserved"] },
-  transfer_reference_exists: { status: 409, fields: ["field"] },
-  warehouses_must_differ: { status: 400, fields: ["field"] },
-  item_named_twice: { status: 400, fields: ["field"] },
-  bin_full: { status: 409, fields: ["field"] },
+  ...warehouseErrors,
 
   // Events, webhooks and carriers
   event_not_found: 404,

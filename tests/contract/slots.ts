@@ -105,6 +105,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/^transfer_id$/, "inventory_transfer"],
   [/^count_id$/, "inventory_count"],
   [/^write_off_id$/, "write_off"],
+  [/^written_off_by$/, "user"],
   [/^assigned_to$/, "user"],
   [/zone_ids?$/, "zone"],
   [/tag_ids?$/, "tag"],

@@ -3579,7 +3579,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Read an event with all of its data
+         * @description Who: permission manage:system.
+         */
+        get: operations["get_system_events_event_id"];
         /**
          * Say that an event was processed, or failed
          * @description Who: the system itself (secret key), or permission manage:system.
@@ -5320,6 +5324,26 @@ export interface paths {
          * @description Who: permission manage:tenant.
          */
         get: operations["get_webhooks_events_eventId_attempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/events/{eventId}/payload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a delivery with all of the data that was sent
+         * @description Who: permission view:tenant or manage:tenant.
+         */
+        get: operations["get_webhooks_events_eventId_payload"];
         put?: never;
         post?: never;
         delete?: never;
@@ -7088,11 +7112,30 @@ export interface components {
             };
         };
         /**
-         * @description `carrier_not_found`: The carrier was not found.
+         * @description `event_not_found`: The event was not found.
          *
          *     `tenant_not_found`: This company does not exist.
          */
         "404_36": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code: "event_not_found" | "tenant_not_found";
+                    message: string;
+                    /** @constant */
+                    success: false;
+                };
+            };
+        };
+        /**
+         * @description `carrier_not_found`: The carrier was not found.
+         *
+         *     `tenant_not_found`: This company does not exist.
+         */
+        "404_37": {
             headers: {
                 [name: string]: unknown;
             };
@@ -7111,7 +7154,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_37": {
+        "404_38": {
             headers: {
                 [name: string]: unknown;
             };
@@ -7130,7 +7173,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_38": {
+        "404_39": {
             headers: {
                 [name: string]: unknown;
             };
@@ -7149,7 +7192,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_39": {
+        "404_40": {
             headers: {
                 [name: string]: unknown;
             };
@@ -7168,7 +7211,7 @@ export interface components {
          *
          *     `tenant_not_found`: This company does not exist.
          */
-        "404_40": {
+        "404_41": {
             headers: {
                 [name: string]: unknown;
             };
@@ -8102,7 +8145,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_36"];
+            404: components["responses"]["404_37"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -8427,7 +8470,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_36"];
+            404: components["responses"]["404_37"];
             /**
              * @description `remittance_exceeds_owed`: The carrier owes {owed} {currency} of this, less than the amount.
              *
@@ -8539,7 +8582,7 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_37"];
+            404: components["responses"]["404_38"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -8626,7 +8669,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_3"];
-            404: components["responses"]["404_37"];
+            404: components["responses"]["404_38"];
             /**
              * @description `remittance_already_reversed`: This payment has already been taken back.
              *
@@ -8714,7 +8757,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_36"];
+            404: components["responses"]["404_37"];
             /**
              * @description `carrier_not_enabled`: The carrier is not enabled.
              *
@@ -26355,7 +26398,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_40"];
+            404: components["responses"]["404_41"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -26650,7 +26693,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401_3"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_40"];
+            404: components["responses"]["404_41"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -33050,6 +33093,10 @@ export interface operations {
                             id: string;
                             processed_at: string | null;
                             retry_count: number;
+                            /** @description Fields of which the first hundred are shown here, with how many there are; empty where all is shown */
+                            shortened: {
+                                [key: string]: number;
+                            };
                             source_module: string;
                             /** @enum {string} */
                             status: "pending" | "processed" | "failed";
@@ -33157,6 +33204,71 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    get_system_events_event_id: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path: {
+                event_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        event: {
+                            /** Format: date-time */
+                            created_at: string;
+                            /** Format: uuid */
+                            entity_id: string;
+                            entity_type: string;
+                            error_message: string | null;
+                            event_data: {
+                                [key: string]: unknown;
+                            };
+                            event_type: string;
+                            /** Format: uuid */
+                            id: string;
+                            processed_at: string | null;
+                            retry_count: number;
+                            source_module: string;
+                            /** @enum {string} */
+                            status: "pending" | "processed" | "failed";
+                            target_module: string | null;
+                            tenant_id: string | null;
+                        };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_36"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
     put_system_events_event_id: {
         parameters: {
             query?: {
@@ -33222,25 +33334,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            /**
-             * @description `event_not_found`: The event was not found.
-             *
-             *     `tenant_not_found`: This company does not exist.
-             */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code: "event_not_found" | "tenant_not_found";
-                        message: string;
-                        /** @constant */
-                        success: false;
-                    };
-                };
-            };
+            404: components["responses"]["404_36"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -46256,7 +46350,70 @@ export interface operations {
             400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_39"];
+            404: components["responses"]["404_40"];
+            429: components["responses"]["429"];
+            500: components["responses"]["500"];
+            503: components["responses"]["503"];
+        };
+    };
+    get_webhooks_events_eventId_payload: {
+        parameters: {
+            query?: {
+                /** @description Language of messages; goes before Accept-Language */
+                language?: components["parameters"]["language"];
+                /** @description Another tenant of yours than the token's */
+                tenant_id?: components["parameters"]["tenant_id"];
+            };
+            header?: {
+                /** @description ETag of what you have: 304 while it is still so */
+                "If-None-Match"?: components["parameters"]["if_none_match"];
+            };
+            path: {
+                eventId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    /** @description The version of what was read */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        event: {
+                            /** Format: date-time */
+                            created_at: string;
+                            error_message: string | null;
+                            event_type: string;
+                            http_status_code: number | null;
+                            /** Format: uuid */
+                            id: string;
+                            payload: unknown;
+                            retry_count: number;
+                            /** @enum {string} */
+                            status: "pending" | "retrying" | "success" | "failed";
+                            /** Format: uuid */
+                            subscription_id: string;
+                            /** Format: uuid */
+                            tenant_id: string;
+                        };
+                        /** @description Fields and query parameters that were sent and mean nothing here; absent when there are none */
+                        ignored?: string[];
+                        message: string;
+                        /** @constant */
+                        success: true;
+                    };
+                };
+            };
+            304: components["responses"]["304"];
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403_2"];
+            404: components["responses"]["404_40"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
             503: components["responses"]["503"];
@@ -46304,7 +46461,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_39"];
+            404: components["responses"]["404_40"];
             /**
              * @description `webhook_event_not_failed`: Only a failed event can be retried, and nobody else may be retrying it.
              *
@@ -46372,6 +46529,10 @@ export interface operations {
                             id: string;
                             payload: unknown;
                             retry_count: number;
+                            /** @description Fields of which the first hundred are shown here, with how many there are; empty where all is shown */
+                            shortened: {
+                                [key: string]: number;
+                            };
                             /** @enum {string} */
                             status: "pending" | "retrying" | "success" | "failed";
                             /** Format: uuid */
@@ -46707,7 +46868,7 @@ export interface operations {
             };
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_38"];
+            404: components["responses"]["404_39"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
             415: components["responses"]["415"];
@@ -46755,7 +46916,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_38"];
+            404: components["responses"]["404_39"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];
@@ -46808,7 +46969,7 @@ export interface operations {
             400: components["responses"]["400_2"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_38"];
+            404: components["responses"]["404_39"];
             /**
              * @description `webhook_subscription_inactive`: The subscription is not active.
              *
@@ -46897,7 +47058,7 @@ export interface operations {
             400: components["responses"]["400_4"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
-            404: components["responses"]["404_38"];
+            404: components["responses"]["404_39"];
             409: components["responses"]["409"];
             429: components["responses"]["429"];
             500: components["responses"]["500"];

@@ -13,7 +13,7 @@ declare
   v_listed jsonb := '{
     "integration.tenant_carriers": {"credentials": 65536},
     "integration.webhook_attempts": {"response_body": 65536},
-    "integration.webhook_events": {"body": 65536},
+    "integration.webhook_events": {"body": 1048576},
     "money.payment_webhook_events": {"raw_body": 196608},
     "warehousing.stock": {"lot_number": 400, "serial_number": 400}
   }';

@@ -3605,7 +3605,7 @@ declare
   v_listed jsonb := '{
     "integration.tenant_carriers": {"credentials": 65536},
     "integration.webhook_attempts": {"response_body": 65536},
-    "integration.webhook_events": {"body": 65536},
+    "integration.webhook_events": {"body": 1048576},
     "money.payment_webhook_events": {"raw_body": 196608},
     "warehousing.stock": {"lot_number": 400, "serial_number": 400}
   }';
@@ -4212,19 +4212,52 @@ where d.status in ('delivered', 'failed', 'returned', 'cancelled') and d.carrier
 -- sql/30_views/integration/10_events.sql
 
 drop view if exists integration.system_events_list cascade;
-create view integration.system_events_list with (security_invoker = true) as
+drop view if exists integration.system_events_whole cascade;
+drop view if exists integration.webhook_events_list cascade;
+drop view if exists integration.webhook_events_whole cascade;
+
+-- Which lists of an event are longer than lists of events show, with their lengths: {field: count}. The event of a bulk
+-- call names up to a thousand deliveries, and a page of such events would be megabytes.
+create or replace function integration.shortened(data jsonb) returns jsonb
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+  return (select coalesce(jsonb_object_agg(e.key, jsonb_array_length(e.value)), '{}') from jsonb_each(data) e
+    where case when jsonb_typeof(e.value) = 'array' then jsonb_array_length(e.value) > 100 end);
+end $$;
+
+-- The data of an event as lists show it: the first hundred of each list, all else as it is.
+create or replace function integration.data_shown(data jsonb) returns jsonb
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+  return data || (select coalesce(jsonb_object_agg(k.key, jsonb_path_query_array(data -> k.key, '$[0 to 99]')), '{}')
+    from jsonb_object_keys(integration.shortened(data)) k (key));
+end $$;
+
+-- An event as its publisher is answered and its detail shows it.
+create view integration.system_events_whole with (security_invoker = true) as
 select e.id, e.tenant_id, e.event_type, e.source_module, e.target_module, e.entity_type, e.entity_id, e.event_data, e.status,
   e.retry_count, e.created_at, e.processed_at, e.error_message
 from integration.system_events e;
-grant select on integration.system_events_list to barid_caller;
+
+create view integration.system_events_list with (security_invoker = true) as
+select e.id, e.tenant_id, e.event_type, e.source_module, e.target_module, e.entity_type, e.entity_id,
+  integration.data_shown(e.event_data) as event_data, integration.shortened(e.event_data) as shortened, e.status,
+  e.retry_count, e.created_at, e.processed_at, e.error_message
+from integration.system_events e;
 
 -- As the log shows them: the data that was sent, and nothing of the schedule.
-drop view if exists integration.webhook_events_list cascade;
-create view integration.webhook_events_list with (security_invoker = true) as
+create view integration.webhook_events_whole with (security_invoker = true) as
 select e.id, e.subscription_id, e.tenant_id, e.event_type, e.body::jsonb -> 'data' as payload, e.status, e.http_status_code,
   e.error_message, e.retry_count, e.created_at
 from integration.webhook_events e;
-grant select on integration.webhook_events_list to barid_caller;
+
+create view integration.webhook_events_list with (security_invoker = true) as
+select e.id, e.subscription_id, e.tenant_id, e.event_type, integration.data_shown(e.payload) as payload,
+  integration.shortened(e.payload) as shortened, e.status, e.http_status_code, e.error_message, e.retry_count, e.created_at
+from integration.webhook_events_whole e;
+
+grant select on integration.system_events_whole, integration.system_events_list, integration.webhook_events_whole,
+  integration.webhook_events_list to barid_caller;
 
 drop view if exists integration.webhook_subscriptions_list cascade;
 create view integration.webhook_subscriptions_list with (security_invoker = true) as
@@ -12805,7 +12838,20 @@ begin
     input ->> 'entity_type', (input ->> 'entity_id')::uuid, input -> 'event_data')
   returning id into v_id;
   perform integration.go_back(v_home);
-  return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_list e where e.id = v_id);
+  return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_whole e where e.id = v_id);
+end $$;
+
+-- An event with all of its data. {id} -> {event}. Fails: event_not_found.
+create or replace function integration.event_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_event jsonb;
+begin
+  select to_jsonb(e) into v_event from integration.system_events_whole e where e.id = (input ->> 'id')::uuid;
+  if v_event is null then
+    perform app.fail('event_not_found');
+  end if;
+  return jsonb_build_object('event', v_event);
 end $$;
 
 -- Marks an event. {id, status, processed_at?, error_message?} -> {event}. Processed without a time is processed
@@ -12830,7 +12876,7 @@ begin
     error_message = case v_status when 'failed' then coalesce(input ->> 'error_message', e.error_message) else input ->> 'error_message' end
   where e.id = v_id;
   perform integration.go_back(v_home);
-  return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_list e where e.id = v_id);
+  return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_whole e where e.id = v_id);
 end $$;
 
 -- Deletes events that are older than the system setting events.keep_days (default 180), whatever their status. A batch a run, so
@@ -13551,6 +13597,19 @@ begin
     perform private.idempotency_forget(app.request_setting('operation'), input ->> 'key');
   end if;
   return '{}';
+end $$;
+
+-- A delivery with all of the data that was sent. {event_id} -> {event}. Fails: webhook_event_not_found.
+create or replace function integration.webhook_event_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_event jsonb;
+begin
+  select to_jsonb(e) into v_event from integration.webhook_events_whole e where e.id = (input ->> 'event_id')::uuid;
+  if v_event is null then
+    perform app.fail('webhook_event_not_found');
+  end if;
+  return jsonb_build_object('event', v_event);
 end $$;
 
 -- The attempts of a delivery, the newest first; the last hundred. {event_id} -> {attempts}

@@ -51,6 +51,7 @@ describe("the log", () => {
       tenant_id: own.id,
       event_type: "delivery.moved",
       payload: { n: 1 },
+      shortened: {},
       status: "success",
       http_status_code: null,
       error_message: null,

@@ -30,6 +30,17 @@ export const systemEvents: AnyEndpoint[] = [
     },
   }),
   endpoint({
+    method: "get",
+    path: "/events/:event_id",
+    summary: "Read an event with all of its data",
+    access: can("manage:system"),
+    tenant: "none",
+    params: ids("event_id"),
+    response: EventResponse,
+    errors: ["event_not_found"],
+    run: ({ db, params }) => db.call("integration.event_get", { id: params.event_id }),
+  }),
+  endpoint({
     method: "post",
     path: "/events",
     summary: "Publish an event",

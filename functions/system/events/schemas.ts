@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defineList, equal, id, oneOf } from "../../../shared/list.ts";
 import { ExactInstant, Id, Instant, JsonObject, Timestamp } from "../../../shared/schemas.ts";
+import { Shortened } from "../../../shared/events.ts";
 import { eventBytesMax, within } from "../../../shared/sizes.ts";
 
 const statuses = ["pending", "processed", "failed"] as const;
@@ -75,7 +76,7 @@ const SystemEvent = z.strictObject({
 
 export const EventResponse = z.object({ event: SystemEvent });
 export const EventsResponse = z.object({
-  events: z.array(SystemEvent),
+  events: z.array(SystemEvent.extend({ shortened: Shortened })),
   page: z.int(),
   limit: z.int(),
   total: z.int(),

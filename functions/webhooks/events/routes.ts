@@ -5,6 +5,7 @@ import { attemptByHand } from "../sender/by-hand.ts";
 import {
   AttemptResponse,
   AttemptsResponse,
+  EventResponse,
   eventsOf,
   EventsQuery,
   EventsResponse,
@@ -24,6 +25,16 @@ export const webhookEvents: AnyEndpoint[] = [
       const { rows, page, limit, total } = await eventsOf.run(db, params.subscriptionId, query);
       return { events: rows, page, limit, total };
     },
+  }),
+  endpoint({
+    method: "get",
+    path: "/events/:eventId/payload",
+    summary: "Read a delivery with all of the data that was sent",
+    access: can("view:tenant", "manage:tenant"),
+    params: ids("eventId"),
+    response: EventResponse,
+    errors: ["webhook_event_not_found"],
+    run: ({ db, params }) => db.call("integration.webhook_event_get", { event_id: params.eventId }),
   }),
   endpoint({
     method: "post",

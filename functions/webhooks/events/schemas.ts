@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { defineList, id, type List, oneOf } from "../../../shared/list.ts";
+import { Shortened } from "../../../shared/events.ts";
 import { Id, Timestamp } from "../../../shared/schemas.ts";
 import { walkOf } from "../../../shared/walk.ts";
 
@@ -54,8 +55,9 @@ export const WebhookEvent = z.strictObject({
   created_at: Timestamp,
 });
 
+export const EventResponse = z.object({ event: WebhookEvent });
 export const EventsResponse = z.object({
-  events: z.array(WebhookEvent),
+  events: z.array(WebhookEvent.extend({ shortened: Shortened })),
   page: z.int(),
   limit: z.int(),
   total: z.int(),

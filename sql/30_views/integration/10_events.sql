@@ -1,17 +1,50 @@
 drop view if exists integration.system_events_list cascade;
-create view integration.system_events_list with (security_invoker = true) as
+drop view if exists integration.system_events_whole cascade;
+drop view if exists integration.webhook_events_list cascade;
+drop view if exists integration.webhook_events_whole cascade;
+
+-- Which lists of an event are longer than lists of events show, with their lengths: {field: count}. The event of a bulk
+-- call names up to a thousand deliveries, and a page of such events would be megabytes.
+create or replace function integration.shortened(data jsonb) returns jsonb
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+  return (select coalesce(jsonb_object_agg(e.key, jsonb_array_length(e.value)), '{}') from jsonb_each(data) e
+    where case when jsonb_typeof(e.value) = 'array' then jsonb_array_length(e.value) > 100 end);
+end $$;
+
+-- The data of an event as lists show it: the first hundred of each list, all else as it is.
+create or replace function integration.data_shown(data jsonb) returns jsonb
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+  return data || (select coalesce(jsonb_object_agg(k.key, jsonb_path_query_array(data -> k.key, '$[0 to 99]')), '{}')
+    from jsonb_object_keys(integration.shortened(data)) k (key));
+end $$;
+
+-- An event as its publisher is answered and its detail shows it.
+create view integration.system_events_whole with (security_invoker = true) as
 select e.id, e.tenant_id, e.event_type, e.source_module, e.target_module, e.entity_type, e.entity_id, e.event_data, e.status,
   e.retry_count, e.created_at, e.processed_at, e.error_message
 from integration.system_events e;
-grant select on integration.system_events_list to barid_caller;
+
+create view integration.system_events_list with (security_invoker = true) as
+select e.id, e.tenant_id, e.event_type, e.source_module, e.target_module, e.entity_type, e.entity_id,
+  integration.data_shown(e.event_data) as event_data, integration.shortened(e.event_data) as shortened, e.status,
+  e.retry_count, e.created_at, e.processed_at, e.error_message
+from integration.system_events e;
 
 -- As the log shows them: the data that was sent, and nothing of the schedule.
-drop view if exists integration.webhook_events_list cascade;
-create view integration.webhook_events_list with (security_invoker = true) as
+create view integration.webhook_events_whole with (security_invoker = true) as
 select e.id, e.subscription_id, e.tenant_id, e.event_type, e.body::jsonb -> 'data' as payload, e.status, e.http_status_code,
   e.error_message, e.retry_count, e.created_at
 from integration.webhook_events e;
-grant select on integration.webhook_events_list to barid_caller;
+
+create view integration.webhook_events_list with (security_invoker = true) as
+select e.id, e.subscription_id, e.tenant_id, e.event_type, integration.data_shown(e.payload) as payload,
+  integration.shortened(e.payload) as shortened, e.status, e.http_status_code, e.error_message, e.retry_count, e.created_at
+from integration.webhook_events_whole e;
+
+grant select on integration.system_events_whole, integration.system_events_list, integration.webhook_events_whole,
+  integration.webhook_events_list to barid_caller;
 
 drop view if exists integration.webhook_subscriptions_list cascade;
 create view integration.webhook_subscriptions_list with (security_invoker = true) as

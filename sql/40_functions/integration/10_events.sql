@@ -59,7 +59,20 @@ begin
     input ->> 'entity_type', (input ->> 'entity_id')::uuid, input -> 'event_data')
   returning id into v_id;
   perform integration.go_back(v_home);
-  return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_list e where e.id = v_id);
+  return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_whole e where e.id = v_id);
+end $$;
+
+-- An event with all of its data. {id} -> {event}. Fails: event_not_found.
+create or replace function integration.event_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_event jsonb;
+begin
+  select to_jsonb(e) into v_event from integration.system_events_whole e where e.id = (input ->> 'id')::uuid;
+  if v_event is null then
+    perform app.fail('event_not_found');
+  end if;
+  return jsonb_build_object('event', v_event);
 end $$;
 
 -- Marks an event. {id, status, processed_at?, error_message?} -> {event}. Processed without a time is processed
@@ -84,7 +97,7 @@ begin
     error_message = case v_status when 'failed' then coalesce(input ->> 'error_message', e.error_message) else input ->> 'error_message' end
   where e.id = v_id;
   perform integration.go_back(v_home);
-  return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_list e where e.id = v_id);
+  return (select jsonb_build_object('event', to_jsonb(e)) from integration.system_events_whole e where e.id = v_id);
 end $$;
 
 -- Deletes events that are older than the system setting events.keep_days (default 180), whatever their status. A batch a run, so

@@ -24596,7 +24596,8 @@ begin
 end $$;
 
 -- Active staff of the session's warehouse, named by their place there or by themselves.
--- Fails: staff_not_found, staff_not_in_warehouse (works elsewhere, or no more).
+-- Fails: staff_not_found, staff_not_in_warehouse (works elsewhere, or no more)
+-- Whoever sees their own warehouses alone is told nothing of staff elsewhere: staff_not_found.
 create or replace function warehousing.sorting_staff(s warehousing.sorting_sessions, named uuid, field text) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare
@@ -24606,7 +24607,8 @@ begin
   join tenancy.tenant_users u on u.tenant_id = f.tenant_id and u.user_id = f.user_id and u.is_active
   where f.tenant_id = s.tenant_id and f.warehouse_id = s.warehouse_id and f.is_active and named in (f.id, f.user_id);
   if not found then
-    perform app.fail(case when exists (select from warehousing.warehouse_staff f where f.tenant_id = s.tenant_id and named in (f.id, f.user_id))
+    perform app.fail(case when exists (select from warehousing.warehouse_staff f where f.tenant_id = s.tenant_id and named in (f.id, f.user_id)
+        and coalesce(f.warehouse_id = any (app.own_warehouses()), true))
       then 'staff_not_in_warehouse' else 'staff_not_found' end, jsonb_build_object('field', field));
   end if;
   return v_id;

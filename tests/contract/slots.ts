@@ -135,6 +135,8 @@ export function kindOf(slot: Slot, operation?: Operation): keyof Things | undefi
     return "sorting_assignment";
   }
   if (name === "id" && operation?.path.includes("/cash-desks/")) return "cash_transfer";
+  if (name === "id" && operation?.path.includes("/handovers/")) return "handover";
+  if (name === "id" && operation?.path.includes("/cod-collections/")) return "collection";
   if (name === "item_id" && operation?.path.startsWith("/warehousing/")) return "inventory_item";
   return kinds.find(([words]) => words.test(name))?.[1];
 }

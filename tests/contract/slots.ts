@@ -114,7 +114,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/delivery_ids?$/, "delivery"],
   [/delivery_codes$/, "delivery_code"],
   [/^actor_key_id$/, "api_key"],
-  [/user_?ids?$|customer_id$|^(assigned|counted|created)_by$|^actor_id$/i, "user"],
+  [/user_?ids?$|customer_id$|^(assigned|counted|created|written_off)_by$|^actor_id$/i, "user"],
   [/^bulk_?assignment_?id$/i, "bulk"],
   [/^assignment_?id$/i, "assignment"],
   [/^eventId$/, "webhook_event"],

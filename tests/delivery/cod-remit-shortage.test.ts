@@ -144,6 +144,29 @@ test("of two who remit the same cash at once one does, with its shortage", async
   await sound(tenant);
 });
 
+test("a count that somebody has in hand at that moment is waited for, not passed over", async () => {
+  const { tenant, id, handover } = await counted(1250);
+  await saveSettings(tenant.id, "delivery.cod", { require_handover: true });
+  const waiting = await sql.begin(async (tx) => {
+    const [{ pid }] = await tx`select pg_backend_pid() as pid from money.cash_handovers
+      where id = ${handover} for no key update`;
+    const asked = tenant.dispatcher.post(remit, selected(id));
+    let over = false;
+    void asked.finally(() => over = true);
+    const waits = async () =>
+      (await sql`select from pg_stat_activity where ${pid} = any (pg_blocking_pids(pid))`).length >
+        0;
+    while (!over && !await waits()) await new Promise((resolve) => setTimeout(resolve, 10));
+    return { asked };
+  });
+  const answer = await waiting.asked;
+  expect(answer).toSucceed(200);
+  const [row] =
+    await sql`select settlement_payment_id as used from money.cash_handovers where id = ${handover}`;
+  expect(row.used).toBe(answer.body.data.settlement_payment_id);
+  await sound(tenant);
+});
+
 test("where a counted handover is required, an open difference is resolved first", async () => {
   const { tenant, id } = await counted(900);
   await saveSettings(tenant.id, "delivery.cod", { require_handover: true });

@@ -1,9 +1,11 @@
-/** What a settlement is compared with: its rows, written one after the other without any rule. */
+/** What a settlement is compared with: its rows, written one after the other without any rule; and the core alone. */
 import type { Bench } from "../bench-stack.ts";
 
 /**
  * Makes bench.settle_plainly(collection, driver, actor): every row that money.cod_remit leaves behind, in the
- * same tables with their indexes, references and triggers.
+ * same tables with their indexes, references and triggers. And bench.settle_alone(input), the core without the call
+ * around it: the ledger refuses callers whom private.call did not bring (private.require_core), so it runs as the
+ * owner of the database.
  */
 export async function plainStatements({ stack: { sql } }: Bench): Promise<void> {
   await sql.unsafe(`
@@ -45,5 +47,10 @@ export async function plainStatements({ stack: { sql } }: Bench): Promise<void> 
       insert into money.ledger_entries (tenant_id, transaction_id, account_id, amount, currency, balance_after, version)
       values (t, j, desk, 1000, 'IQD', a.balance, a.version);
     end $$;
-    grant execute on function bench.settle_plainly(uuid, uuid, uuid) to barid_api`);
+    create function bench.settle_alone(input jsonb) returns jsonb
+    language plpgsql security definer set search_path = '' set plan_cache_mode = force_generic_plan as $$
+    begin
+      return money.cod_remit(input);
+    end $$;
+    grant execute on function bench.settle_plainly(uuid, uuid, uuid), bench.settle_alone(jsonb) to barid_api`);
 }

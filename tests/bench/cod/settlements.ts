@@ -131,13 +131,12 @@ export function wholeCall({ tenantId, userId }: Bench, who: Who): string {
     '${JSON.stringify(rule)}', 'money.cod_remit', ${input}) ${next};\n`;
 }
 
-/** The settlement alone, called by a role that is who he says, in one round trip. */
+/** The settlement alone, for somebody whom nobody looked up, in one round trip. */
 export function coreAlone({ tenantId, userId }: Bench, who: Who): string {
   const role = who === "cashier" ? "role:dispatcher" : "role:driver";
   const actor = who === "cashier" ? `'${userId}'` : "r.driver::text";
-  return `begin \\; select set_config('app.tenant_id', '${tenantId}', true), set_config('app.grants', '{${role}}', true),
-      set_config('plan_cache_mode', 'force_generic_plan', true), set_config('role', 'barid_caller', true) \\;
-    select money.cod_remit(r.input) from (
+  return `begin \\; select set_config('app.tenant_id', '${tenantId}', true), set_config('app.grants', '{${role}}', true) \\;
+    select bench.settle_alone(r.input) from (
       select ${input} as input, set_config('app.user_id', ${actor}, true) ${next} offset 0) r \\; commit;\n`;
 }
 

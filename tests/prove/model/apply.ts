@@ -1,0 +1,67 @@
+/** What each operation makes of the state and answers, and which order explains operations of the same moment. */
+import * as cash from "./cash.ts";
+import * as orders from "./orders.ts";
+import * as parcels from "./parcels.ts";
+import type { Of, Op, State } from "./state.ts";
+import * as stock from "./stock.ts";
+
+const rules: { [T in Op["type"]]: (state: State, op: Of<T>) => string } = {
+  settle: cash.settle,
+  unsettle: cash.unsettle,
+  count: cash.count,
+  resolve: cash.resolve,
+  deposit: cash.deposit,
+  payDue: cash.payDue,
+  unpay: cash.unpay,
+  adjust: cash.adjust,
+  step: parcels.step,
+  handOver: parcels.handOver,
+  confirm: parcels.confirm,
+  receive: stock.put,
+  takeBack: stock.put,
+  writeOff: stock.writeOff,
+  correct: stock.correct,
+  transfer: stock.transfer,
+  pick: stock.pick,
+  move: stock.move,
+  report: stock.report,
+  restock: stock.restock,
+  order: orders.order,
+  approve: orders.approve,
+  cancel: orders.cancel,
+  acceptShort: orders.acceptShort,
+  fetch: orders.fetch,
+  putBack: orders.putBack,
+};
+
+/**
+ * Does an operation to the state, which is changed, and says what it answers: `ok …` or the code of a refusal. One that
+ * was done before is not done again and answers the same; with its id and another meaning it is refused.
+ */
+export function apply(state: State, op: Op): string {
+  const { id, ...rest } = op;
+  const asked = JSON.stringify(rest);
+  const known = state.done[id];
+  if (known) return known.asked === asked ? known.answer : "settlement_idempotency_conflict";
+  const answer = (rules[op.type] as (state: State, op: Op) => string)(state, op);
+  if (answer.startsWith("ok")) state.done[id] = { asked, answer };
+  return answer;
+}
+
+/**
+ * The state after these operations in some order in which each of them answers what it answered; undefined when there is
+ * no such order, so that they were not done one after the other.
+ */
+export function explain(
+  state: State,
+  done: readonly { op: Op; answer: string }[],
+): State | undefined {
+  if (done.length === 0) return state;
+  for (const [index, { op, answer }] of done.entries()) {
+    const next = structuredClone(state);
+    if (apply(next, op) !== answer) continue;
+    const end = explain(next, done.filter((_, other) => other !== index));
+    if (end) return end;
+  }
+  return undefined;
+}

@@ -1,0 +1,163 @@
+/** Cash: settlements and what takes them back, counts with their shortages, the desk. */
+import { type Of, parcelFee, type Settled, type State } from "./state.ts";
+
+export function settle(state: State, op: Of<"settle">): string {
+  const names = op.rows === "all"
+    ? Object.keys(state.rows).filter((name) =>
+      state.rows[name].driver === op.driver && state.rows[name].status === "collected"
+    )
+    : op.rows;
+  if (names.length === 0) return "no_pending_collections";
+  const rows = names.map((name) => state.rows[name]);
+  if (
+    rows.some(({ status, driver }) =>
+      status !== "collected" || (!op.office && driver !== op.driver)
+    )
+  ) {
+    return "cod_collections_not_pending";
+  }
+  if (rows.some(({ driver }) => driver !== rows[0].driver)) return "mixed_driver_selection";
+  const { driver } = rows[0];
+  const fees = rows.reduce((sum, { fee }) => sum + fee, 0);
+  const total = rows.reduce((sum, { cod }) => sum + cod, fees);
+  const settled: Settled = {
+    way: op.way,
+    driver,
+    office: op.office,
+    names,
+    total,
+    fees,
+    shortage: 0,
+    reversed: false,
+  };
+  let more = "";
+  if (op.way === "settle-by-wallet") {
+    if (state.drivers[driver] < total) return "insufficient_wallet_balance";
+    state.drivers[driver] -= total;
+    state.house += fees;
+    more = ` leaves ${state.drivers[driver]}`;
+  } else {
+    const count = countOf(state, driver, total);
+    if (count) {
+      const { status, counted } = state.counts[count];
+      settled.count = count;
+      state.counts[count].settlement = op.id;
+      if (status === "discrepancy") settled.shortage = total - counted;
+    }
+    const { shortage } = settled;
+    if (total > shortage) onDesk(state, settled, total - shortage);
+    state.shortages[driver] += shortage;
+    more = ` counted ${total - shortage}${shortage ? ` short ${shortage} of ${count}` : ""}`;
+  }
+  for (const row of rows) row.status = op.way === "remit" ? "remitted" : "settled_by_wallet";
+  state.settlements[op.id] = settled;
+  return `ok ${total} of which ${fees} in ${rows.length}${more}`;
+}
+
+/** The count whose cash a remittance is: the oldest of its amount that was right or put right, else that was short. */
+function countOf(state: State, driver: number, total: number): string | undefined {
+  const fitting = Object.entries(state.counts).filter(([, count]) =>
+    count.driver === driver && count.declared === total && !count.settlement
+  );
+  const right = fitting.find(([, { status }]) => status !== "discrepancy") ??
+    fitting.find(([, { counted, declared }]) => counted < declared);
+  return right?.[0];
+}
+
+function onDesk(state: State, { office, driver }: Settled, amount: number): void {
+  if (office) state.desk = (state.desk ?? 0) + amount;
+  else state.ownDesks[driver] = (state.ownDesks[driver] ?? 0) + amount;
+}
+
+export function unsettle(state: State, { settlement }: Of<"unsettle">): string {
+  const settled = state.settlements[settlement];
+  if (!settled) return "settlement_not_found";
+  if (settled.reversed) return "settlement_already_reversed";
+  const { way, driver, names, total, fees, shortage, office } = settled;
+  const count = settled.count ? state.counts[settled.count] : undefined;
+  if (shortage > 0 && count?.status !== "discrepancy") return "settlement_not_reversible";
+  if (way === "settle-by-wallet") {
+    state.drivers[driver] += total;
+    state.house -= fees;
+  } else {
+    // What was missing and resolved before never lay on the desk of the dispatcher, who counted it.
+    const never = office && count && ["driver_owes", "written_off"].includes(count.resolution ?? "")
+      ? count.declared - count.counted
+      : 0;
+    const held = (office ? state.desk : state.ownDesks[driver]) ?? 0;
+    if (held < total - shortage - never) return "insufficient_desk_cash";
+    onDesk(state, settled, shortage - total);
+    state.shortages[driver] -= shortage;
+  }
+  settled.reversed = true;
+  if (count) delete count.settlement;
+  for (const name of names) state.rows[name].status = "collected";
+  return `ok ${total} of which ${fees} in ${names.length}`;
+}
+
+export function count(state: State, op: Of<"count">): string {
+  const { name, driver, declared, counted } = op;
+  const status = counted === declared ? "counted" : "discrepancy";
+  state.counts[name] = { driver, declared, counted, status };
+  return `ok ${status} ${counted - declared}`;
+}
+
+/** Recounted is all there: what was declared. */
+export function resolve(state: State, { name, way }: Of<"resolve">): string {
+  const found = state.counts[name];
+  if (found.status !== "discrepancy") return "handover_not_in_discrepancy";
+  const { driver, declared } = found;
+  const short = declared - found.counted;
+  const borne = way === "driver_owes" || way === "written_off";
+  if (borne && short <= 0 || way === "returned" && short >= 0) return "invalid_resolution";
+  const settled = found.settlement ? state.settlements[found.settlement] : undefined;
+  if (way === "driver_owes") {
+    if (state.drivers[driver] < short) return "insufficient_wallet_balance";
+    state.drivers[driver] -= short;
+    state.house += short;
+  }
+  if (settled?.shortage) {
+    state.shortages[driver] -= short;
+    if (way === "recounted") onDesk(state, settled, short);
+  } else if (borne) state.desk = (state.desk ?? 0) - short;
+  found.status = "resolved";
+  found.resolution = way;
+  if (way === "recounted") found.counted = declared;
+  return `ok resolved ${way}`;
+}
+
+export function deposit(state: State, { amount }: Of<"deposit">): string {
+  if (state.desk === null) return "cash_desk_not_found";
+  if (state.desk < amount) return "insufficient_desk_cash";
+  state.desk -= amount;
+  return `ok ${amount}`;
+}
+
+export function payDue(state: State, { name, id }: Of<"payDue">): string {
+  const parcel = state.parcels[name];
+  if (!parcel.due) return "cash_refund_not_found";
+  if (parcel.due === "paid") return "cash_refund_already_paid";
+  if (state.desk === null) return "cash_desk_not_found";
+  if (state.desk < parcelFee) return "insufficient_desk_cash";
+  state.desk -= parcelFee;
+  parcel.due = "paid";
+  state.paid[id] = { parcel: name, reversed: false };
+  return `ok ${parcelFee}`;
+}
+
+export function unpay(state: State, { payment }: Of<"unpay">): string {
+  const paid = state.paid[payment];
+  if (!paid) return "cash_transfer_not_found";
+  if (paid.reversed) return "cash_transfer_already_reversed";
+  paid.reversed = true;
+  state.parcels[paid.parcel].due = "open";
+  state.desk = (state.desk ?? 0) + parcelFee;
+  return `ok ${parcelFee}`;
+}
+
+export function adjust(state: State, op: Of<"adjust">): string {
+  const after = state.drivers[op.driver] + (op.credit ? op.amount : -op.amount);
+  if (after < 0) return "insufficient_wallet_balance";
+  state.drivers[op.driver] = after;
+  return `ok ${after}`;
+}

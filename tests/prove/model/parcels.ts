@@ -1,0 +1,98 @@
+/** Parcels on the road: what drivers do with them, and how they come from one driver to another. */
+import { ended, leaves } from "./orders.ts";
+import { type Of, parcelFee, type State, type Step } from "./state.ts";
+
+const from: Record<Step, string[]> = {
+  pickup: ["accepted"],
+  depart: ["picked_up"],
+  complete: ["picked_up", "in_transit"],
+  fail: ["picked_up", "in_transit"],
+  return: ["picked_up", "in_transit", "failed"],
+};
+const to = {
+  pickup: "picked_up",
+  depart: "in_transit",
+  complete: "delivered",
+  fail: "failed",
+  return: "returned",
+} as const;
+
+export function step(state: State, { name, driver, what }: Of<"step">): string {
+  const parcel = state.parcels[name];
+  if (parcel.driver !== driver) return "not_the_drivers";
+  if (parcel.inHand !== null) return "assignment_not_accepted";
+  if (!from[what].includes(parcel.status)) return "invalid_status_transition";
+  if (what === "pickup" && parcel.of && !leaves(state, parcel.of)) return "goods_not_picked";
+  parcel.status = to[what];
+  if (what === "complete") return `ok ${to[what]}${complete(state, name)}`;
+  if (what === "return") return `ok ${to[what]}${comeBack(state, name)}`;
+  return `ok ${to[what]}`;
+}
+
+function complete(state: State, name: string): string {
+  const parcel = state.parcels[name];
+  if (parcel.cod > 0) {
+    state.rows[`${name} dropoff`] = {
+      driver: parcel.driver!,
+      cod: parcel.cod,
+      fee: 0,
+      status: "collected",
+    };
+    if (parcel.of) state.house += parcel.cod;
+    else state.customers[parcel.customer!] += parcel.cod;
+  }
+  leaveList(state, name, "completed");
+  if (parcel.of) ended(state, parcel.of.order);
+  return ` took ${parcel.cod}`;
+}
+
+/** The sender gets the fee back, which the driver took in cash: into the wallet, or from the desk later. */
+function comeBack(state: State, name: string): string {
+  const parcel = state.parcels[name];
+  if (parcel.of) {
+    // On its driver's list until the warehouse has it.
+    state.orders[parcel.of.order].parts[parcel.of.part].back = "expected";
+    ended(state, parcel.of.order);
+    return " expected";
+  }
+  leaveList(state, name, "returned");
+  if (parcel.customer !== null) {
+    state.customers[parcel.customer] += parcelFee;
+    return " refunded";
+  }
+  parcel.due = "open";
+  return ` due ${parcelFee}`;
+}
+
+/** Off the list of its driver. */
+export function leaveList(state: State, name: string, as: "completed" | "returned"): void {
+  const parcel = state.parcels[name];
+  if (parcel.hand) state.hands[parcel.hand].status = as;
+  parcel.driver = parcel.hand = parcel.inHand = null;
+}
+
+export function handOver(state: State, op: Of<"handOver">): string {
+  const parcel = state.parcels[op.name];
+  if (op.from === op.to) return "same_driver";
+  if (parcel.driver !== op.from) return "assignment_not_found";
+  // Not yet confirmed, it is still with the one before.
+  const inHand = parcel.inHand ?? op.from;
+  leaveList(state, op.name, "returned");
+  Object.assign(parcel, { driver: op.to, inHand, hand: op.id });
+  state.hands[op.id] = { to: op.to, parcel: op.name, status: "pending" };
+  return "ok 1 of which 1 to confirm";
+}
+
+/** The driver who gets it says that it is there, or that it is not. */
+export function confirm(state: State, { hand, accept }: Of<"confirm">): string {
+  const given = state.hands[hand];
+  const parcel = state.parcels[given.parcel];
+  if (given.status === "pending") {
+    given.status = accept ? "accepted" : "rejected";
+    if (!accept) Object.assign(parcel, { driver: parcel.inHand, hand: null });
+    parcel.inHand = null;
+    return "ok 1";
+  }
+  const same = accept ? ["accepted", "completed"] : ["rejected"];
+  return same.includes(given.status) ? "ok 1" : "assignment_not_pending";
+}

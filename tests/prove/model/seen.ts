@@ -1,0 +1,107 @@
+/** The database in the model's words, and the model in the same. */
+import { sql } from "../../support/db.ts";
+import type { Real } from "./real.ts";
+import type { State } from "./state.ts";
+
+/** What of a state can be seen in the database. */
+export function shown(state: State) {
+  const each = <T>(list: Record<string, T>, say: (one: T) => string) =>
+    Object.fromEntries(Object.entries(list).map(([name, one]) => [name, say(one)]));
+  const { drivers, customers, house, desk, ownDesks, shortages, units, goods } = state;
+  return {
+    rows: each(state.rows, ({ status, driver, cod, fee }) => `${status} ${driver} ${cod} ${fee}`),
+    counts: each(
+      state.counts,
+      ({ status, counted, settlement }) => `${status} ${counted} in ${settlement ?? "none"}`,
+    ),
+    parcels: each(state.parcels, ({ status, driver }) => `${status} with ${driver ?? "nobody"}`),
+    due: Object.fromEntries(
+      Object.entries(state.parcels).filter(([, { due }]) => due).map((
+        [name, { due }],
+      ) => [name, due]),
+    ),
+    picks: each(state.picks, ({ status, picked, line }) => `${status} ${picked} ${line}`),
+    orders: each(state.orders, ({ status, total }) => `${status} ${total}`),
+    drivers,
+    customers,
+    house,
+    desk: desk ?? 0,
+    ownDesks: ownDesks.map((own) => own ?? 0),
+    shortages,
+    units,
+    goods,
+  };
+}
+
+/** The same of the database. */
+export async function seen(real: Real): Promise<ReturnType<typeof shown>> {
+  const { place } = real;
+  const [found] = await sql`select
+    (select jsonb_agg(jsonb_build_array(id, delivery_id || ' ' || collection_stage, status, driver_id, cod_amount, delivery_fee_amount))
+      from money.cod_collections where tenant_id = ${place.id}) as rows,
+    (select jsonb_agg(jsonb_build_array(id, status, counted_amount, settlement_payment_id)) from money.cash_handovers
+      where tenant_id = ${place.id}) as counts,
+    (select jsonb_agg(jsonb_build_array(d.id, d.status, a.driver_id)) from delivery.deliveries d
+      left join delivery.assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted')
+      where d.tenant_id = ${place.id}) as parcels,
+    (select jsonb_agg(jsonb_build_array(delivery_id, status)) from money.payments
+      where tenant_id = ${place.id} and type = 'REFUND' and payment_method = 'cash') as due,
+    (select jsonb_agg(jsonb_build_array(o.id, o.status, i.picked_quantity, i.status)) from warehousing.picking_orders o
+      join warehousing.picking_order_items i on i.tenant_id = o.tenant_id and i.picking_order_id = o.id
+      where o.tenant_id = ${place.id} and o.order_id is null) as picks,
+    (select jsonb_agg(jsonb_build_array(id, status, total_price)) from storefront.storefront_orders where tenant_id = ${place.id}) as orders,
+    (select jsonb_object_agg(kind || ' ' || coalesce(owner_user_id::text, 'house'), balance) from money.accounts
+      where tenant_id = ${place.id} and kind in ('wallet', 'cash_on_hand', 'driver_shortage')) as accounts,
+    (select jsonb_object_agg(k, q) from (select warehouse_id || ' ' || item_id as k, sum(quantity) as q from warehousing.stock
+      where tenant_id = ${place.id} and status = 'available' group by 1) s) as units`;
+  const names = new Map(Object.entries(real.ids).map(([name, id]) => [id, name]));
+  const name = (id: string) => names.get(id) ?? id;
+  const driver = (id: string) => place.drivers.findIndex((one) => one.id === id);
+  const balance = (kind: string, owner: string): number =>
+    found.accounts?.[`${kind} ${owner}`] ?? 0;
+  const units = (warehouse: string, item: string): number =>
+    found.units?.[`${warehouse} ${item}`] ?? 0;
+  // A delivery is named by a parcel; those that only carry the rows of cash made by hand are none.
+  const parcel = (id: string) => names.get(id);
+  const each = (list: never[][] | null, say: (row: never[]) => [string, string] | undefined) =>
+    Object.fromEntries((list ?? []).map(say).filter((one) => one !== undefined));
+  return {
+    rows: each(found.rows, ([id, delivery, status, by, cod, fee]) => {
+      const [of, stage] = String(delivery).split(" ");
+      const row = names.get(id) ?? `${name(of)} ${stage}`;
+      // A row that a delivery made gets its name here.
+      real.ids[row] = id;
+      return [row, `${status} ${driver(by)} ${cod} ${fee}`];
+    }),
+    counts: each(found.counts, ([id, status, counted, settlement]) => [
+      name(id),
+      `${status} ${counted} in ${settlement ? name(settlement) : "none"}`,
+    ]),
+    parcels: each(
+      found.parcels,
+      ([id, status, by]) =>
+        parcel(id) === undefined
+          ? undefined
+          : [name(id), `${status} with ${by ? driver(by) : "nobody"}`],
+    ),
+    due: each(
+      found.due,
+      ([id, status]) => [name(id), status === "pending" ? "open" : "paid"],
+    ) as never,
+    picks: each(
+      found.picks,
+      ([id, status, picked, line]) => [name(id), `${status} ${picked} ${line}`],
+    ),
+    orders: each(found.orders, ([id, status, total]) => [name(id), `${status} ${total}`]),
+    drivers: place.drivers.map(({ id }) => balance("wallet", id)),
+    customers: place.customers.map(({ id }) => balance("wallet", id)),
+    house: balance("wallet", "house"),
+    desk: balance("cash_on_hand", place.dispatcher.id),
+    ownDesks: place.drivers.map(({ id }) => balance("cash_on_hand", id)),
+    shortages: place.drivers.map(({ id }) => balance("driver_shortage", id)),
+    units: place.shelves.map(({ warehouse }) => place.items.map((item) => units(warehouse, item))),
+    goods: [place.shop.shelf, { ...place.shop.shelf, ...real.second }].map(({ warehouse, item }) =>
+      units(warehouse, item)
+    ),
+  };
+}

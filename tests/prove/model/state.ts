@@ -1,0 +1,204 @@
+/**
+ * What the model knows: a state without a database, and the operations that change it. Whole units only. Things have names
+ * that the operations choose; every operation has an id, under which it is sent again.
+ */
+export type Way = "remit" | "settle-by-wallet";
+export type Resolution = "recounted" | "driver_owes" | "written_off" | "returned";
+export type Step = "pickup" | "depart" | "complete" | "fail" | "return";
+
+/** `driver`, `customer`, `shelf`, `item`, `warehouse`: places in the lists of the state. */
+export type Op =
+  & { id: string }
+  & (
+    // Cash: rows are settled, a settlement is taken back, cash is counted and what was missing resolved, the desk pays.
+    | { type: "settle"; way: Way; driver: number; office: boolean; rows: string[] | "all" }
+    | { type: "unsettle"; settlement: string }
+    | { type: "count"; name: string; driver: number; declared: number; counted: number }
+    | { type: "resolve"; name: string; way: Resolution; declared: number }
+    | { type: "deposit"; amount: number }
+    | { type: "payDue"; name: string }
+    | { type: "unpay"; payment: string }
+    | { type: "adjust"; driver: number; amount: number; credit: boolean }
+    // Parcels: a driver moves one, the office hands it to another driver, who confirms it or does not.
+    | { type: "step"; name: string; driver: number; what: Step }
+    | { type: "handOver"; name: string; from: number; to: number }
+    | { type: "confirm"; hand: string; to: number; accept: boolean }
+    // Stock.
+    | { type: "receive" | "writeOff" | "takeBack"; shelf: number; item: number; quantity: number }
+    | { type: "correct"; shelf: number; item: number; delta: number }
+    | { type: "transfer"; from: number; item: number; quantity: number }
+    | { type: "pick"; name: string; shelf: number; item: number; quantity: number }
+    | { type: "move"; name: string; to: "completed" | "cancelled"; reported: boolean }
+    | {
+      type: "report";
+      name: string;
+      shelf: number;
+      item: number;
+      to: "in_progress" | "completed";
+      picked: number;
+    }
+    | { type: "restock"; warehouse: number; quantity: number }
+    // Orders of the shop, which leave from two warehouses.
+    | { type: "order"; name: string; customer: number; quantity: number; wallet: boolean }
+    | { type: "approve" | "cancel" | "acceptShort"; name: string }
+    | { type: "fetch"; name: string; warehouse: number; found: number }
+    | { type: "putBack"; name: string; warehouse: number }
+  );
+export type Of<T extends Op["type"]> = Op & { type: T };
+
+export const types = [
+  "settle",
+  "unsettle",
+  "count",
+  "resolve",
+  "deposit",
+  "payDue",
+  "unpay",
+  "adjust",
+  "step",
+  "handOver",
+  "confirm",
+  "receive",
+  "writeOff",
+  "takeBack",
+  "correct",
+  "transfer",
+  "pick",
+  "move",
+  "report",
+  "restock",
+  "order",
+  "approve",
+  "cancel",
+  "acceptShort",
+  "fetch",
+  "putBack",
+] as const satisfies readonly Op["type"][];
+
+export interface Row {
+  driver: number;
+  cod: number;
+  fee: number;
+  status: "collected" | "remitted" | "settled_by_wallet";
+}
+
+/** Cash that a driver declared and the dispatcher counted. */
+export interface Count {
+  driver: number;
+  declared: number;
+  counted: number;
+  status: "counted" | "discrepancy" | "resolved";
+  resolution?: Resolution;
+  /** Under the id of which settlement it was remitted. */
+  settlement?: string;
+}
+
+export interface Settled {
+  way: Way;
+  driver: number;
+  /** Received by the dispatcher, else by the driver. */
+  office: boolean;
+  names: string[];
+  total: number;
+  fees: number;
+  shortage: number;
+  count?: string;
+  reversed: boolean;
+}
+
+/** A delivery: a parcel whose sender pays its fee in cash, or what one warehouse sends of an order. */
+export interface Parcel {
+  status:
+    | "pending"
+    | "accepted"
+    | "picked_up"
+    | "in_transit"
+    | "failed"
+    | "delivered"
+    | "returned"
+    | "cancelled";
+  /** On whose list it is. */
+  driver: number | null;
+  /** Who has it in hand while `driver` has not confirmed it. */
+  inHand: number | null;
+  /** The hand-over that brought it to `driver`. */
+  hand: string | null;
+  customer: number | null;
+  cod: number;
+  /** What is due back in cash, for a sender without a wallet. */
+  due: "open" | "paid" | null;
+  of?: { order: string; part: number };
+}
+
+export interface Part {
+  warehouse: number;
+  quantity: number;
+  /** Less was found, and the shop sent what there was. */
+  short: number;
+  /** What was found; null as long as nobody fetched it. */
+  found: number | null;
+  left: boolean;
+  back: "expected" | "received" | null;
+}
+
+export interface Order {
+  customer: number;
+  quantity: number;
+  wallet: boolean;
+  status: string;
+  /** What it costs by now, and what of the wallet's money went back. */
+  total: number;
+  refunded: number;
+  parts: Part[];
+}
+
+export interface Pick {
+  shelf: number;
+  item: number;
+  quantity: number;
+  picked: number;
+  line: "pending" | "picked" | "short" | "missing";
+  status: string;
+}
+
+export interface State {
+  rows: Record<string, Row>;
+  counts: Record<string, Count>;
+  parcels: Record<string, Parcel>;
+  hands: Record<
+    string,
+    {
+      to: number;
+      parcel: string;
+      status: "pending" | "accepted" | "rejected" | "returned" | "completed";
+    }
+  >;
+  /** Wallets of drivers and customers, and the tenant's. */
+  drivers: number[];
+  customers: number[];
+  house: number;
+  /** Cash on the dispatcher's desk and on those of drivers who remit to themselves; null: nobody put any there yet. */
+  desk: number | null;
+  ownDesks: (number | null)[];
+  /** What drivers are short of. */
+  shortages: number[];
+  /** Payments of fees that were due back, by the id of the operation. */
+  paid: Record<string, { parcel: string; reversed: boolean }>;
+  /** Available units: shelf, item. */
+  units: number[][];
+  /** Available units of what the shop sells, in each of its warehouses. */
+  goods: number[];
+  picks: Record<string, Pick>;
+  orders: Record<string, Order>;
+  settlements: Record<string, Settled>;
+  /** What was answered to an id, and what had been asked. */
+  done: Record<string, { asked: string; answer: string }>;
+}
+
+/** A unit of the shop's product, and what bringing one costs. */
+export const unitPrice = 5_000;
+export const unitFee = 1_000;
+/** The fee of a parcel that is no order. */
+export const parcelFee = 2_000;
+
+export const partName = (order: string, part: number) => `${order} part ${part}`;

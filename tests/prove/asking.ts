@@ -41,6 +41,17 @@ export class Asking {
     }
   }
 
+  /** Asks for what cannot be: refused with one of `codes`. */
+  protected async refused(
+    who: Member,
+    method: string,
+    path: string,
+    body: unknown,
+    codes: readonly string[],
+  ): Promise<void> {
+    await this.ask(who, method, path, body, () => false, codes);
+  }
+
   protected driver = (index: number): DriverOf =>
     this.place.drivers[index % this.place.drivers.length];
 }

@@ -42,8 +42,15 @@ const kinds = {
     `select barcode as marker, id || ' ' || cod_amount::float8 as value from delivery.deliveries
     where tenant_id = $1 and barcode ~ '^[0-9a-f-]{36}$' and parent_id is null`,
   collected:
-    `select delivery_id::text as marker, driver_id || ' ' || count(*) || ' ' || sum(amount)::float8 as value
-    from money.cod_collections where tenant_id = $1 group by delivery_id, driver_id`,
+    `select delivery_id || case collection_stage when 'pickup' then ' pickup' else '' end as marker,
+      driver_id || ' ' || count(*) || ' ' || sum(amount)::float8 as value
+    from money.cod_collections where tenant_id = $1 group by delivery_id, driver_id, collection_stage`,
+  // What was counted, and what became of it; and what of it was missing when it was remitted.
+  declared:
+    `select notes as marker, id || ' ' || status || ' ' || coalesce(resolution, 'none') as value from money.cash_handovers
+    where tenant_id = $1`,
+  short:
+    `select reference as marker, shortage::float8::text as value from money.cod_settlements where tenant_id = $1 and shortage > 0`,
   owed:
     `select delivery_id::text as marker, carrier_code || ' ' || count(*) || ' ' || sum(amount)::float8 as value
     from money.carrier_collections where tenant_id = $1 group by delivery_id, carrier_code`,
@@ -62,6 +69,10 @@ const kinds = {
     where i.tenant_id = $1 order by i.id, d.created_at, d.delivery_code`,
   bought: `select cart_id::text as marker, id || ' ' || status || ' ' || payment_status as value
     from storefront.storefront_orders where tenant_id = $1`,
+  // Orders that leave from more than one warehouse.
+  split:
+    `select order_id::text as marker, count(*)::text as value from storefront.storefront_order_parts
+    where tenant_id = $1 group by order_id having count(*) > 1`,
   charged:
     `select order_id::text as marker, count(*) || ' ' || sum(amount)::float8 as value from money.payments
     where tenant_id = $1 and type = 'ORDER' and status = 'SUCCESS' and gateway_code is not null group by order_id`,
@@ -91,6 +102,8 @@ export type Kind = keyof typeof kinds;
 
 export class Facts {
   readonly #told = new Map<Kind, Map<string, string>>();
+  /** How often each kind was told. */
+  readonly said: Partial<Record<Kind, number>> = {};
   /** Answers that no answer to that question can be. */
   readonly wrong: string[] = [];
   /** Answers that said what was done. */
@@ -98,6 +111,7 @@ export class Facts {
 
   /** A client was told this; the last word about a marker counts. */
   told(kind: Kind, marker: string, value: string): void {
+    this.said[kind] = (this.said[kind] ?? 0) + 1;
     const known = this.#told.get(kind) ?? new Map<string, string>();
     this.#told.set(kind, known.set(marker, value));
   }
@@ -105,6 +119,11 @@ export class Facts {
   /** Takes back what an earlier answer said: a later one ended it. */
   ended(kind: Kind, marker: string): void {
     this.#told.get(kind)?.delete(marker);
+  }
+
+  /** Kinds that nobody was told of: they prove nothing. */
+  never(): Kind[] {
+    return (Object.keys(kinds) as Kind[]).filter((kind) => !this.said[kind]);
   }
 
   /** What was said against what is there: lost, doubled, or there without anybody having been told. */

@@ -5,7 +5,7 @@ import { newManifest } from "../support/manifests.ts";
 import { orderOf } from "../support/orders.ts";
 import { atGateway, eventFor, sign } from "../support/payments.ts";
 import type { Step } from "./asking.ts";
-import { OrderGoods } from "./order-goods.ts";
+import { OrderParts, reachable } from "./order-parts.ts";
 import { type Member, steadily } from "./world.ts";
 
 export const kinds = [
@@ -30,6 +30,10 @@ export const kinds = [
   "comeBack",
   "handOver",
   "travel",
+  "comeShort",
+  "giveBack",
+  "breakDown",
+  "split",
 ] as const;
 
 /** How customers pay; both last ones are gateways. */
@@ -54,7 +58,7 @@ export function* operations(seed: number): Generator<Operation> {
   for (let page = 0;; page++) yield* fc.sample(arbitrary, { seed: seed + page, numRuns: 500 });
 }
 
-export class Actor extends OrderGoods {
+export class Actor extends OrderParts {
   /** Those who are not buying at the moment: everybody has one cart. */
   readonly #customers: Member[] = [...this.place.customers];
 
@@ -318,6 +322,17 @@ export class Actor extends OrderGoods {
     }
   }
 
+  /** As buying, of goods that two warehouses have together. */
+  async split(step: Step): Promise<void> {
+    const customer = this.#customers.shift();
+    if (!customer) return await this.adjust(step);
+    try {
+      await this.orderFromTwo(customer, step);
+    } finally {
+      this.#customers.push(customer);
+    }
+  }
+
   private async order(customer: Member, a: number, b: number, c: number): Promise<void> {
     const { shop, admin } = this.place;
     const opened = await this.ask(customer, "POST", "/storefront/carts", {
@@ -337,7 +352,7 @@ export class Actor extends OrderGoods {
       customer,
       "POST",
       "/storefront/orders/confirm",
-      orderOf(shop, cart, way),
+      { ...orderOf(shop, cart, way), address: reachable },
       ({ order, instructions }) =>
         order.totalItems === quantity && Boolean(instructions?.redirect_url) === gateway,
     );

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Body } from "../support/api.ts";
 import type { Step } from "./asking.ts";
-import { Cash } from "./cash.ts";
+import { Shortages } from "./shortages.ts";
 import type { DriverOf } from "./world.ts";
 
 /** A parcel of two legs that lies in a warehouse; `leg` takes it to its receiver. */
@@ -15,7 +15,7 @@ interface Staged {
 
 const waybills = "/warehousing/waybills";
 
-export class Parcels extends Cash {
+export class Parcels extends Shortages {
   /** Paid from its sender's wallet, carried, and brought back, which gives him the fee back. */
   async comeBack({ a, b, c }: Step): Promise<void> {
     const driver = this.driver(b);
@@ -33,6 +33,51 @@ export class Parcels extends Cash {
     if (!back) return;
     this.facts.ended("assigned", made.id);
     this.facts.told("returned", made.id, `${customer.id} ${back.delivery.price}`);
+  }
+
+  /** A van breaks down: picked up by one, handed over on the road, and confirmed by the other or not. */
+  async breakDown({ a, b, c }: Step): Promise<void> {
+    const [from, to] = [this.driver(b), this.driver(b + 1)];
+    const cod = 250 * (1 + a % 20);
+    const made = await this.newDelivery(cod, { payer_type: "sender" });
+    if (!made || !await this.give(made.id, from)) return;
+    if (!await this.move(from, made.id, "pickup")) return;
+    const { id, price } = made;
+    this.facts.told("collected", `${id} pickup`, `${from.id} 1 ${price}`);
+    const path = `/delivery/assignments/driver/${from.id}/hand-over`;
+    const handed = await this.ask(
+      this.place.ops,
+      "POST",
+      path,
+      { to_driver_id: to.id, delivery_ids: [id] },
+      (answer) => answer.count === 1 && answer.to_confirm === 1 && answer.kept.length === 0,
+    );
+    if (!handed) return;
+    this.facts.told("assigned", id, to.id);
+    await this.refused(this.place.ops, "POST", path, { to_driver_id: to.id, delivery_ids: [id] }, [
+      "assignment_not_found",
+    ]);
+    await this.refused(to, "POST", `/delivery/deliveries/${id}/complete`, {}, [
+      "assignment_not_accepted",
+    ]);
+    const status = c % 3 ? "accepted" : "rejected";
+    const said = await this.ask(
+      to,
+      "PUT",
+      `/delivery/assignments/bulk/${handed.bulk_assignment_id}`,
+      { status },
+      (answer) => answer.status === status && answer.updated_count === 1,
+    );
+    if (!said) return;
+    const [holder, other] = status === "accepted" ? [to, from] : [from, to];
+    this.facts.told("assigned", id, holder.id);
+    await this.refused(other, "POST", `/delivery/deliveries/${id}/complete`, {}, [
+      "forbidden",
+      "delivery_not_found",
+    ]);
+    if (!await this.move(holder, id, "complete")) return;
+    // What was taken before stays with who took it.
+    this.facts.told("collected", id, `${holder.id} 1 ${cod}`);
   }
 
   /** Through a warehouse into a driver's hands, and then to its door, or back into the warehouse. */

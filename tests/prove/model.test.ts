@@ -169,6 +169,7 @@ test(`random histories of ${stepsMin} steps (seed ${seed})`, async () => {
     dice.map((dice) => new Begin("take", dice)),
     dice.map((dice) => new Begin("send", dice)),
     dice.map((dice) => new Begin("load", dice)),
+    dice.map((dice) => new Begin("load", dice)),
     ...[once, once, once, once],
     fc.array(draft, { minLength: 2, maxLength: 7 }).map((drafts) => new Do(drafts)),
     fc.array(draft, { minLength: 2, maxLength: 7 }).map((drafts) => new Do(drafts)),

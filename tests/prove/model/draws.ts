@@ -28,7 +28,16 @@ export const draft: fc.Arbitrary<Draft> = fc.record({
       "fetch",
       "acceptShort",
     ] as const,
-    ...["approve", "approve", "payDue", "count", "resolve", "putBack", "putBack"] as const,
+    ...[
+      "approve",
+      "approve",
+      "payDue",
+      "count",
+      "resolve",
+      "putBack",
+      "putBack",
+      "putBack",
+    ] as const,
   ),
   dice: fc.tuple(die, die, die, die),
 });
@@ -118,12 +127,12 @@ const draws: { [T in Op["type"]]: (known: Known, dice: Dice) => Drawn<T> } = {
     if (!parcels.length) return;
     // What is on the road of orders is little, and much depends on how it ends.
     const ofOrders = parcels.filter(([, { of, driver }]) => of && driver !== null);
-    const list = d % 2 && ofOrders.length ? ofOrders : parcels;
+    const list = d % 4 && ofOrders.length ? ofOrders : parcels;
     const [name, { driver, status }] = one(list, a, (parcel) => parcel.driver !== null);
     const next: Partial<Record<typeof status, Step[]>> = {
       accepted: ["pickup"],
-      picked_up: ["depart", "complete", "return", "fail"],
-      in_transit: ["complete", "return", "fail", "complete"],
+      picked_up: ["depart", "complete", "return", "return"],
+      in_transit: ["complete", "return", "fail", "return"],
       failed: ["return"],
     };
     const likely = next[status] ?? ["complete"];
@@ -224,7 +233,9 @@ const draws: { [T in Op["type"]]: (known: Known, dice: Dice) => Drawn<T> } = {
   putBack({ state }, [a]) {
     const parts = Object.entries(state.parcels).filter(([, { of }]) => of);
     if (!parts.length) return;
-    const [name, { of }] = one(parts, a, ({ status }) => status === "returned");
+    const [name, { of, status }] = one(parts, a, ({ status }) => status === "returned");
+    // Seldom what has not come back.
+    if (status !== "returned" && a % 8) return;
     return { type: "putBack", name, warehouse: state.orders[of!.order].parts[of!.part].warehouse };
   },
 };
